@@ -4,7 +4,7 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// Cuts the power whenever a commit of one of several writer threads has been acknowledged.
+/// Cuts the power whenever one of several writer threads has acknowledged a commit.
 @Suite("Acknowledged commits of several writers")
 struct AcknowledgementTests {
   /// A commit that shares a sync may be acknowledged only after this sync, and only when all older

@@ -10,7 +10,7 @@ struct BackupCrashTests {
     case first, delta, thinning, restoring, creating, advancing, promoting
   }
 
-  /// A disk with a store and its backups, and what these contain.
+  /// A disk with a store and its backups, and their expected contents.
   private struct Scene {
     let disk: SimulatedDisk
     var states: [BackedUpState] = []
@@ -59,7 +59,7 @@ struct BackupCrashTests {
     }
   }
 
-  /// Expects that nothing is lost after an interrupted step, and that the step can be taken again.
+  /// Expects that an interrupted step has lost nothing, and that the step can be repeated.
   private func expectSound(
     _ scene: Scene, _ step: Step, _ disk: SimulatedDisk, _ label: String
   ) throws {

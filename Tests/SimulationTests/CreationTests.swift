@@ -21,7 +21,7 @@ struct CreationTests {
   /// In an earlier version, a power cut could lose a store whose first opening had failed late.
   ///
   /// The failed opening left a complete page file in a directory whose name had not been synced.
-  /// The next opening took the store for an existing one, and did not sync the name either.
+  /// The next opening treated the store as an existing one and did not sync the name either.
   @Test(.evidence("D1"), arguments: [false, true])
   func `survives a power cut after its first opening failed`(wasKilled: Bool) throws {
     for call in 1...16 {

@@ -2,8 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Damages the shared counters between two processes of the same boot, in which the counters are
-/// trusted.
+/// Damages the shared counters between two processes in the same boot, where they are trusted.
 @Suite("Damaged counters of an earlier process")
 struct DamagedCountersTests {
   /// The offsets of all counters and of the used parts of the decision records.

@@ -5,7 +5,7 @@ import Testing
 /// Tests stores when calls to the file system fail.
 ///
 /// For every n, the n-th call fails, either once or together with all later calls. Every failure
-/// must throw an error, must never lead to an incorrect state, and must not affect readers. After a
+/// must throw an error, must never cause an incorrect state, and must not affect readers. After a
 /// kill or a power cut, the reopened store must contain everything that was acknowledged.
 @Suite("A store whose calls fail")
 struct FailureTests {

@@ -2,8 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Cuts the power while footers are written, and then opens the stores with the footers that are
-/// left.
+/// Cuts the power while footers are written, and then opens the stores with the remaining footers.
 @Suite("Footers after a power cut")
 struct FooterCrashTests {
   /// Returns steps with enough commits to fill several segments, some of which are never synced.

@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Runs the inputs that the fuzzer has found.
+/// Runs the inputs that the fuzzer found.
 ///
 /// Each input reaches a code path that no other input reaches, or once revealed a bug.
 @Suite("The corpus of the fuzzer")

@@ -11,7 +11,7 @@ import Testing
 struct MutationTests {
   /// Uses the damaged store, and returns whether it threw an error.
   ///
-  /// Misbehaviour of the engine makes the test fail.
+  /// The test fails if the engine misbehaves.
   private func metError(_ damage: StoreDamage, _ context: String) throws -> Bool {
     let result = try damage.run()
     #expect(result.findings == [], "\(context): \(damage)")

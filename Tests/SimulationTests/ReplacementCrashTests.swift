@@ -52,7 +52,7 @@ struct ReplacementCrashTests {
     }
   }
 
-  /// Expects one of the outcomes, and that the step can be taken again.
+  /// Expects one of the outcomes, and that the step can be repeated.
   private func expectOutcome(_ step: Step, _ disk: SimulatedDisk, _ label: String) throws {
     let found = try values(disk)
     #expect(step.outcomes.contains(found), "\(step) \(label): \(found)")

@@ -1,7 +1,7 @@
 package import HeartwoodEngine
 package import Testing
 
-/// What a backup of a generation must restore.
+/// The state that a backup must restore.
 package struct BackedUpState {
   private let token: GenerationToken
   private let pageCount: PageNumber
@@ -36,7 +36,7 @@ package struct BackedUpState {
     #expect(found.pages == pages, "\(label)", sourceLocation: location)
   }
 
-  /// Expects that a store contains this state, page for page, and can be written.
+  /// Expects that a store contains this state, page for page, and is writable.
   package func expectEqual(
     at path: String, on fileSystem: any FileSystem, _ label: String = "",
     _ location: SourceLocation = #_sourceLocation

@@ -16,8 +16,8 @@ package enum CrashMode: String, Sendable, CaseIterable {
   case mostlyNew
   /// Each sector of each write survives with probability one half.
   case uniform
-  /// All writes except the newest survive completely; of the newest, a random selection of sectors
-  /// survives.
+  /// All writes except the newest survive completely; a random selection of the newest one's
+  /// sectors survives.
   case tornNewest
   /// Each write survives completely or not at all.
   case completeWrites
@@ -49,7 +49,7 @@ struct CrashDice {
     self.options = options
   }
 
-  /// Returns how many of `count` ordered changes survive, beginning with the first.
+  /// Returns how many of `count` ordered changes survive, starting with the first.
   mutating func prefix(of count: Int) -> Int {
     switch mode {
     case .mostlyOld where generator.isTrue(in256: 160): 0

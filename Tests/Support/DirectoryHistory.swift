@@ -46,8 +46,7 @@ enum NameChange {
   }
 }
 
-/// The names in a directory, both on the disk and in memory, and the changes between these two
-/// states.
+/// The names in a directory, on the disk and in memory, and the changes between the two states.
 struct DirectoryHistory {
   private(set) var durable: [String: DirectoryEntry] = [:]
   private(set) var newest: [String: DirectoryEntry] = [:]
@@ -75,7 +74,7 @@ struct DirectoryHistory {
     newest[name] != nil && durable[name] == newest[name] && !changes.contains { $0.touches(name) }
   }
 
-  /// Returns the durable names after the changes for which `keeps` returns `true`, skipping changes
+  /// Returns the durable names after the changes for which `keeps` returns `true`; skips changes
   /// that have become impossible.
   func kept(_ keeps: (Int) -> Bool) -> [String: DirectoryEntry] {
     var names = durable

@@ -27,8 +27,8 @@ package struct FaultPlan: Sendable, Equatable {
   package var outcome: Outcome
   /// Whether all later calls fail in the same way.
   package var isLasting = false
-  /// Whether the call has part of its effect: a failing write writes a prefix of its bytes, and a
-  /// write at a power cut writes some of its sectors.
+  /// Whether the call has part of its effect: a failing write writes a prefix of its bytes,
+  /// and a write at a power cut writes some of its sectors.
   package var leavesPart = false
   /// Whether a failing sync marks the unsynced pages as clean without making them durable.
   package var dropsUnsynced = false

@@ -22,7 +22,7 @@ struct FileChange {
   var sectorCount: Int { images.count / Self.sectorByteCount }
 }
 
-/// A file, both on the disk and in the page cache, and the changes between these two states.
+/// A file, on the disk and in the page cache, and the changes between the two states.
 struct FileHistory {
   private(set) var durable = ChunkedBytes()
   private(set) var newest = ChunkedBytes()
@@ -83,9 +83,8 @@ struct FileHistory {
     }
   }
 
-  /// Returns whether the current bytes in `range` survive every crash.
-  ///
-  /// `range` must be within the file.
+  /// Returns whether the current bytes in `range`, which must be within the file, survive every
+  /// crash.
   func isDurable(_ range: Range<Int>) -> Bool {
     guard durable.count >= range.upperBound, newest.count >= range.upperBound,
       changes.allSatisfy({ change in

@@ -3,9 +3,9 @@ public import Testing
 
 /// Stops the test process if a test has not ended after ten minutes.
 ///
-/// The time limits of the test library are no help: they do not stop a call that waits forever, and
-/// they count the time for which a test waits until a thread is free, which is minutes when all
-/// tests run at once.
+/// The test library's time limits do not suffice: they do not stop a call that waits forever, and
+/// they include the time for which a test waits for a free thread, which is minutes when all tests
+/// run at once.
 public struct MustEnd: TestTrait, TestScoping {
   private static let queue = DispatchQueue(label: "heartwood.tests.must-end")
 

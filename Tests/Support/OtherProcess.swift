@@ -1,7 +1,7 @@
 package import HeartwoodEngine
 
-/// A file system as another process sees it: with the same files, but with openings that share no
-/// state with those of this process.
+/// A file system as another process sees it: with the same files, but without any state shared with
+/// openings in this process.
 package final class OtherProcess: FileSystem {
   private let inner: any FileSystem
 
@@ -15,8 +15,7 @@ package final class OtherProcess: FileSystem {
     self.outer = outer
   }
 
-  /// The domain, shared by all wrappers of the same file system, which together simulate one
-  /// process.
+  /// The domain of all wrappers of the same file system, which together simulate one process.
   package var domain: ObjectIdentifier { ObjectIdentifier(outer ?? self) }
 
   package func entering(

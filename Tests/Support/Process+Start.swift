@@ -3,7 +3,7 @@ package import Foundation
 extension Process {
   /// Starts the program with no signal blocked.
   ///
-  /// The threads of tests may block signals, and child processes inherit that: without this method,
+  /// The threads of tests may block signals, and child processes inherit this. Without this method,
   /// ``terminate()`` would have no effect on them.
   package func start() throws {
     var (none, usual) = (sigset_t(), sigset_t())

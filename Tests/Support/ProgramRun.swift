@@ -68,8 +68,8 @@ package struct ProgramRun {
     #expect(complaint == "", sourceLocation: location)
   }
 
-  /// Expects no output, and one line of error text that contains the given words after the name of
-  /// the program.
+  /// Expects no output, and one line of error text that contains the given words after the
+  /// program's name.
   package func expectComplaint(
     of program: String, _ words: [String], exitCode: Int32, _ location: SourceLocation
   ) {

@@ -3,9 +3,9 @@ public import Testing
 
 /// Runs exit tests on a thread on which no test computes or blocks.
 ///
-/// The test library has one thread that waits for the processes of all exit tests. If a process
-/// ends before its test has asked for the result, this thread spins until the test asks. Among a
-/// thousand other tests, that takes minutes, and the thread uses a processor all the while.
+/// In the test library, one thread waits for the processes of all exit tests. If a process ends
+/// before its test has asked for the result, this thread spins until the test asks. Among a
+/// thousand other tests, that takes minutes, during which the thread uses a processor.
 public struct Spawning: TestTrait, TestScoping {
   private static let executor = QueueExecutor("heartwood.tests.spawning")
   private static let turns = Turns()

@@ -1,7 +1,7 @@
 package import HeartwoodEngine
 package import Testing
 
-/// A location for a store, which `run` opens there, passes to a closure, verifies and closes.
+/// A location for a store that `run` opens, passes to a closure, verifies and closes.
 ///
 /// Verification must report no findings.
 package struct StoreFixture: Sendable {

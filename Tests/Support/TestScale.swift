@@ -10,7 +10,7 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
   case all
   /// Many more seeds, all crash states, and values of a gigabyte.
   case long
-  /// As `long`, and more orders of several processes, for hours.
+  /// Like `long`, but with more orders of several processes; takes hours.
   case deep
 
   /// The scale of this run.
@@ -24,8 +24,7 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
     return scale
   }()
 
-  /// Returns the amount for the scale of this run; that of `all` also applies to a long run, unless
-  /// `long` is given.
+  /// Returns the amount for the scale of this run; a long run uses `all` unless `long` is given.
   package static func pick<Amount>(quick: Amount, all: Amount, long: Amount? = nil) -> Amount {
     switch current {
     case .quick: quick
@@ -34,7 +33,7 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
     }
   }
 
-  /// Returns the first seeds: as many as the scale of this run requires.
+  /// Returns the first seeds, as many as the scale of this run requires.
   package static func seeds(quick: UInt64, all: UInt64, long: UInt64? = nil) -> Range<UInt64> {
     0..<pick(quick: quick, all: all, long: long)
   }

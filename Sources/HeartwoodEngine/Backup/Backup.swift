@@ -1,4 +1,4 @@
-/// A directory with backups of one store, from which each of its generations can be restored.
+/// A directory of backups of one store, from which each backed-up generation can be restored.
 ///
 /// ``Store/backup(to:progress:)`` adds generations. `Docs/Reference/BackupFormat.md` specifies the
 /// files.
@@ -9,11 +9,12 @@ public struct Backup: Sendable {
     public var generation: Generation
     /// The time of its commit, in milliseconds since 1970 (UTC).
     public var time: UInt64
-    /// The names under which the store kept the generation at the time of this or a later backup.
+    /// The names under which the store kept the generation when this or a later backup was made.
     public var names: [String]
-    /// The number of bytes of the file that the backup added.
+    /// The size in bytes of the file that the backup added.
     public var byteCount: Int
-    /// Whether that file has all pages, rather than those changed since an earlier generation.
+    /// Whether the file contains all pages, rather than only those changed since an earlier
+    /// generation.
     public var isFull: Bool
 
     init(_ header: BackupHeader) {
@@ -28,7 +29,7 @@ public struct Backup: Sendable {
   let path: String
   let fileSystem: any FileSystem
 
-  /// Creates a description of the backup directory at a path.
+  /// Creates a value that represents the backup directory at a path.
   public init(at path: String) { self.init(at: path, on: PosixFileSystem()) }
 
   package init(at path: String, on fileSystem: any FileSystem) {
@@ -37,7 +38,7 @@ public struct Backup: Sendable {
 
   /// Returns the generations that can be restored, the oldest first.
   ///
-  /// Files with damaged headers are left out. The pages in the files are not read.
+  /// Skips files with damaged headers, and does not read the pages in the files.
   ///
   /// - Throws: `notAStore` if the directory contains no backups; `incompatibleFormat` or `io`.
   /// - Complexity: Reads the header of each file.
@@ -50,7 +51,7 @@ public struct Backup: Sendable {
       try directory.readableHeader(of: frame)
     }
     var names: [FrameNumber: [String]] = [:]
-    // A reused name belongs to the newer generation.
+    // If several generations have had the same name, it belongs to the newest one.
     let frames: [String: FrameNumber] = headers.reduce(into: [:]) { frames, header in
       frames.merge(header.names) { $1 }
     }
@@ -66,24 +67,24 @@ public struct Backup: Sendable {
 
   /// Restores a generation as a new store.
   ///
-  /// The new store has the identity of the old one, so that tokens of the generation stay valid,
-  /// but its next commit begins a new lineage. It is written to a directory whose path is `target`
-  /// with `.partial` appended, and renamed when it is complete and synced.
+  /// The new store keeps the identity of the original, so tokens of the generation stay valid. Its
+  /// next commit begins a new lineage. The store is written to `target` with `.partial` appended,
+  /// and renamed when it is complete and synced.
   ///
   /// - Parameters:
   ///   - generation: One of ``restorePoints()``, or `nil` for the newest.
   ///   - target: A path that does not exist yet; its parent directory must exist.
-  ///   - asFork: Whether the new store has an identity of its own, as if it were a copy: tokens of
-  ///     the old store, and its backup directories, are not accepted then.
-  ///   - progress: A closure that is called on this thread each time another hundredth of the pages
-  ///     has been read.
-  /// - Returns: The generation.
+  ///   - asFork: Whether the new store gets its own identity, like a copy. It then rejects tokens
+  ///     and backup directories of the original.
+  ///   - progress: A closure called on this thread each time another hundredth of the pages has
+  ///     been read.
+  /// - Returns: The restored generation.
   /// - Throws: `generationExpired` if the directory does not contain the generation; `corrupt` if a
   ///   file is missing or damaged, with a message that says what can still be restored;
   ///   `invalidArgument` if `target` exists; `busy`, `notAStore`, `incompatibleFormat`, `io` or
-  ///   `diskFull`. There is no store at `target` then.
-  /// - Complexity: Reads the files that lead to the generation, verifies each page in them, and
-  ///   writes each page of the generation once; three syncs and those of the directories.
+  ///   `diskFull`. After an error, there is no new store at `target`.
+  /// - Complexity: Reads the files that contain the generation's pages, verifies each page in them,
+  ///   and writes each page of the generation once; three syncs, plus those of the directories.
   @discardableResult
   public func restore(
     _ generation: Generation? = nil, to target: String, asFork: Bool = false,
@@ -97,7 +98,7 @@ public struct Backup: Sendable {
     _ progress: ((StoreProgress) -> Void)?
   ) throws -> Generation {
     let directory = try BackupDirectory(path, on: fileSystem)
-    // A newest file that cannot be used is an error: an older state must not be taken for it.
+    // If the newest file is unusable, throw an error: do not silently restore an older state.
     guard let frame = generation?.frame ?? directory.names.last?.frame else {
       throw StorageError(
         .notAStore, "The directory contains no backup. Check the path.", file: path)
@@ -106,19 +107,18 @@ public struct Backup: Sendable {
     return Generation(frame: frame)
   }
 
-  /// Removes restore points, except the newest one, by merging the files of those that remain.
+  /// Removes restore points, except the newest one, and merges the files of those that remain.
   ///
-  /// Files of points that remain may be replaced by others, which are complete and synced before
-  /// any file is removed.
+  /// Merged files are complete and synced before any file is removed.
   ///
-  /// - Parameter isKept: A closure that returns whether a restore point remains. While it runs, no
+  /// - Parameter isKept: A closure that returns whether to keep a restore point. While it runs, no
   ///   backup can be added.
   /// - Returns: The number of removed restore points.
-  /// - Throws: `busy` while a backup is in progress; `corrupt` if a file that is to be merged is
-  ///   damaged; `notAStore`, `incompatibleFormat`, `io` or `diskFull`. All restore points that are
-  ///   to remain can still be restored then.
-  /// - Complexity: Reads the files of removed points and those that follow them, and writes one
-  ///   file in place of each such run.
+  /// - Throws: `busy` while a backup is in progress; `corrupt` if a file to be merged is damaged;
+  ///   `notAStore`, `incompatibleFormat`, `io` or `diskFull`. After an error, all restore points to
+  ///   be kept can still be restored.
+  /// - Complexity: For each run of removed points, reads their files and the next one, and replaces
+  ///   them with one file.
   @discardableResult
   public func thin(keeping isKept: (RestorePoint) throws -> Bool) throws -> Int {
     try BackupDirectory(path, on: fileSystem).withLock { directory in

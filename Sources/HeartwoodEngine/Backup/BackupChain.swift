@@ -1,14 +1,14 @@
-/// A chain of matching backup files that lead from one generation, or from none, to another.
+/// A chain of backup files, each of which adds to the one before.
 struct BackupChain {
   /// The header of the last file.
   let newest: BackupHeader
-  /// The number of images in all files.
+  /// The total number of images in the files.
   let imageCount: Int
   private let directory: BackupDirectory
-  /// The files, in the order of their generations.
+  /// The files, in generation order.
   private let files: [BackupFile]
 
-  /// Opens the files that lead to a generation.
+  /// Opens the files needed to restore a generation.
   ///
   /// - Parameter base: The same as in ``BackupDirectory/chain(to:after:)``.
   /// - Throws: `generationExpired` if the directory does not contain the generation; `corrupt` if a
@@ -32,7 +32,7 @@ struct BackupChain {
     imageCount = files.reduce(0) { $0 + $1.header.imageCount }
   }
 
-  /// The generations that were kept under names at the times of the backups.
+  /// The generations that the store kept under names when the backups were made.
   var names: [String: FrameNumber] {
     files.reduce(into: [:]) { $0.merge($1.header.names) { $1 } }
   }
@@ -40,8 +40,7 @@ struct BackupChain {
   /// The commit to which the files add pages, or `nil` if they contain all pages.
   var base: BackupStart? { files.first?.header.base }
 
-  /// Calls `body` with every image: those of the last file first, and within a file in the order of
-  /// their page numbers.
+  /// Calls `body` with every image, from the last file to the first and in page order within each.
   func forEachImage(
     _ body: (PageNumber, Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -54,15 +53,14 @@ struct BackupChain {
 
   // MARK: Merging
 
-  /// The place of an image.
+  /// The location of a page image.
   struct Image {
     let page: PageNumber
     fileprivate let file: Int
     fileprivate let position: Int
   }
 
-  /// Returns the newest image of each page that exists in the last generation, in the order of
-  /// their page numbers.
+  /// Returns the newest image of each page that exists in the last generation, in page order.
   func newestImages() throws(StorageError) -> [Image] {
     var images: [PageNumber: Image] = [:]
     for (index, file) in files.enumerated() {
@@ -75,14 +73,14 @@ struct BackupChain {
     return images.values.filter { $0.page < newest.point.pageCount }.sorted { $0.page < $1.page }
   }
 
-  /// Reads an image.
+  /// Reads the image at a location.
   func read(_ image: Image, into target: MutableBytes) throws(StorageError) {
     try files[image.file].read(image.position, into: target, page: image.page)
   }
 }
 
 extension BackupHeader {
-  /// Throws an error unless the pages of this file can be added to those of the given one.
+  /// Throws an error unless this file directly continues the given one.
   fileprivate func requireBase(_ other: BackupHeader?) throws(StorageError) {
     guard base == other.map({ BackupStart($0.point) }),
       other.map({ $0.identity == identity && $0.geometry == geometry }) ?? true
@@ -93,7 +91,7 @@ extension BackupHeader {
 }
 
 extension BackupDirectory {
-  /// Returns an error with a sentence about what can be restored without a damaged file.
+  /// Adds a sentence to the error about what can be restored without the damaged file.
   fileprivate func explained(
     _ error: StorageError, _ name: BackupName, _ frame: FrameNumber
   ) -> StorageError {

@@ -2,14 +2,15 @@
 struct BackupDirectory {
   let path: String
   let fileSystem: any FileSystem
-  /// The files, in the order of their generations.
+  /// The files, in generation order.
   let names: [BackupName]
-  /// The last file of the chain that leads to each generation that can be restored.
+  /// The last file of the chain for each generation that can be restored.
   private let lastSteps: [FrameNumber: BackupName]
 
   /// The suffix of the names of incomplete files.
   static let partialSuffix = ".partial"
-  /// The file that a process locks to write to the directory; it contains the series number.
+  /// The file that a process locks before it writes to the directory; it contains the series
+  /// number.
   static let lockName = "lock"
 
   /// Lists the files of a directory.
@@ -27,7 +28,7 @@ struct BackupDirectory {
     {
       throw StorageError(
         .notAStore,
-        "The directory contains no backup, but other files (such as \(foreign)). Use a separate "
+        "The directory contains files that are not backups, such as \(foreign). Use a separate "
           + "directory for backups.", file: path)
     }
     self.init(trimmed, names, fileSystem)
@@ -38,7 +39,7 @@ struct BackupDirectory {
     self.fileSystem = fileSystem
     self.names = names.sorted { ($0.frame, $0.base ?? 0) < ($1.frame, $1.base ?? 0) }
     var steps: [FrameNumber: BackupName] = [:]
-    // The base of a file is older, so the files that lead to it come before.
+    // A file's base is older than the file, so names in ascending order list the base first.
     for name in self.names where steps[name.frame] == nil {
       guard let base = name.base, steps[base] == nil else {
         steps[name.frame] = name
@@ -53,7 +54,7 @@ struct BackupDirectory {
     try BackupFile(name, in: path, fileSystem)
   }
 
-  /// Runs `body` with the current files while no other process writes to the directory.
+  /// Runs `body` with the current files while no other process can write to the directory.
   ///
   /// - Throws: `busy` if another process is writing to it.
   func withLock<Result>(_ body: (BackupDirectory) throws -> Result) throws -> Result {
@@ -65,14 +66,14 @@ struct BackupDirectory {
         file: path)
     }
     defer { _ = try? file.lock(.none, 0..<1) }
-    // Files that another process added before the lock would be taken for superseded ones.
+    // Read the names again: another process may have added files before this one acquired the lock.
     return try body(BackupDirectory(path, on: fileSystem))
   }
 
   /// Returns the series number of a directory without complete files.
   ///
-  /// The number is durable before the store keeps a generation under a name that contains it. If
-  /// this backup is interrupted, the next one therefore knows the name.
+  /// The store keeps a generation under a name that contains this number. The number is durable
+  /// first, so the next backup knows the name even if this one is interrupted.
   func firstSeries() throws(StorageError) -> UInt64 {
     let file = try fileSystem.create(path + "/" + Self.lockName)
     let block = ByteBlock(count: 8)
@@ -85,9 +86,9 @@ struct BackupDirectory {
     return block.bytes.bytes.load64(0)
   }
 
-  /// Removes a file, and the remains of interrupted calls.
+  /// Removes the given files and those left by interrupted calls.
   func remove(_ removed: [BackupName]) throws(StorageError) {
-    // Newest first: if this is interrupted, all files that remain can still be used.
+    // Remove the newest first, so that all remaining files stay usable after an interruption.
     for name in removed.sorted(by: { $0.frame > $1.frame }) {
       try fileSystem.remove(path + "/" + name.text)
     }
@@ -98,20 +99,20 @@ struct BackupDirectory {
 
   // MARK: Chains
 
-  /// The generations that can be restored, unless files are damaged, in ascending order.
+  /// The generations that can be restored if no file is damaged, in ascending order.
   var frames: [FrameNumber] { lastSteps.keys.sorted() }
 
-  /// Returns whether all files on which a file is based are present.
+  /// Returns whether all files that a file builds on are present.
   func canRestore(with name: BackupName) -> Bool {
     name.base.map { lastSteps[$0] != nil } ?? true
   }
 
-  /// Returns the files from which a generation can be restored, the one with all pages first.
+  /// Returns the files needed to restore a generation, the one with all pages first.
   ///
-  /// - Parameter base: A generation to whose pages the result only adds, unless a file with all
-  ///   pages lies in between.
-  /// - Throws: `generationExpired` if there is no such generation; `corrupt` if a file on the way
-  ///   to it is missing.
+  /// - Parameter base: A generation to which the files add pages, unless a later file contains all
+  ///   pages.
+  /// - Throws: `generationExpired` if there is no such generation; `corrupt` if a needed file is
+  ///   missing.
   func chain(
     to frame: FrameNumber, after base: FrameNumber? = nil
   ) throws(StorageError) -> [BackupName] {
@@ -125,13 +126,13 @@ struct BackupDirectory {
     return chain.reversed()
   }
 
-  /// Opens the last of the files from which a generation can be restored.
+  /// Opens the last of the files needed to restore a generation.
   func lastFile(to frame: FrameNumber) throws(StorageError) -> BackupFile {
     guard let name = lastSteps[frame] else { throw missing(frame) }
     return try file(name)
   }
 
-  /// Returns the header of the last file that leads to a generation, or `nil` if it is damaged.
+  /// Returns the header of the last file for a generation, or `nil` if it is damaged.
   func readableHeader(of frame: FrameNumber) throws(StorageError) -> BackupHeader? {
     do throws(StorageError) { return try lastFile(to: frame).header } catch {
       guard error.kind == .corrupt || error.kind == .notAStore else { throw error }
@@ -151,11 +152,11 @@ struct BackupDirectory {
         file: path)
     }
     return .corrupt(
-      "\(present.text) needs generation \(base), but a file that leads there is missing. "
+      "\(present.text) needs generation \(base), but a file for that one is missing. "
         + restorable(upTo: frame), file: path)
   }
 
-  /// Returns a sentence about what can be restored without the given files.
+  /// Returns a sentence about what can be restored without the given file.
   func restorable(
     upTo frame: FrameNumber, without damaged: BackupName? = nil
   ) -> String {

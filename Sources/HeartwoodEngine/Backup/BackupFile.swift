@@ -1,13 +1,13 @@
 /// A complete file of a backup directory.
 ///
-/// It is open only while it is read, because a chain may have more files than a process can open.
+/// Open only during a read, because a chain may have more files than a process can open.
 struct BackupFile {
   let header: BackupHeader
   private let directory: String
   private let fileSystem: any FileSystem
   private let name: String
 
-  /// The number of bytes that are read and written at a time.
+  /// The number of bytes to read or write at a time.
   private static let chunkByteCount = 1 << 20
 
   /// Opens a file and checks its header and its length.
@@ -29,10 +29,9 @@ struct BackupFile {
     return file
   }
 
-  /// Calls `body` with the number, the bytes and the position of each page image, in the order of
-  /// the page numbers.
+  /// Calls `body` with the number, bytes and position of each page image, in page order.
   ///
-  /// - Throws: `corrupt` if an image or the digest is damaged, or an error of `body`.
+  /// - Throws: `corrupt` if an image or the digest is damaged; any error that `body` throws.
   func forEachImage(
     _ body: (PageNumber, Bytes, Int) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -64,7 +63,7 @@ struct BackupFile {
     else { throw BackupHeader.damaged("Its digest is wrong.", name) }
   }
 
-  /// Reads the image at a position, which must be that of a page.
+  /// Reads the image at a position that ``forEachImage(_:)`` passed to its closure.
   func read(
     _ position: Int, into target: MutableBytes, page: PageNumber
   ) throws(StorageError) {
@@ -75,7 +74,7 @@ struct BackupFile {
     else { throw BackupHeader.damaged("It changed while it was read.", name) }
   }
 
-  /// Returns the number of the page of an intact image.
+  /// Returns the page number of an intact image.
   private func page(of image: Bytes, from least: UInt64) throws(StorageError) -> PageNumber {
     let page = image.load32(PageLayout.page.offset)
     let frame = image.load64(PageLayout.frame.offset)
@@ -87,10 +86,10 @@ struct BackupFile {
     return page
   }
 
-  /// Writes a file, which gets its name once it is complete and synced.
+  /// Writes a file under a temporary name, and renames it when it is complete and synced.
   ///
-  /// - Parameter images: A closure that passes each image to its argument, in the order of their
-  ///   page numbers, and as many as the header states.
+  /// - Parameter images: A closure that passes images to its argument, in page order and as many as
+  ///   the header states.
   /// - Complexity: One sync of the file, and one of the directory.
   static func write(
     _ header: BackupHeader, in directory: String, _ fileSystem: any FileSystem,

@@ -2,7 +2,7 @@
 package struct BackupHeader: Hashable, Sendable {
   package var geometry: Geometry
   package var identity: StoreIdentity
-  /// A random number that all files of a directory share, unless they were begun anew.
+  /// A random number shared by all files of a directory until its backups start anew.
   package var series: UInt64
   /// The commit to which the images are added, or `nil` in a file with all pages.
   package var base: BackupStart?
@@ -10,7 +10,7 @@ package struct BackupHeader: Hashable, Sendable {
   package var point: CommitPoint
   /// The lineages that ended before the commit.
   package var lineages: [EndedLineage]
-  /// The generations that the store kept under names at the time of the backup.
+  /// The generations that the store kept under names during the backup.
   package var names: [String: FrameNumber]
   package var imageCount: Int
 
@@ -32,14 +32,14 @@ package struct BackupHeader: Hashable, Sendable {
 
   private var nameByteCount: Int { names.keys.reduce(0) { $0 + 9 + $1.utf8.count } }
 
-  /// The bytes before the first image.
+  /// The number of bytes before the first image.
   package var byteCount: Int { Self.byteCount(nameByteCount) }
 
   private static func byteCount(_ nameByteCount: Int) -> Int {
     BackupLayout.byteCount + (nameByteCount + 7) / 8 * 8 + 8
   }
 
-  /// The bytes of the complete file.
+  /// The size of the complete file.
   package var fileByteCount: UInt64 {
     UInt64(byteCount) + UInt64(imageCount) << UInt64(geometry.pageShift)
       + UInt64(BackupLayout.digestByteCount)

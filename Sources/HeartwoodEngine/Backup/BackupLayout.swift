@@ -1,9 +1,9 @@
 /// The layout of the header of a backup file.
 ///
-/// The names follow, each with its generation and its length (one byte), then zeros up to a
-/// multiple of 8 bytes, and the hash of all bytes so far (seed 0). Then come the page images in the
-/// order of their page numbers, and the digest: the hash of 0 and the first image's hash, then of
-/// that and the next image's hash, and so on.
+/// The names come next, each with its generation and its one-byte length, and zeros up to a
+/// multiple of 8 bytes. Then come the hash of all bytes so far (seed 0), the page images in page
+/// order, and the digest. The digest hashes 0 with the first image's hash, the result with the
+/// next, and so on.
 package enum BackupLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -36,7 +36,7 @@ package enum BackupLayout {
   package static let magicNumber: UInt64 = 0x4B41_4254_5241_4548
   package static let currentVersion: UInt32 = 1
 
-  /// Returns the digest after one more image.
+  /// Returns the digest after appending one image.
   package static func digest(_ before: UInt64, _ imageHash: UInt64) -> UInt64 {
     let block = ByteBlock(count: 16)
     defer { block.keep() }
@@ -47,7 +47,7 @@ package enum BackupLayout {
 }
 
 extension CommitPoint {
-  /// Returns whether this commit is an earlier one, or was made after it.
+  /// Returns whether this commit is `point` or descends from it.
   ///
   /// - Parameter lineages: The lineages that ended before this commit.
   func descends(from point: CommitPoint, _ lineages: [EndedLineage]) -> Bool {

@@ -3,7 +3,7 @@ struct BackupRestore {
   enum Kind {
     /// A store with the identity of the one that was backed up.
     case original
-    /// A store with an identity of its own.
+    /// A store with a new identity.
     case fork
     /// A store with the original identity that follows the backup.
     case replica
@@ -58,7 +58,7 @@ struct BackupRestore {
         identity: header.identity, isMapped: false, isWritable: true)
       try ReplicaRecord.file.replace(with: ReplicaRecord().encoded(for: header.identity), log)
     }
-    // The header slot comes last: without it, the file is not a store.
+    // Write the header slot last: without it, the file is not a store.
     try file.sync()
     let slot = HeaderSlot(
       geometry: header.geometry, identity: header.identity, sequence: 1,
@@ -71,7 +71,7 @@ struct BackupRestore {
     steps.finish()
   }
 
-  /// Returns the header of the last backup file, with the identity of the new store.
+  /// Returns the header of the last backup file with the identity of the new store.
   private func restored(_ header: BackupHeader) -> BackupHeader {
     guard kind == .fork else { return header }
     let fileSystem = directory.fileSystem
@@ -85,16 +85,16 @@ struct BackupRestore {
   }
 }
 
-/// The pages of a store that is being restored, which are written from the newest to the oldest.
+/// The pages of a store that is being restored, written from the newest file to the oldest.
 private struct RestoredPages {
   private let pageCount: PageNumber
   private let geometry: Geometry
   private let file: any File
-  /// The seed of the hashes of a fork's pages, or `nil` if they stay as they are.
+  /// The seed of the hashes of a fork's pages, or `nil` if the hashes stay unchanged.
   private let seed: UInt64?
   /// A bit for each page that has been written.
   private var written: [UInt64]
-  /// Adjacent pages that are written together, and the number of the first one.
+  /// Adjacent pages to write together, and the number of the first one.
   private let run: ByteBlock
   private var runStart: PageNumber = 0
   private var runByteCount = 0
@@ -112,8 +112,7 @@ private struct RestoredPages {
     written[Int(page) / 64] >> UInt64(page % 64) & 1 != 0
   }
 
-  /// Writes a page, unless it does not exist in the restored generation or a newer image of it has
-  /// been written.
+  /// Writes a page, unless it is not in the restored generation or a newer image has been written.
   mutating func write(_ page: PageNumber, _ image: Bytes) throws(StorageError) {
     guard page < pageCount, !isWritten(page) else { return }
     written[Int(page) / 64] |= 1 << UInt64(page % 64)
@@ -138,7 +137,7 @@ private struct RestoredPages {
     runByteCount = 0
   }
 
-  /// Writes the last pages, and checks that every page in use has been written.
+  /// Writes the remaining pages, and checks that every page in use has been written.
   mutating func finish() throws(StorageError) {
     try flush()
     let block = ByteBlock(count: geometry.pageByteCount)

@@ -43,15 +43,15 @@ struct BackupRun {
     if let last { try requireAncestor(last, of: newest) }
     let start = last?.point.frame ?? 0
     let named = try store.namedGenerations()
-    // Generations with names of their own can be restored, too.
+    // Generations that users have named can be restored, too.
     let users = Set(named.filter { !BackupSeries.isName($0.key) }.map(\.value.frame))
-    // A delta after a damaged file could never be restored.
+    // A delta that builds on a damaged file could never be restored.
     let isIntact = last.map { (try? BackupChain(directory, to: $0.point.frame)) != nil } ?? false
     var base = isIntact ? try last.flatMap { try self.base($0, series, named) } : nil
     try releaseNames(of: series, except: base?.generation)
     let between = users.filter { $0 > start && $0 < newest.generation.frame }.sorted()
     for frame in between {
-      // The name may have been released in the meantime.
+      // Skip a generation whose name has been released in the meantime.
       guard let snapshot = try? store.snapshot(at: Generation(frame: frame)) else { continue }
       base = try write(snapshot, after: base, series, in: directory)
     }
@@ -59,7 +59,7 @@ struct BackupRun {
       base = try write(newest, after: base, series, in: directory)
     }
     if base == nil, let last, BackupStart(last.point) == BackupStart(newest.state.point) {
-      // Nothing has changed, but the name was released.
+      // Nothing has changed, but the name was released, so keep the generation again.
       try store.keep(newest.generation, as: series.name(of: newest.generation))
       base = newest
     }
@@ -68,8 +68,7 @@ struct BackupRun {
     return report
   }
 
-  /// Returns the snapshot on which the next file can be based, or `nil` if the store no longer
-  /// keeps it.
+  /// Returns the snapshot to use as the next file's base, or `nil` if the store no longer keeps it.
   private func base(
     _ last: BackupHeader, _ series: BackupSeries, _ named: [String: Generation]
   ) throws -> Snapshot? {
@@ -100,14 +99,14 @@ struct BackupRun {
 
   // MARK: Files
 
-  /// Writes a file with the pages that have changed since `base`, or with all pages, and keeps the
-  /// new generation in place of the base.
+  /// Writes the pages changed since `base`, or all pages, and keeps the new generation instead of
+  /// the base.
   private mutating func write(
     _ snapshot: Snapshot, after base: Snapshot?, _ series: BackupSeries,
     in directory: BackupDirectory
   ) throws -> Snapshot {
     let generation = snapshot.generation
-    // Keep the generation before its file exists: the next delta needs it, and it becomes durable.
+    // Keep the generation before writing its file: it becomes durable, and the next delta needs it.
     try store.keep(generation, as: series.name(of: generation))
     let state = snapshot.state
     let names = try store.namedGenerations().filter { !BackupSeries.isName($0.key) }
@@ -152,7 +151,7 @@ struct BackupRun {
 
   /// Returns the pages in use that were written after `base`, or all pages in use, in order.
   ///
-  /// Both states are held, so the index has an entry for every page written between them.
+  /// The caller holds both states, so the index has an entry for every page written between them.
   private func pages(
     of state: GenerationState, after base: GenerationState?
   ) throws(StorageError) -> [PageNumber] {
@@ -183,8 +182,7 @@ struct BackupRun {
   }
 }
 
-/// The files of one directory, which share a random number and the names under which the store
-/// keeps their generations.
+/// The files of one directory, which share a random number that is part of generation names.
 struct BackupSeries {
   let number: UInt64
 
@@ -194,13 +192,13 @@ struct BackupSeries {
 
   private var prefix: String { Self.prefix + BackupName.digits(number) + "-" }
 
-  /// Returns the name under which a store keeps the newest generation of a directory.
+  /// Returns the name under which a store keeps the directory's newest generation.
   func name(of generation: Generation) -> String { prefix + BackupName.digits(generation.frame) }
 
-  /// Returns whether a name is one that ``name(of:)`` returns.
+  /// Returns whether ``name(of:)`` can return a name.
   func owns(_ name: String) -> Bool { name.hasPrefix(prefix) && Self.isName(name) }
 
-  /// Returns whether a name is one that a backup has given.
+  /// Returns whether a name was given by a backup.
   static func isName(_ name: String) -> Bool {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     return parts.count == 3 && name.hasPrefix(prefix)

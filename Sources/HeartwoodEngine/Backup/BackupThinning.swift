@@ -12,15 +12,14 @@ struct BackupThinning {
       kept.insert(try merge(to: frame, after: before))
       before = frame
     }
-    // Files whose base is missing may be part of an upload that is in progress.
+    // Keep files whose base is missing: an upload may still be in progress.
     try directory.remove(
       directory.names.filter { !kept.contains($0) && directory.canRestore(with: $0) })
   }
 
-  /// Returns the file that leads from one generation to another, after writing it if it does not
-  /// exist.
+  /// Returns the file that extends one generation to another, and writes it if it does not exist.
   ///
-  /// If a file with all pages lies between the generations, the result is one too.
+  /// If a file between the generations contains all pages, so does the result.
   private func merge(
     to frame: FrameNumber, after base: FrameNumber?
   ) throws(StorageError) -> BackupName {

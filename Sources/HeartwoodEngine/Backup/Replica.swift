@@ -1,27 +1,26 @@
 /// A read-only store that follows the backups of another one.
 ///
-/// One process at a time adds the generations of the backup with ``advance(progress:)``. Any number
-/// of processes can have the replica open for reading meanwhile; they see each generation as it is
-/// added, like a commit of another process. The replica has the generations, pages and tokens of
-/// its source. `Docs/Reference/Engine.md` lists the guarantees.
+/// One process at a time adds generations from the backup with ``advance(progress:)``. Meanwhile,
+/// any number of processes can read the replica; each added generation appears to them like a
+/// commit of another process. The replica has the generations, pages and tokens of its source.
+/// `Docs/Reference/Engine.md` lists the guarantees.
 public final class Replica: Sendable {
   private let backup: Backup
   private let store: Store
-  /// The lock that keeps other processes from changing the replica.
+  /// The lock that prevents other processes from changing the replica.
   private let following: StoreLocks
   private let lock = Lock()
 
-  /// Opens the replica at `path`, and creates it from the newest generation of `backup` if there is
-  /// none.
+  /// Opens the replica at `path`, or creates it from the newest generation of `backup`.
   ///
   /// - Parameters:
   ///   - path: The path of the replica's directory.
   ///   - backup: The backup directory, or a copy of it.
-  ///   - progress: A closure that is called on this thread each time another hundredth of the pages
-  ///     of a new replica has been written.
-  /// - Throws: `invalidArgument` if the store at the path is not a replica, for example because it
-  ///   was promoted; `busy` if another process changes the replica; any error of opening a store or
-  ///   of ``Backup/restore(_:to:asFork:progress:)``.
+  ///   - progress: A closure called on this thread each time another hundredth of a new replica's
+  ///     pages has been written.
+  /// - Throws: `invalidArgument` if the store at the path is not a replica, for example after a
+  ///   promotion; `busy` if another process is changing the replica; any error of opening a store
+  ///   or of ``Backup/restore(_:to:asFork:progress:)``.
   public convenience init(
     at path: String, following backup: Backup, progress: ((StoreProgress) -> Void)? = nil
   ) throws {
@@ -40,7 +39,7 @@ public final class Replica: Sendable {
     (store, following) = try Self.open(path, options, backup.fileSystem)
   }
 
-  /// Opens a replica, and locks it against other processes that would change it.
+  /// Opens a replica, and locks it so that no other process can change it.
   private static func open(
     _ path: String, _ options: StoreOptions, _ fileSystem: any FileSystem
   ) throws(StorageError) -> (Store, StoreLocks) {
@@ -49,8 +48,8 @@ public final class Replica: Sendable {
     else {
       throw StorageError(
         .invalidArgument,
-        "The store at this path is not a replica. A replica that was promoted never follows a "
-          + "backup again. Use the path of a new directory.", file: path)
+        "The store at this path is not a replica. A promoted replica can never follow a backup "
+          + "again. Use the path of a new directory.", file: path)
     }
     let following = StoreLocks(file: file)
     guard try following.tryLock(.exclusive, byte: LockByte.following) else {
@@ -69,19 +68,18 @@ public final class Replica: Sendable {
     get throws { try store.snapshot().generation }
   }
 
-  /// Adds all generations that the backup directory contains and that are newer than the replica's.
+  /// Adds all generations of the backup directory that are newer than the replica's.
   ///
-  /// Each is added atomically and durably. If a file is damaged or incomplete, for example because
-  /// it is being uploaded, a later call tries again; ``Store/replicaStatus`` shows the error in the
-  /// meantime.
+  /// Each is added atomically and durably. If a file is damaged or incomplete, for example during
+  /// an upload, a later call tries again. In the meantime, ``Store/replicaStatus`` shows the error.
   ///
-  /// - Parameter progress: A closure that is called on this thread when a generation is visible.
-  /// - Returns: The generations that were added, the oldest first.
+  /// - Parameter progress: A closure called on this thread when a generation becomes visible.
+  /// - Returns: The added generations, the oldest first.
   /// - Throws: `corrupt` if a file is missing or damaged; `foreignStore` if the backup does not
   ///   continue the state of the replica; `notAStore`, `incompatibleFormat`, `closed`, `busy`, `io`
-  ///   or `diskFull`. Generations that were added before the error remain.
-  /// - Complexity: Lists the directory. For each generation, reads its file, writes the images that
-  ///   are new, and syncs each log segment that receives some, the map, and the directory twice.
+  ///   or `diskFull`. Generations added before the error remain.
+  /// - Complexity: Lists the directory. For each generation, reads its file, writes the new images,
+  ///   and syncs the map, each log segment with new images, and the directory twice.
   @discardableResult
   public func advance(
     progress: ((Backup.RestorePoint) -> Void)? = nil
@@ -115,8 +113,8 @@ public final class Replica: Sendable {
   /// The newest generation of the replica.
   private var known: FrameNumber { store.table.appended.generation }
 
-  /// Adds the generations that continue the replica, also after a damaged file, and returns the
-  /// error of the first one.
+  /// Adds the generations that continue the replica, even after a damaged file, and returns the
+  /// first error.
   private func addGenerations(
     of directory: BackupDirectory, _ added: inout [Generation],
     _ progress: ((Backup.RestorePoint) -> Void)?
@@ -137,7 +135,7 @@ public final class Replica: Sendable {
     return failure
   }
 
-  /// Records an error, or that there was none, for ``Store/replicaStatus``.
+  /// Records an error, or success, for ``Store/replicaStatus``.
   private func record(_ error: (any Error)?) throws(StorageError) {
     let log = store.files.log
     let message = error.map { ($0 as? StorageError)?.description ?? "\($0)" } ?? ""
@@ -155,10 +153,10 @@ public final class Replica: Sendable {
 
   // MARK: Promotion
 
-  /// Makes the replica at a path an ordinary store, which begins a lineage of its own.
+  /// Turns the replica at a path into an ordinary store, which begins its own lineage.
   ///
-  /// Processes that have it open for reading continue, and see what is written from now on. If the
-  /// promotion is interrupted, call this method again.
+  /// Processes that are reading the replica continue, and see later commits. If the promotion is
+  /// interrupted, call this method again.
   ///
   /// - Throws: `invalidArgument` if the store is not a replica; `busy` if a process follows the
   ///   backup; any error of opening a store.
@@ -172,7 +170,7 @@ public final class Replica: Sendable {
   ) throws {
     let path = OpenSequence.trimmed(path)
     let (store, following) = try open(path, options, fileSystem)
-    // Without the new lineage, a writer would continue that of the source.
+    // Without a new lineage, a writer would continue the source's lineage.
     try startLineage(store.core)
     try store.close()
     try fileSystem.remove(path + "/" + ReplicaRecord.file.name)
@@ -202,7 +200,7 @@ public final class Replica: Sendable {
 
 /// The state of a replica.
 public struct ReplicaStatus: Hashable, Sendable {
-  /// The error of the last attempt to follow the backup, or `nil` if it succeeded.
+  /// The error of the last attempt to follow the backup, or `nil` after a success.
   public var lastError: String?
   /// The time at which that error first occurred, in milliseconds since 1970 (UTC).
   public var errorTime: UInt64?

@@ -1,9 +1,8 @@
-/// Adds the generation of a backup file to a replica (steps B1 of
-/// `Docs/Internals/Concurrency.md`).
+/// Adds the generation of a backup file to a replica (steps B1 of `Docs/Internals/Concurrency.md`).
 ///
-/// The images are written to the frames that they had in the log of the source, and the map of
-/// retained frames lists them, as if the log had been reclaimed up to the generation. The replica
-/// therefore has the same generations, pages and tokens as its source.
+/// Each image is written to its frame in the source's log, and the map of retained frames lists it,
+/// as if the log had been reclaimed up to the generation. The replica therefore has the same
+/// generations, pages and tokens as its source.
 struct ReplicaStep {
   private let core: StoreCore
   private let file: BackupFile
@@ -16,8 +15,8 @@ struct ReplicaStep {
   /// Makes the generation of the file the newest one, durably.
   ///
   /// - Throws: `foreignStore` if the generation does not descend from the newest one; `corrupt` if
-  ///   the file is damaged; `busy` if a generation is held that is too old; `writesDisabled`, `io`
-  ///   or `diskFull`. The replica is unchanged then.
+  ///   the file is damaged; `busy` if a held generation is too old; `writesDisabled`, `io` or
+  ///   `diskFull`. On error, the replica is unchanged.
   func run() throws(StorageError) {
     try files.maintenance.withLock { () throws(StorageError) in
       try core.writerLock.acquire(timeout: nil)
@@ -27,7 +26,7 @@ struct ReplicaStep {
       let old = try core.table.catchUp()
       try requireSuccessor(of: old.point)
       let (new, map) = try prepared(after: old)
-      // If this fails, the new map may be in place, so the images must stay. The next attempt
+      // After an error, keep the images, because the new map may be in place. The next attempt
       // writes them again.
       try RetainedFrameMap.file.replace(with: map.encoded(for: files.identity), files.log)
       core.table.publishAppended(new)
@@ -57,7 +56,7 @@ struct ReplicaStep {
     }
   }
 
-  /// Returns the new state and its map, after the images have been written and synced.
+  /// Writes and syncs the images, and returns the new state and its map.
   private func prepared(
     after old: GenerationState
   ) throws(StorageError) -> (GenerationState, RetainedFrameMap) {
@@ -97,7 +96,7 @@ struct ReplicaStep {
 
   /// Writes the images that the replica does not contain yet to their frames in the log.
   ///
-  /// A file may also have images that an earlier file contained, if it has all pages or was merged.
+  /// A full or merged file may also contain images from an earlier file.
   private func writeImages(
     newerThan generation: FrameNumber
   ) throws(StorageError) -> (
@@ -124,7 +123,7 @@ struct ReplicaStep {
     return (frames, written)
   }
 
-  /// Checks that every page beyond the previous end of the store that is in use has an image.
+  /// Checks that every used page beyond the previous end of the store has an image.
   private func requireNewPages(
     of state: GenerationState, from first: PageNumber
   ) throws(StorageError) {
@@ -137,13 +136,13 @@ struct ReplicaStep {
   }
 
   private func damaged() -> StorageError {
-    BackupHeader.damaged("Its pages are not those of a generation.", header.name.text)
+    BackupHeader.damaged("Its pages do not form a complete generation.", header.name.text)
   }
 
-  /// Returns the map of retained frames with a new last generation.
+  /// Returns the map of retained frames with a new newest generation.
   ///
-  /// All generations of the previous map stay in it, because readers may hold any of them; the next
-  /// maintenance run removes those that are not held.
+  /// It keeps all generations of the previous map, because readers may hold any of them; the next
+  /// maintenance run removes the others.
   private func map(
     adding frames: [RetainedFrameMap.RetainedFrame], after point: CommitPoint
   ) throws(StorageError) -> RetainedFrameMap {

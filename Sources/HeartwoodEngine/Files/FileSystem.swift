@@ -1,7 +1,7 @@
-/// The interface through which all input and output of the engine goes.
+/// The interface for all input and output of the engine.
 ///
-/// Tests replace it in order to count calls, make one fail, or choose the state that a power cut
-/// leaves behind. Thread-safe. Paths are absolute or relative to the working directory.
+/// Tests replace it to count calls, make a call fail, or choose the state that a power cut leaves
+/// behind. Thread-safe. Paths are absolute or relative to the working directory.
 package protocol FileSystem: AnyObject, Sendable {
   /// Opens a file, or returns `nil` if it does not exist and `access` is not ``FileAccess/create``.
   ///
@@ -32,8 +32,8 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// Returns a stamp that changes whenever the names in the directory at `path` change.
   ///
-  /// For a short time after a change, the result is `nil`, because another change in that time
-  /// might not alter the stamp.
+  /// Shortly after a change, the result is `nil`, because another change at that time might not
+  /// alter the stamp.
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
 
   /// Returns the names in a directory, in no particular order, or `nil` if it does not exist.
@@ -59,7 +59,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Watches a file until the returned object is released, or returns `nil` if that is impossible.
   func watch(_ path: String) -> (any FileWatch)?
 
-  /// An identifier that is the same for two file systems only if they can open the same files.
+  /// An identifier that two file systems share only if they can open the same files.
   var domain: ObjectIdentifier { get }
 
   /// A number that changes with every boot of the machine, or `nil` if the platform provides none.
@@ -109,7 +109,7 @@ extension FileSystem {
 package struct DirectoryStamp: Hashable, Sendable {
   let nanoseconds: Int64
 
-  /// The stamp of every directory in which changes need not be detected.
+  /// The stamp for a directory in which changes need not be detected.
   package static let constant = DirectoryStamp(nanoseconds: .min)
 }
 
@@ -128,7 +128,7 @@ package protocol File: AnyObject, Sendable {
   /// The path that was used to open the file, for error messages.
   var path: String { get }
 
-  /// Reads bytes into `target`, and returns their number, which is less than the length of `target`
+  /// Reads bytes into `target`, and returns their number; it is less than the length of `target`
   /// only if the file ends first.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
 
@@ -166,13 +166,13 @@ package protocol File: AnyObject, Sendable {
 
   /// Sets, converts or releases a lock, or returns `false` if another open file's lock conflicts.
   ///
-  /// The lock belongs to this open file, and is released with it at the latest.
+  /// The lock belongs to this open file, and is released when the file is closed, if not before.
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Waits until all conflicting locks have been released, then sets a lock on a range of bytes.
   func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError)
 
-  /// Returns any part of `range` that is locked through another open file, or `nil` if none is.
+  /// Returns part of `range` that is locked through another open file, or `nil` if none is.
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>?
 
   /// Returns the identity of this file, which does not depend on its name.

@@ -101,7 +101,7 @@ final class PosixFileWatch: FileWatch {
       }
     }
 
-    // The kernel reports the removal as an event, which wakes the waiting thread.
+    // The kernel reports this removal as an event, which wakes the waiting thread.
     func end() { if !origin.isInherited { inotify_rm_watch(descriptor, target) } }
   #endif
 }

@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// A store's directory that is held open, so that names can be resolved relative to it even after
-/// it has been moved; see ``FileSystem/entering(_:newFileMode:)``.
+/// An open directory of a store, so that names can be resolved relative to it even after it has
+/// been moved; see ``FileSystem/entering(_:newFileMode:)``.
 final class HeldDirectory: Sendable {
   let path: String
   /// The prefix of all paths in the directory: its own path and a slash.
@@ -78,8 +78,8 @@ final class HeldDirectory: Sendable {
   /// Returns the stamp of the names in this directory; see ``FileSystem/stamp(of:)``.
   func stamp() throws(StorageError) -> DirectoryStamp? {
     let directory = try descriptor()
-    // Read the clock before the directory's status, so that every change that the status does not
-    // show yet gets this time or a later one.
+    // Read the clock before the directory's status, so that any change missing from the status gets
+    // this time or a later one.
     let now = Self.nanoseconds(Self.changeClock)
     var status = stat()
     let result = SystemCalls.retrying { fstat(directory, &status) }

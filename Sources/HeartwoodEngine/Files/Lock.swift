@@ -11,9 +11,9 @@
 /// It uses a `pthread` mutex behind a pointer, because the thread sanitizer understands such
 /// mutexes, and because they support waits with a timeout.
 ///
-/// In a child process created by `fork`, an inherited lock has no effect, because it may be held by
-/// a thread that does not exist there. The child must not use the state that the lock guards, but
-/// it can run the deinitialisers of objects that use the lock.
+/// In a child process created by `fork`, an inherited lock has no effect, because a thread that
+/// does not exist there may hold it. The child must not use the state that the lock guards, but it
+/// can run the deinitialisers of objects that use the lock.
 ///
 /// - Note: `@unchecked` because the C library synchronises the memory behind the pointers.
 package final class Lock: @unchecked Sendable {

@@ -13,8 +13,8 @@ package enum LockByte {
   package static let following: UInt64 = 10
   /// The first row lock; the process that owns row r of the `holders` file locks `holderRow` + r.
   package static let holderRow: UInt64 = 1 << 32
-  /// The first generation lock; every process in which generation g is live holds a shared lock on
-  /// byte `live` + g.
+  /// The first generation lock; every process in which generation g is live locks `live` + g in
+  /// shared mode.
   package static let live: UInt64 = 1 << 40
   /// The first holder lock, by which a process shows which generations it holds; see `HolderLock`.
   package static let holderLock: UInt64 = 1 << 61

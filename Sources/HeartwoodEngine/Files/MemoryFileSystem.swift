@@ -155,7 +155,7 @@ private final class MemoryContent: @unchecked Sendable {
 
   func touch() { lock.withLock { watches.wakeAll() } }
 
-  /// Calls `body` with each piece of a range that is split at chunk boundaries.
+  /// Calls `body` with each piece of a range, split at chunk boundaries.
   private func forEachChunk(
     _ offset: Int, _ byteCount: Int, _ body: (_ chunk: Int, _ start: Int, _ length: Int) -> Void
   ) {
@@ -213,7 +213,7 @@ private final class MemoryContent: @unchecked Sendable {
 
   func setByteCount(_ count: Int) { lock.withLock { resize(count) } }
 
-  /// Changes the length, and clears the bytes past the end, which must read as zeros later.
+  /// Changes the length, and clears the bytes past the end, so they read as zeros later.
   private func resize(_ count: Int) {
     let chunkCount = (count + Self.chunkByteCount - 1) / Self.chunkByteCount
     if chunkCount < chunks.count {
@@ -250,8 +250,8 @@ private final class MemoryContent: @unchecked Sendable {
 
   /// Returns the memory that all mappings of this file share, or `nil` if it is too short.
   ///
-  /// The memory begins as a copy of the file. The two are not kept consistent, because code that
-  /// maps a file does not also read or write it.
+  /// The memory begins as a copy of the file. Later changes are not copied in either direction,
+  /// because code that maps a file does not also read or write it.
   func shared(_ count: Int) -> ByteBlock? {
     lock.withLock {
       if sharedMemory == nil, count <= byteCount {

@@ -32,7 +32,7 @@ enum OpenDescriptors {
   }()
   // The compiler cannot check that the following properties are accessed only under `lock`.
 
-  /// For each descriptor whether the engine has opened it.
+  /// Whether the engine has opened each descriptor.
   nonisolated(unsafe) private static var isOurs = UnsafeMutablePointer<Bool>.allocate(capacity: 0)
   nonisolated(unsafe) private static var isOursCount = 0
   nonisolated(unsafe) private static var sharedMemory =
@@ -66,7 +66,7 @@ enum OpenDescriptors {
     isOurs[number] = true
   }
 
-  /// Moves a table to a larger one.
+  /// Moves a table's contents to a larger one.
   private static func moved<Element>(
     _ table: UnsafeMutablePointer<Element>, count: Int, toCapacity capacity: Int
   ) -> UnsafeMutablePointer<Element> {

@@ -89,8 +89,8 @@ final class PosixFile: File {
 
   private static let maxTransferByteCount = 1 << 30
 
-  /// Returns the number of leading vectors that one call can write, given the smallest limit on
-  /// vectors among the supported platforms and Darwin's limit on bytes.
+  /// Returns how many leading vectors one call can write, given the smallest vector limit of the
+  /// supported platforms and Darwin's byte limit.
   private static func vectorCount(_ vectors: ArraySlice<iovec>) -> Int {
     var byteCount = 0
     let fitting = vectors.prefix(1024).prefix { vector in
@@ -118,7 +118,7 @@ final class PosixFile: File {
 
   func reserve(byteCount: UInt64) throws(StorageError) {
     // Reserve only blocks after the end. If space cannot be reserved, the C library may write to
-    // each block, which could overwrite what another process is writing to an existing one.
+    // each block; in an existing block, this could overwrite another process's write.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()

@@ -49,8 +49,8 @@ package final class PosixFileSystem: FileSystem {
     return true
   }()
 
-  /// Returns the directory and the name with which a system call finds `path`: the held directory
-  /// if the file is directly in it, or otherwise the path itself.
+  /// Returns the directory and the name to pass to a system call for `path`: the held directory if
+  /// it directly contains the file, or otherwise the path itself.
   private func place(
     _ path: String
   ) throws(StorageError) -> (directory: Int32, name: String, held: HeldDirectory?) {

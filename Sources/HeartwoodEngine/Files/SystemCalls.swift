@@ -175,7 +175,7 @@ extension Result where Failure == SystemError {
   }
 
   /// Returns the value or throws, like ``get(_:_:)``, but for an action that never writes, such as
-  /// reading or opening `path`: the error is marked as having changed nothing.
+  /// reading or opening `path`: it marks the error as having changed nothing.
   func found(_ action: String, _ path: String) throws(StorageError) -> Success {
     switch self {
     case .success(let value): return value

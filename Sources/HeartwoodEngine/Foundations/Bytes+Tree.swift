@@ -4,7 +4,7 @@ extension Bytes {
 
   /// Returns the eight bytes at `offset` as a big-endian number, which sorts like the bytes.
   ///
-  /// Eight readable zero bytes must follow the end, so that one load suffices.
+  /// Eight readable zero bytes must follow the run, so that one load suffices.
   @_transparent
   package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
     precondition(offset >= 0 && offset <= count, "The range of bytes is out of bounds.")
@@ -21,8 +21,8 @@ extension MutableBytes {
 }
 
 extension Bytes {
-  /// A meaningless number, whose computation prefetches the second to seventh cache lines of a page
-  /// in parallel, before a search needs them.
+  /// A meaningless number; computing it prefetches the second to seventh cache lines of a page in
+  /// parallel, before a search needs them.
   ///
   /// The caller must use the number; otherwise the compiler removes the loads.
   @inline(__always)
@@ -46,8 +46,8 @@ extension Bytes {
   /// array of `length` 64-bit numbers at `offset`, or `length` if there is none.
   ///
   /// The search starts where `value` would be if the numbers were evenly spaced. A correct guess
-  /// costs four loads and no branch that is hard to predict; one that is off by n costs about 2 log
-  /// n more loads.
+  /// costs four loads and no hard-to-predict branch; a guess that is off by n costs about 2 log n
+  /// more loads.
   ///
   /// - Parameter bias: The number to add to the guess before rounding it down: 0.5 if the array
   ///   probably contains `value`, or just under 1 if `value` usually lies between two elements.

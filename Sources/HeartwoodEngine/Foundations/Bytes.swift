@@ -4,8 +4,8 @@
 /// also checked in release builds, so that a wrong offset stops the program instead of reading
 /// arbitrary memory. Bytes from a file are verified before any offsets in them are used.
 ///
-/// Its functions are transparent, because a debug build inlines only such functions, and only into
-/// functions of the same file.
+/// Its functions are transparent, because a debug build inlines no others, and only into functions
+/// of the same file.
 package struct Bytes {
   package let base: UnsafeRawPointer
   package let count: Int
@@ -90,8 +90,8 @@ package struct Bytes {
     return index
   }
 
-  /// Returns a negative number, 0 or a positive number if this run sorts before `other`, is equal
-  /// to it, or sorts after it.
+  /// Returns a negative number, 0 or a positive number if this run sorts before, equal to, or after
+  /// `other`.
   package func compare(_ other: Bytes) -> Int {
     let common = commonPrefix(with: other)
     if common < count, common < other.count {
@@ -172,8 +172,8 @@ package struct MutableBytes {
     (base + target).copyMemory(from: base + source, byteCount: byteCount)
   }
 
-  /// Stores zeros, 64 bytes at a time, because `initializeMemory` takes a call for each byte in a
-  /// debug build.
+  /// Stores zeros, 64 bytes at a time; in a debug build, `initializeMemory` makes a call for each
+  /// byte.
   package func clear(_ offset: Int, _ byteCount: Int) {
     check(offset, byteCount)
     let target = base + offset
@@ -204,7 +204,7 @@ package final class ByteBlock: @unchecked Sendable {
 
   /// The alignment of blocks: that of cache lines.
   ///
-  /// The C library's allocator takes 8 KiB for a block of 4 KiB that must begin at a page boundary.
+  /// With page alignment, the C library's allocator would take 8 KiB for a block of 4 KiB.
   package static let cacheLineByteCount = 64
 
   package init(count: Int, alignment: Int = ByteBlock.cacheLineByteCount) {
@@ -215,8 +215,10 @@ package final class ByteBlock: @unchecked Sendable {
 
   deinit { bytes.base.deallocate() }
 
-  /// Keeps the block alive until this call; the compiler does not know that the block owns the
-  /// memory, and could otherwise release the block while the memory is in use.
+  /// Keeps the block alive until this call.
+  ///
+  /// The compiler does not know that the block owns the memory, and could otherwise release it
+  /// while the memory is in use.
   @inline(__always)
   package func keep() { withExtendedLifetime(self) {} }
 }

@@ -11,9 +11,9 @@ package typealias TreeID = UInt32
 
 /// One committed state of a store, identified by the number of the last log frame of its commit.
 ///
-/// Generations are ordered in time. Their numbers have gaps, because a commit of *n* pages
-/// increases the number by *n* + 1 or more. Generation 0 is the empty store. A number is never used
-/// for two different states.
+/// Later generations have higher numbers. The numbers have gaps, because a commit of *n* pages
+/// increases the number by *n* + 1 or more. Generation 0 is the empty store. No two states ever
+/// have the same number.
 public struct Generation: Hashable, Comparable, Codable, Sendable {
   /// The number of the last frame of the commit, or 0 for the empty store.
   public var frame: UInt64

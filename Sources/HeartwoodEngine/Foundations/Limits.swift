@@ -44,17 +44,19 @@ package enum Limits {
   /// The maximum number of open log segments: more than are usually read at the same time, but few
   /// compared with a process's descriptor limit.
   package static let maxOpenSegmentCount = 48
-  /// The maximum number of log segments that are kept open until they are synced; before another
-  /// one is written, the one that has waited longest is synced.
+  /// The maximum number of log segments that are kept open until they are synced.
   ///
-  /// Of the default size, these are as long as the longest log that awaits a checkpoint, so only a
+  /// Before another one is written, the one that has waited longest is synced.
+  ///
+  /// At the default size, these segments hold the longest log that awaits a checkpoint, so only a
   /// longer transaction waits for the disk before its commit.
   package static let maxUnsyncedSegmentCount = 32
   /// The maximum number of retained generations, besides the newest, in the shared counters; if
   /// there are more, maintenance runs reclaim less log space.
   package static let maxRetainedGenerationCount = 200
-  /// The number of rows in the `holders` file; a process without a row cannot record its name, and
-  /// is shown with the name of its program instead.
+  /// The number of rows in the `holders` file.
+  ///
+  /// A process without a row cannot record its name, so users see its program's name instead.
   package static let maxHolderRowCount = 256
   /// The maximum number of generations for which a process takes a holder lock: each slows down all
   /// other lock calls, and users rarely need more than the oldest held generations.

@@ -7,8 +7,8 @@
 public struct StorageError: Error, Hashable, Sendable {
   /// The kind of failure.
   ///
-  /// The type is a struct rather than an enumeration, so that new kinds do not break a program's
-  /// `switch`.
+  /// The type is a struct rather than an enumeration, so that new kinds do not break existing
+  /// `switch` statements.
   public struct Kind: Hashable, Sendable {
     let name: String
 

@@ -9,8 +9,7 @@ package enum VisibleText {
     return result
   }
 
-  /// Returns whether a character is visible and affects neither the cursor nor the direction of
-  /// text.
+  /// Returns whether a character is visible and affects neither the cursor nor the text direction.
   package static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,

@@ -1,8 +1,8 @@
 /// A movable position in a keyspace, for reading entries in ascending or descending key order.
 ///
 /// A cursor is not `Sendable`: only one thread at a time may use it. A transaction's cursor sees
-/// the transaction's changes. After a change, it uses the current key to find its position again.
-/// Such a cursor must not be used after the transaction's closure has returned.
+/// the transaction's changes; after a change, it finds its position again by the current key. It
+/// must not be used after the transaction's closure has returned.
 public final class Cursor {
   enum Owner {
     case snapshot(Snapshot)
@@ -113,8 +113,7 @@ public final class Cursor {
     }
   }
 
-  /// Passes the encoded key and the value of the current entry to `body`, and returns the result of
-  /// `body`.
+  /// Passes the current entry's encoded key and value to `body`, and returns the result of `body`.
   ///
   /// Returns `nil` if the cursor is not at an entry. A value that fits in a page is not copied. The
   /// spans are valid only during the call; in a transaction, they also become invalid when the

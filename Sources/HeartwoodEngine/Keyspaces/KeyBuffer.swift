@@ -1,7 +1,7 @@
 /// Encodes the key of every get and put without allocating heap memory (see ``LookupKey``).
 ///
-/// Eight zero bytes follow a key in memory, because the search loads words that extend past the end
-/// of the key. `Bytes.count` does not include them.
+/// Eight zero bytes follow a key in memory, because the search loads words that extend past its
+/// end. `Bytes.count` does not include them.
 enum KeyBuffer {
   private static let byteCount = Limits.maxKeyByteCount + 8
 

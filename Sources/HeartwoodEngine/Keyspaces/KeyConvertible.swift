@@ -21,7 +21,7 @@
 public protocol KeyConvertible: LookupKey, Sendable {
   /// Appends this value to a key.
   ///
-  /// Equal values must append the same components, and different values must append different
+  /// Equal values must append equal components, and different values must append different
   /// components. Keys sort in the order of these components.
   func encode(into encoder: inout KeyEncoder)
 
@@ -108,7 +108,7 @@ extension Array: KeyConvertible where Element == UInt8 {
 }
 
 extension Float: KeyConvertible {
-  /// Appends this number as a `Double`, which can hold every `Float`.
+  /// Appends this number as a `Double`, which can represent every `Float`.
   public func encode(into encoder: inout KeyEncoder) { encoder.append(Double(self)) }
 
   /// Reads a number, or throws an error if a `Float` cannot represent it exactly.

@@ -7,8 +7,8 @@
 /// was found and the kind that was requested. After an error, the position of the decoder is
 /// unspecified.
 ///
-/// A decoder only borrows the memory of the key. It cannot be copied, so code cannot keep it
-/// beyond the call that passed it in.
+/// A decoder only borrows the key's memory. It cannot be copied, so code cannot keep it beyond the
+/// call that passed it in.
 public struct KeyDecoder: ~Copyable {
   private let bytes: Bytes
   private var offset = 0

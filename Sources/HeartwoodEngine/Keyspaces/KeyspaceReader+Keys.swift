@@ -1,6 +1,6 @@
-// In each method, only the encoding of the key is generic, and that part is inlined into the
-// caller, because a generic call across a module boundary would cost more than the read. `reads`
-// points into the snapshot, so `self` must stay alive until the read is done.
+// In each method, only the encoding of the key is generic. It is inlined into the caller, because a
+// generic call across a module boundary would cost more than the read. `reads` points into the
+// snapshot, so `self` must stay alive until the read is done.
 
 extension KeyspaceReader {
   /// Returns a copy of the value of a key, or `nil` if the key does not exist.

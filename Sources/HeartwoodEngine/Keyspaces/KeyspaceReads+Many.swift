@@ -1,6 +1,5 @@
 extension KeyspaceReads {
-  /// Looks up `keys` in order; `byteCount` is the maximum length of an encoded key with its
-  /// padding.
+  /// Looks up `keys` in order; `byteCount` is the maximum length of an encoded key with padding.
   @inline(__always)
   private func getMany<K>(
     _ keys: [K], byteCount: Int, _ body: (_ index: Int, _ value: RawSpan?) throws -> Void,

@@ -1,4 +1,4 @@
-/// A value that was found in a tree, and the page or buffer that must be released after use.
+/// A value found in a tree, and the page or buffer to release after use.
 ///
 /// The type is trivial, so that reading one value involves no reference counting.
 @usableFromInline
@@ -35,7 +35,7 @@ package struct KeyspaceReads {
     try TreeReader(view: view, root: root).find(SearchKey(key.bytes))
   }
 
-  /// Finds the value of an encoded key, which the caller must release.
+  /// Finds the value of an encoded key; the caller must release it.
   @usableFromInline
   func locate(_ key: borrowing EncodedKey) throws(StorageError) -> LocatedValue? {
     guard let found = try find(key) else { return nil }
@@ -50,7 +50,7 @@ package struct KeyspaceReads {
     return try large(found.value)
   }
 
-  /// Returns the overflow value of a leaf's cell, which is copied only if it spans several pages.
+  /// Returns the overflow value of a leaf's cell, and copies it only if it spans several pages.
   func large(_ cell: Bytes) throws(StorageError) -> LocatedValue {
     let reference = try OverflowReference(cell, in: view)
     if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
@@ -98,8 +98,8 @@ package struct KeyspaceReads {
 
   /// Passes the value of `key`, or only its bytes in `range`, to `body`, page by page.
   ///
-  /// An error of `body` is returned as a failure, because this method can throw only storage
-  /// errors. The hash of the value is checked after the last chunk, unless only a range is read.
+  /// Returns an error of `body` as a failure, because this method can throw only storage errors.
+  /// Checks the hash of the value after the last chunk, unless only a range is read.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void

@@ -29,8 +29,8 @@ package struct AtomicFile: Sendable {
 
   /// Reads and decodes the file, or returns `nil` if it does not exist.
   ///
-  /// Checks the length, and that the file does not consist mostly of holes, before allocating
-  /// memory.
+  /// Before it allocates memory, checks the length, and that the file does not consist mostly of
+  /// holes.
   ///
   /// - Parameter lengths: A function that returns the valid file lengths for the given fields.
   package func read<Content>(
@@ -71,7 +71,7 @@ package struct AtomicFile: Sendable {
 
   /// The maximum length of a file that is read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 20
-  /// The largest factor by which a file system is expected to compress the file.
+  /// The highest compression ratio that is expected of a file system.
   private static let compression: UInt64 = 64
 
   /// Writes the common fields at the start of the file, and the hash in its last eight bytes.

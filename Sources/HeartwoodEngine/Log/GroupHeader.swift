@@ -61,7 +61,7 @@ package struct VoidRange: Hashable, Sendable {
 
   /// Returns the ranges in ascending order, with overlapping and adjacent ranges merged.
   ///
-  /// Ranges with only header and footer slots between them also count as adjacent.
+  /// Ranges that are separated only by header and footer slots count as adjacent.
   package static func coalesced(_ ranges: [VoidRange], _ geometry: Geometry) -> [VoidRange] {
     var result: [VoidRange] = []
     for range in ranges.sorted(by: { $0.first < $1.first }) {

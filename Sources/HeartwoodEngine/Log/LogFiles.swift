@@ -41,7 +41,7 @@ package final class LogFiles: Sendable {
 
   /// Opens the existing segments in ascending order, starting with `first`.
   ///
-  /// Skips segments that a checkpoint deletes in the meantime, and empty segments, left by
+  /// Skips segments that a checkpoint deletes in the meantime, and empty segments left by
   /// transactions that ran out of disk space or were rolled back.
   ///
   /// - Precondition: If `isMapped` is true, the segments have their full length, because accessing
@@ -127,7 +127,7 @@ package final class LogFiles: Sendable {
   /// Creates a segment file with its full length and its header; its name is not yet durable.
   ///
   /// Overwrites the contents left by an earlier attempt. The process that wrote them ended before
-  /// the file's name was durable, so no frame in the file was ever acknowledged.
+  /// the file's name was durable, so it never acknowledged a frame in the file.
   ///
   /// - Parameter isAhead: Whether the segment is created in advance and therefore filled with
   ///   zeros, so that later commits need not change the file's metadata.

@@ -17,7 +17,7 @@ package struct LogScanner {
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// The first frame of each segment that begins with a new transaction, by the preceding digest.
+  /// The first frames of the segments that begin with a new transaction, by the preceding digest.
   private var starts: [UInt64: [FrameNumber]] = [:]
   /// The last segment whose footer was read, so that each footer is read only once.
   private var triedSegment: UInt64?
@@ -91,9 +91,9 @@ package struct LogScanner {
 
   /// Returns the commit that starts a new lineage after `point`, or `nil` if there is none.
   ///
-  /// The frames that directly follow `point` must then be ignored, because the recovery that wrote
-  /// the commit found them incomplete. They are now below the durable watermark, so recovery would
-  /// otherwise accept them on the basis of their headers alone.
+  /// The frames that directly follow `point` must then be ignored: the recovery that wrote the
+  /// commit found them incomplete. They are now below the durable watermark, so recovery would
+  /// otherwise accept them by their headers alone.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }

@@ -75,7 +75,7 @@ package struct NamedGenerations: Hashable, Sendable {
 
   /// Decodes the rows.
   ///
-  /// - Throws: `corrupt` if the bytes are damaged; a damaged row is not skipped, because a
+  /// - Throws: `corrupt` if the bytes are damaged. A damaged row is not skipped, because a
   ///   maintenance run could then reclaim the generation that it names.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity

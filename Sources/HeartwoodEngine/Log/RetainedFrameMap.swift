@@ -47,7 +47,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
   package var serial: UInt64
   /// The last frame in the page file when the map was created; frames up to it are not listed.
   package var start: FrameNumber
-  /// The retained generations, in ascending order: at least one, all of whose pages can be read.
+  /// The retained generations in ascending order, at least one; all their pages can be read.
   package var retainedGenerations: [CommitPoint]
   /// The lineages that ended no later than the newest retained generation.
   package var lineages: [EndedLineage]
@@ -124,7 +124,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// Decodes the map.
   ///
-  /// - Throws: `corrupt` if the bytes are damaged; a damaged map is not ignored, because only the
+  /// - Throws: `corrupt` if the bytes are damaged. A damaged map is not ignored, because only the
   ///   map shows which frames may be missing.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity

@@ -1,8 +1,8 @@
 /// One segment of the log: its file, and the file's mapping if the store maps files into memory.
 ///
-/// It lives as long as a reader may use it. The mapping needs no descriptor, and keeps the disk
-/// space of a deleted segment allocated until the last snapshot that holds the segment is released.
-/// Thread-safe: only the verified bits change.
+/// A segment lives as long as a reader may use it. The mapping needs no descriptor, and keeps the
+/// disk space of a deleted segment allocated until the last snapshot that holds the segment is
+/// released. Thread-safe: only the verified bits change.
 package final class Segment: Sendable {
   package let number: UInt64
   package let file: SegmentFile
@@ -38,9 +38,9 @@ package final class Segment: Sendable {
 
 /// The log segments that one or more states may refer to, in ascending order.
 ///
-/// There may be gaps: a power cut may preserve the name of a segment and lose that of an earlier
-/// one that was created with it, if neither contains frames. A table is immutable. A state retains
-/// its table, and therefore every mapping into which the state's readers may hold pointers.
+/// There may be gaps: a power cut may preserve the name of a segment but lose that of an earlier
+/// one created with it, if neither contains frames. A table is immutable. A state retains its
+/// table, and thus every mapping into which its readers may hold pointers.
 package final class SegmentTable: @unchecked Sendable {
   // @unchecked because `regions` points to memory that is written only in `init`.
   package let segments: [Segment]
@@ -98,7 +98,7 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// Returns this table without the segments after `number`.
   ///
-  /// Those were created in advance, so another process may still replace their files.
+  /// These segments were created in advance, so another process may still replace their files.
   package func ending(with number: UInt64) -> SegmentTable {
     guard let last = segments.last, last.number > number else { return self }
     return SegmentTable(segments.filter { $0.number <= number })

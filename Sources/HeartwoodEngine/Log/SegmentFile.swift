@@ -1,7 +1,7 @@
 /// A segment's file, whose descriptor is opened on demand; thread-safe.
 ///
-/// A file with another device or inode number than before is treated as deleted, because its name
-/// may now belong to another file.
+/// A file whose device or inode number has changed is treated as deleted, because its name may now
+/// belong to another file.
 package final class SegmentFile: Sendable {
   package let path: String
   private let pool: SegmentFilePool

@@ -9,7 +9,7 @@ package final class SegmentFilePool: @unchecked Sendable {
   private let fileSystem: any FileSystem
   private let lock = Lock()
   private var entries: [Entry] = []
-  /// A logical clock that orders the uses of files and the writes to them.
+  /// A logical clock that orders uses of files and writes to them.
   private var clock: UInt64 = 0
 
   /// The descriptor of one segment, if it is open.

@@ -33,8 +33,8 @@ package enum SegmentFooterLayout {
 
 /// The last commit of a segment whose frames are all durable, and the newest image of each page.
 ///
-/// A footer is a cache: a scanner can read it instead of every group header. It is written when its
-/// last commit is known to be synced, so a valid footer is also a durable watermark.
+/// A footer is a cache that a scanner can read instead of every group header. It is written when
+/// its last commit is known to be synced, so a valid footer is also a durable watermark.
 package struct SegmentFooter: Hashable, Sendable {
   /// The newest image of a page within the segment.
   package struct Row: Hashable, Sendable {

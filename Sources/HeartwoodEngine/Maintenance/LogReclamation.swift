@@ -3,13 +3,13 @@
 ///
 /// For each page, a retained generation reads only the newest frame at or before that generation.
 /// Frames at or before the checkpointed generation are not punched out, even though their pages are
-/// in the page file, because a reader may still hold a pointer to such a frame. The map of retained
-/// frames is made durable before a segment is deleted or the first hole is punched.
+/// in the page file: a reader may still hold a pointer to such a frame. The map of retained frames
+/// is made durable before a segment is deleted or the first hole is punched.
 ///
-/// Segments without retained frames are deleted. Holes are punched in a segment only if it was full
-/// at the previous reclamation and at most a quarter of its pages are retained, and again when at
-/// most a quarter of those are. The headers of small commits alternate with the pages that the
-/// commits write, so punching holes sooner would take a system call for almost every commit, often
+/// Segments without retained frames are deleted. In another segment, holes are punched only if it
+/// was full at the previous reclamation and at most a quarter of its pages are retained, and again
+/// when at most a quarter of those are. The headers of small commits alternate with the pages that
+/// the commits write. Punching holes sooner would take a system call for almost every commit, often
 /// in a segment that the next reclamation deletes.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
@@ -47,8 +47,8 @@ package struct LogReclamation {
     var retainedFrames: [RetainedFrameMap.RetainedFrame] = []
     var before = checkpointed
     for retainedGeneration in retainedGenerations {
-      // Add only frames that are newer than the previous retained generation. That generation reads
-      // the same older frames, so they are already in the list.
+      // Add only frames newer than the previous retained generation. That generation reads the same
+      // older frames, so they are already in the list.
       retainedGeneration.index.forEach(newerThan: before) { page, frame in
         retainedFrames.append(RetainedFrameMap.RetainedFrame(frame: frame, page: page))
       }
@@ -63,8 +63,8 @@ package struct LogReclamation {
     distinctPageCount = Set(retainedFrames.map(\.page)).count
   }
 
-  /// Writes the map, deletes the segments that contain no retained frames, and punches holes in
-  /// segments that contain few.
+  /// Writes the map, deletes segments without retained frames, and punches holes in segments with
+  /// few.
   package func run() throws(StorageError) -> Result {
     let block = map.encoded(for: files.identity)
     try RetainedFrameMap.file.replace(with: block, files.log)

@@ -10,14 +10,14 @@ final class Maintenance: @unchecked Sendable {
   private let table: GenerationTable
   private let queue: SyncQueue
   private let writerLock: WriterLock
-  /// The ended lineages; they change only in a replica, whose follower runs maintenance inline.
+  /// The ended lineages, which change only in a replica, whose follower runs maintenance inline.
   private(set) var lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
   /// Whether the thread that calls `write` performs maintenance, instead of a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// The function that receives the errors of background runs, but not the same one repeatedly.
+  /// The function that receives errors of background runs, without consecutive repetitions.
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
@@ -129,7 +129,8 @@ final class Maintenance: @unchecked Sendable {
 
   /// Waits for a run if the log has grown faster than runs shorten it.
   ///
-  /// Call this method before a write acquires the writer lock, for which the run may wait.
+  /// Call this method before a write acquires the writer lock, because the run may wait for that
+  /// lock.
   func waitIfStalled() {
     guard isStalled.load(ordering: .relaxed) else { return }
     lock.withLock {
@@ -154,8 +155,9 @@ final class Maintenance: @unchecked Sendable {
     return true
   }
 
-  /// Creates segments ahead of the writer, and seals full segments, many of which can accumulate
-  /// between two runs if checkpoints are rare.
+  /// Creates segments ahead of the writer, and seals full segments.
+  ///
+  /// If checkpoints are rare, many full ones can accumulate between two runs.
   private func makeSegments() throws(StorageError) {
     let counters = files.counters
     try files.opened.require()
@@ -194,7 +196,7 @@ final class Maintenance: @unchecked Sendable {
       sealing: sealing,
       writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result = Result { () throws(StorageError) in try run.run() }
-    // Filling the reserve may fail, so first record the run, for which threads wait.
+    // Record the run first, because threads wait for it and filling the reserve may fail.
     switch result {
     case .success(let done):
       recordRun(from: start, held: done.blockingGeneration == nil ? nil : stretch, error: nil)
@@ -277,7 +279,7 @@ final class Maintenance: @unchecked Sendable {
       } else if ages {
         lock.wait(milliseconds: 100)
         // Clear `ages` before the check, so that no request is lost if a pin starts to linger just
-        // after the check.
+        // afterwards.
         ages = false
         lock.release()
         let lingersStill = table.ageLingeringPin()

@@ -14,9 +14,9 @@ public struct CheckpointResult: Hashable, Sendable {
 
 /// One maintenance run, which performs steps M1 to M4 of `Docs/Internals/Concurrency.md`.
 ///
-/// Runs are serialised by the maintenance lock. Readers do not wait for runs, with one exception:
-/// pinning a given generation waits while a run decides which generations are dead. A process may
-/// die at any step: before the decision is published, nothing has changed; after that, the next run
+/// The maintenance lock serialises runs. Readers do not wait for runs, with one exception: pinning
+/// a given generation waits while a run decides which generations are dead. A process may die at
+/// any step: before the decision is published, nothing has changed; after that, the next run
 /// completes the work.
 struct MaintenanceRun {
   let files: StoreFiles
@@ -28,11 +28,11 @@ struct MaintenanceRun {
   let sealing: Sealing
   /// Whether to write the header slot, with the durable watermark, even if no page is written.
   let writesWatermark: Bool
-  /// The number of new frames that make a new map worth writing, counted from the end of the last
-  /// map, or from the page file's state if that is newer.
+  /// The number of new frames that justify writing a new map, counted from the end of the last map,
+  /// or from the page file's state if that is newer.
   let minReclaimFrameCount: UInt64
 
-  /// What a run has decided to checkpoint and to retain.
+  /// A run's decision about what to checkpoint and what to retain.
   private struct Decision {
     /// The generation to which the page file advances.
     let low: FrameNumber
@@ -100,7 +100,7 @@ struct MaintenanceRun {
     found.formUnion(try NamedGenerations.read(files.log).rows.values.map(\.generation))
     let newest = try table.state(at: newestRetained)
     let present = counters.decision
-    // A lock on a dead generation belongs to a pin that is about to fail. Counting that lock would
+    // A lock on a dead generation belongs to a pin that is about to fail. Counting the lock would
     // retain a generation that an earlier run has already released.
     let alive = found.filter { $0 < newestRetained && present.isAlive($0) }.sorted()
     let low = alive.first ?? newestRetained
@@ -111,16 +111,16 @@ struct MaintenanceRun {
       return Decision(low: low, newest: newest)
     }
     counters.publish(DecisionRecord(low: low, newestRetained: newestRetained, olderRetained: alive))
-    // Use the record as it was published: if it cannot list all retained generations, it ends with
-    // an older one, and the reclamation must end there too.
+    // Use the record as published: if it cannot list all retained generations, it ends with an
+    // older one, and the reclamation must end there too.
     let published = counters.decision
     return Decision(
       low: low, newest: newest,
       retainedGenerations: published.olderRetained + [published.newestRetained])
   }
 
-  /// Returns whether a new map is worth writing: enough frames have been written since the last
-  /// map, or that map retains frames for generations that are no longer held.
+  /// Returns whether to write a new map: enough frames have been written since the last one, or
+  /// that map retains frames for generations that are no longer held.
   private func isWorthReclaiming(
     _ map: RetainedFrameMap?, _ alive: [FrameNumber], _ newestRetained: FrameNumber
   ) -> Bool {
@@ -187,7 +187,7 @@ struct MaintenanceRun {
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
     if decision.low > files.counters.checkpointed {
-      // If another process has run a checkpoint, discard what is known about the earlier contents.
+      // If another process has run a checkpoint, discard what is known of the earlier contents.
       files.pageFile.adoptState(files.counters.checkpointed, files.cache)
       let state = try state(decision)
       result.pageCount = try copyPages(of: state)

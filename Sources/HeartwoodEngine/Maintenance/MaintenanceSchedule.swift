@@ -5,7 +5,7 @@
 /// from checkpointing that far. While a pin is held, runs are therefore due at intervals, and not
 /// after every commit.
 struct MaintenanceSchedule {
-  /// The lengths of the log between which ``length`` is chosen.
+  /// The bounds within which ``length`` is chosen.
   private let lengths: ClosedRange<UInt64>
   /// The length of the log at which a run is due.
   private var length: UInt64
@@ -26,12 +26,12 @@ struct MaintenanceSchedule {
   ///
   /// It is small enough to be added to a generation without overflow.
   private static let never: UInt64 = 1 << 48
-  /// The number of times its shortest length by which the log may grow after a run was due, before
-  /// writers wait.
+  /// The log's growth before writers wait, after a run was due, as a multiple of its shortest
+  /// length.
   ///
-  /// While generations are held, it may grow by as many times `heldLength`.
+  /// While generations are held, it is a multiple of `heldLength`.
   private static let slackFactor: UInt64 = 3
-  /// The lengths in bytes between which the length of the log is chosen by default.
+  /// The bounds, in bytes, within which the length of the log is chosen by default.
   private static let defaultByteCounts = (16 << 20)...(128 << 20)
 
   /// Creates a schedule from lengths in bytes.
@@ -41,7 +41,7 @@ struct MaintenanceSchedule {
   ///     choose a length by the size of the page file.
   ///   - reclaimByteCount: The length of the log at which a run is due while generations are held.
   ///   - pageCount: The number of pages in the page file.
-  ///   - start: The generation that the page file holds.
+  ///   - start: The generation that the page file contains.
   init(
     checkpointByteCount: Int?, reclaimByteCount: Int, pageByteCount: Int, pageCount: PageNumber,
     from start: FrameNumber
@@ -82,7 +82,7 @@ struct MaintenanceSchedule {
   /// Returns whether the next write after this commit must wait for a run.
   func stalls(at generation: FrameNumber) -> Bool { generation >= stallAt }
 
-  /// Postpones further waits of writers until the log has grown by another `heldLength`.
+  /// Lets writers continue until the log has grown by another `heldLength`.
   ///
   /// Call this method after a writer has waited too long for a run.
   mutating func stopStalling(at generation: FrameNumber) { stallAt = generation + heldLength }

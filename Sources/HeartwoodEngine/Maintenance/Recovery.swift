@@ -2,13 +2,13 @@
 public struct RecoveryReport: Hashable, Sendable {
   /// The newest generation of the opened store.
   ///
-  /// It belongs to the newest complete commit that was found, or to the empty commit that started a
-  /// new lineage.
+  /// It belongs to the newest complete commit found, or to the empty commit that started a new
+  /// lineage.
   public var generation = Generation(frame: 0)
-  /// The number of commits found in the log after the page file's state, in group headers or in
+  /// The number of commits found in the log after the page file's state, by group headers or
   /// footers.
   public var commitCount = 0
-  /// The number of log segments for which the footer was read instead of the group headers.
+  /// The number of log segments whose footer was read instead of the group headers.
   public var segmentFooterCount = 0
   /// The number of commits that were above the durable watermark and whose page images were all
   /// verified.
@@ -131,8 +131,8 @@ package struct Recovery {
 
   /// R1.5: syncs all commits that were found, before any of them is used.
   ///
-  /// Segments that are already durable are skipped, because even a sync of a file without dirty
-  /// pages waits for the disk to flush its cache, and a long log has many files.
+  /// Skips segments that are already durable: even a sync of a file without dirty pages waits for
+  /// the disk to flush its cache, and a long log has many files.
   package func syncAll(_ log: LogFiles) throws(StorageError) {
     for segment in table.segments
     where log.geometry.lastFrame(of: segment.number) > durableWatermark {

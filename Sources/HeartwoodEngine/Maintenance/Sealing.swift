@@ -1,9 +1,9 @@
 /// Seals segments that are full and durable: writes their footers, so that opening the store does
 /// not need to read their group headers.
 ///
-/// A footer is a cache, so errors are ignored, and it is not synced separately. No footer is
-/// written for the segment in which the page file's state ends, because the earlier commits in that
-/// segment are no longer known.
+/// A footer is a cache, so errors are ignored, and it is not synced separately. The segment in
+/// which the page file's state ends gets no footer, because its earlier commits are no longer
+/// known.
 final class Sealing: @unchecked Sendable {
   // @unchecked because only the holder of the maintenance lock uses it.
   private let files: StoreFiles
@@ -52,7 +52,8 @@ final class Sealing: @unchecked Sendable {
     }
   }
 
-  /// Returns where to start reading: not before the page file's state or the end of the map.
+  /// Returns where to start reading, which is not before the page file's state or the end of the
+  /// map.
   private func start() throws(StorageError) -> CommitPoint {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     var start = reached.frame < header.checkpointed.frame ? header.checkpointed : reached

@@ -1,7 +1,7 @@
 /// The layout of a bitmap page: the common header, followed by one bit for each page.
 ///
 /// Bitmap *k* is in page *k* × `pagesPerBitmap`, and covers `pagesPerBitmap` pages, starting with
-/// its own. The bits for pages that do not exist are zero.
+/// itself. The bits for pages that do not exist are zero.
 package enum BitmapLayout {
   package static let reserved = Field("reserved", at: 26, 6)
   package static let bits = 32

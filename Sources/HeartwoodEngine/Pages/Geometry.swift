@@ -1,4 +1,4 @@
-/// The sizes that a store was created with, and the resulting positions of its frames and pages.
+/// The sizes with which a store was created, and the resulting positions of its frames and pages.
 ///
 /// The sizes are fixed for the lifetime of a store, and every header slot and segment header
 /// repeats them.

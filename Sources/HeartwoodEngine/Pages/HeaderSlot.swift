@@ -44,12 +44,12 @@ package struct StoreIdentity: Hashable, Sendable {
     self.low = low
   }
 
-  /// The seed for the hashes of pages and frames, which differs for each store, so that a page from
-  /// another store fails verification.
+  /// The seed for page and frame hashes, which differs for each store, so that a page from another
+  /// store fails verification.
   package var seed: UInt64 { low }
 }
 
-/// The point in the log at which a commit ends, with the values that the next commit needs.
+/// The point in the log where a commit ends, with the values that the next commit needs.
 package struct CommitPoint: Hashable, Sendable {
   /// The last frame of the commit, which is also its generation.
   package var frame: FrameNumber

@@ -1,8 +1,8 @@
 /// A bounded cache of verified pages, used when files are not mapped.
 ///
 /// Thread-safe: each of its sixteen shards has a lock, which is held while a missing page is read,
-/// so that two readers never load the same page twice. Pinned pages are never evicted, so the cache
-/// can exceed its limit while all its pages are pinned.
+/// so two readers never load the same page twice. Pinned pages are never evicted, so the cache can
+/// exceed its limit while all its pages are pinned.
 package final class PageCache: @unchecked Sendable {
   // @unchecked because every shard's state is guarded by its lock.
 
@@ -46,7 +46,7 @@ package final class PageCache: @unchecked Sendable {
     Int(truncatingIfNeeded: (location &* 0x9E37_79B9_7F4A_7C15) >> 60)
   }
 
-  /// Pins and returns the page at `location`, calling `load` to read and verify an uncached page.
+  /// Pins and returns the page at `location`; calls `load` to read and verify an uncached page.
   package func pin(
     _ location: Location, load: (MutableBytes) throws(StorageError) -> Void
   ) throws(StorageError) -> Entry {
@@ -64,7 +64,7 @@ package final class PageCache: @unchecked Sendable {
       // library's allocator would keep the memory of both.
       let block = makeRoom(in: shard) ?? ByteBlock(count: pageByteCount)
       let entry = Entry(location: location, block: block, shard: number)
-      // Insert the entry only now, so that a page that fails verification is read again.
+      // Insert the entry only now, so that a page that failed verification is read again.
       try load(block.bytes)
       shard.entries[location] = entry
       shard.order.append(entry)
@@ -86,7 +86,7 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Evicts all pages from `frame` and later frames, which are about to be overwritten.
+  /// Evicts the pages of `frame` and all later frames, which are about to be overwritten.
   package func forgetFrames(from frame: UInt64) {
     let first = frame << 1 | 1
     forget(where: { $0 & 1 == 1 && $0 >= first })

@@ -9,8 +9,7 @@ package enum PageChecks {
     XXH64.hash(page.slice(8, page.count - 8), seed: seed)
   }
 
-  /// Checks that the bytes are intact and belong to the page; the caller must check the frame
-  /// number.
+  /// Checks that the bytes are intact and belong to the page; does not check the frame number.
   package static func verify(
     _ bytes: Bytes, page: PageNumber, seed: UInt64, file: String, structure: StructureCheck
   ) throws(StorageError) {

@@ -41,7 +41,7 @@ package final class PageFile: @unchecked Sendable {
 
   package var windowShift: Int { Self.windowByteCount.trailingZeroBitCount - geometry.pageShift }
 
-  /// Returns all windows, after creating those that are needed to cover `pageCount` pages.
+  /// Returns all windows, including new ones needed to cover `pageCount` pages.
   ///
   /// There are fewer if the file system does not support mappings, and none if files are not
   /// mapped.
@@ -58,7 +58,7 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Records the state of the file, and discards what is known if another process wrote it.
+  /// Records the state of the file, and discards what is known if another process wrote that state.
   ///
   /// Call this method before you read pages through an index that was built from this state.
   /// Readers of an older state are not affected: they find every page that has changed since then
@@ -93,17 +93,17 @@ package final class PageFile: @unchecked Sendable {
 
   // MARK: Length
 
-  /// Returns whether the file contains the complete page, with at most one system call.
+  /// Returns whether the file contains the complete page; makes at most one system call.
   ///
-  /// Check this before reading a page through a mapping, because accessing a mapping past the end
-  /// of the file is fatal.
+  /// Check this before reading a page through a mapping, because access past the end of the file is
+  /// fatal.
   package func holds(_ page: PageNumber) throws(StorageError) -> Bool {
     let end = geometry.offset(ofPage: page) + UInt64(geometry.pageByteCount)
     if end <= knownByteCount.load(ordering: .acquiring) { return true }
     return try lock.withLock { () throws(StorageError) in try end <= measure() }
   }
 
-  /// Allocates disk space for at least `pageCount` pages, usually for some more.
+  /// Allocates disk space for at least `pageCount` pages, and usually for more.
   ///
   /// - Parameter mayHaveBeenCut: Whether another process may have truncated the file.
   /// - Throws: `diskFull` if the file system has no space; the file is then unchanged.
@@ -124,7 +124,7 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Truncates the file to `pageCount` pages and the space that is reserved beyond them.
+  /// Truncates the file to `pageCount` pages plus the space reserved beyond them.
   ///
   /// - Precondition: No other thread or process reserves space at the same time, and no state that
   ///   has readers contains more pages.
@@ -133,7 +133,7 @@ package final class PageFile: @unchecked Sendable {
       let kept = reservedByteCount(pageCount)
       guard try kept < measure() else { return }
       knownByteCount.store(kept, ordering: .releasing)
-      // If the file grows again, the pages beyond the new end will have other contents.
+      // If the file grows again, the pages beyond the new end will contain different bytes.
       for (number, window) in windows.enumerated() where (number + 1) << windowShift > pageCount {
         window.bits.clear(from: max(0, Int(pageCount) - number << windowShift))
       }
@@ -150,8 +150,7 @@ package final class PageFile: @unchecked Sendable {
     return (needed + step - 1) / step * step
   }
 
-  /// Records and returns the file's length; the caller holds the lock, so that no truncation is
-  /// missed.
+  /// Records and returns the file's length; the caller holds the lock, so no truncation is missed.
   private func measure() throws(StorageError) -> UInt64 {
     let found = try file.byteCount()
     knownByteCount.store(found, ordering: .releasing)

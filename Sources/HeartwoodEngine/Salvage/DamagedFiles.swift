@@ -1,7 +1,7 @@
 /// A read-only view of a file system, for reading a damaged store.
 ///
 /// Every operation that would change something throws `readOnly`, so no code that uses the view can
-/// change the damaged store. Blocks that the medium refuses to return read as zeros. Pages with
+/// change the damaged store. Unreadable blocks of the medium read as zeros. Pages with
 /// such blocks then fail their hash check, like other damaged pages.
 final class DamagedFiles: FileSystem {
   private let base: any FileSystem
@@ -52,7 +52,7 @@ final class DamagedFiles: FileSystem {
 
   static func refusal(_ path: String) -> StorageError {
     StorageError(
-      .readOnly, "A damaged store is only read. Write to the new store instead.", file: path)
+      .readOnly, "A damaged store cannot be changed. Write to the new store instead.", file: path)
   }
 }
 
@@ -79,7 +79,7 @@ private final class DamagedFile: File {
   private let base: any File
   private let unreadable: UnreadableBlocks
 
-  /// The unit in which the rest of a file is read after a read has failed.
+  /// The unit for reading the rest of a file after a read has failed.
   private static let blockByteCount = 4096
 
   init(_ base: any File, _ unreadable: UnreadableBlocks) {
@@ -95,7 +95,7 @@ private final class DamagedFile: File {
     } catch {
       guard error.kind == .io else { throw error }
     }
-    // The read has failed at some block, so read the others one by one.
+    // The read has failed at some block, so read the blocks one by one.
     let length = try base.byteCount()
     let available = length > offset ? Int(clamping: length - offset) : 0
     let count = min(target.count, available)

@@ -1,7 +1,7 @@
-/// Finds the identity of a store in damaged headers by trying it on the store's pages.
+/// Finds the identity of a store in damaged headers by testing candidates on the store's pages.
 ///
-/// A header whose hash is wrong may still contain the right numbers. The identity is the seed of
-/// the hashes of all pages, so a page with the right hash confirms it.
+/// A header with a wrong hash may still contain the right numbers. The identity is the seed of the
+/// hashes of all pages, so a page with the right hash confirms it.
 struct IdentityGuess {
   /// The names of the log segments, which the geometry must fit.
   private let segments: [String]
@@ -9,12 +9,12 @@ struct IdentityGuess {
   private var framesPerSegment: [Int] = []
   private var segmentByteCount: Int?
 
-  /// The number of pages on which an identity is tried.
+  /// The number of pages on which each identity is tested.
   private static let triedPageCount: PageNumber = 64
 
   init(_ segments: [String]) { self.segments = segments }
 
-  /// Collects the numbers at the positions of the fields in all headers.
+  /// Collects the numbers at the fields' offsets in all headers.
   mutating func collect(
     from directory: String, in files: DamagedFiles
   ) throws(StorageError) {
@@ -54,7 +54,7 @@ struct IdentityGuess {
     if let count = found.1 { framesPerSegment.append(count) }
   }
 
-  /// Returns the identity and the geometry that fit the most pages, or `nil` if none fits any.
+  /// Returns the identity and geometry that fit the most pages, or `nil` if none fits any.
   func best(
     for pages: (any File)?
   ) throws(StorageError) -> (StoreIdentity, Geometry)? {

@@ -1,4 +1,4 @@
-/// The findings of a scan about one page.
+/// The results of scanning one page.
 struct PageRecord {
   /// Whether a page is in use in the salvaged generation, according to its bitmap page.
   enum Usage: UInt8 {
@@ -14,14 +14,14 @@ struct PageRecord {
   let kind: PageKind
   let level: UInt8
   var usage = Usage.unknown
-  /// Whether the page has been assigned to a place in its tree.
+  /// Whether the page already has a position in its tree.
   var isVisited = false
 
   var isNode: Bool { kind == .leaf || kind == .branch }
 
   /// Returns the record of an intact page, or `nil` if the bytes are not those of page `number`.
   ///
-  /// Afterwards, the accessors of ``NodeView`` can be used on the page.
+  /// Afterwards, the page can be read through the accessors of ``NodeView``.
   init?(_ bytes: Bytes, page number: PageNumber, seed: UInt64) {
     guard bytes.load32(PageLayout.page.offset) == number,
       let kind = PageKind(rawValue: bytes.load8(PageLayout.kind.offset)),
@@ -40,10 +40,10 @@ struct PageRecord {
 struct PageFileScan {
   /// The record of each page, or `nil` for a page that is damaged or was never written.
   let records: [PageRecord?]
-  /// The highest frame in an intact page, which a checkpoint has therefore reached.
+  /// The highest frame in an intact page, which a checkpoint must have reached.
   let newestFrame: FrameNumber
 
-  /// The number of bytes that are read at once.
+  /// The number of bytes to read at a time.
   private static let chunkByteCount = 1 << 20
 
   /// Reads all pages of the file, which may be missing, up to `limit`.
@@ -83,9 +83,9 @@ struct PageFileScan {
     newestFrame = newest
   }
 
-  /// Returns the length of a file, without trailing holes if the file consists mostly of holes.
+  /// Returns the length of a file, excluding trailing holes if the file consists mostly of holes.
   ///
-  /// A damaged file system may report any length, and each page needs memory.
+  /// A damaged file system may report any length, and scanning takes memory for each page.
   private static func credibleByteCount(_ file: any File) throws(StorageError) -> UInt64 {
     let length = try file.byteCount()
     guard length > plainByteCount else { return length }
@@ -93,6 +93,6 @@ struct PageFileScan {
     return isLarge ? length : min(length, max(most, plainByteCount))
   }
 
-  /// The length of a file that is read without a check for holes.
+  /// The maximum length of a file that is read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 30
 }

@@ -1,10 +1,10 @@
-/// The identity and the geometry of a damaged store, from whichever file still shows them.
+/// The identity and geometry of a damaged store, from whichever file still contains them.
 struct SalvageIdentity {
   let geometry: Geometry
   let identity: StoreIdentity
   /// The intact header slots.
   let slots: [HeaderSlot]
-  /// The conclusions that replace damaged headers, each in one sentence.
+  /// The conclusions that were drawn in place of damaged headers, each in one sentence.
   private(set) var notes: [String] = []
 
   /// The newest intact header slot.
@@ -12,8 +12,7 @@ struct SalvageIdentity {
 
   /// Reads the header slots or, if both are damaged, the headers of the log segments.
   ///
-  /// If these are damaged too, tries the numbers in all damaged headers until some fit the hashes
-  /// of pages.
+  /// If these are damaged too, tests the numbers in all damaged headers until some fit page hashes.
   ///
   /// - Throws: `notAStore` if nothing in the directory identifies a store; `incompatibleFormat` for
   ///   an intact header of a version that this program does not support.
@@ -47,7 +46,7 @@ struct SalvageIdentity {
       throw StorageError(
         .notAStore,
         "No file in the directory identifies a Heartwood store: all headers are damaged, and no "
-          + "page fits the rest of them. Check the path, or restore a backup.",
+          + "page matches what is left of them. Check the path, or restore a backup.",
         file: directory)
     }
     (identity, geometry) = found
@@ -88,7 +87,7 @@ struct SalvageIdentity {
 }
 
 extension File {
-  /// Calls `body` with bytes of the file, padded with zeros after the end of the file.
+  /// Calls `body` with bytes of the file, padded with zeros past the end.
   func withBytes<R>(
     _ count: Int, at offset: UInt64, _ body: (Bytes) throws(StorageError) -> R
   ) throws(StorageError) -> R {

@@ -1,24 +1,24 @@
-/// The generation that a damaged store can still show, and the locations of its pages in the log.
+/// The generation that can be salvaged from a damaged store, and its pages' locations in the log.
 ///
-/// It is the newest one to which an unbroken chain of commits leads from the page file. Commits
+/// It is the newest generation that an unbroken chain of commits connects to the page file. Commits
 /// after a gap in the chain are not used, because pages that the lost commits changed would have
 /// values of different generations.
 struct SalvageLog {
   private(set) var point: CommitPoint
   private(set) var index = PageIndex()
-  /// The frames of images that are also in the page file, unless it is damaged there.
+  /// The frames of images that are also in the page file, used where the page file is damaged.
   private(set) var checkpointedIndex = PageIndex()
   let table: SegmentTable
   /// The highest frame of a page in the page file that is not in `index`.
   private(set) var checkpointed: FrameNumber
   /// Whether later commits are known or suspected to have existed.
   private(set) var hasLostCommits = false
-  /// Facts about the choice of the generation, each in one sentence.
+  /// Remarks on the choice of the generation, each in one sentence.
   private(set) var notes: [String] = []
   private let geometry: Geometry
   private let seed: UInt64
 
-  /// Finds the generation.
+  /// Finds the generation to salvage.
   ///
   /// - Parameters:
   ///   - committed: The durable generation according to the `counters` file, or 0.
@@ -47,7 +47,7 @@ struct SalvageLog {
 
   // MARK: From a header slot
 
-  /// Follows the log from the generation in a header slot, and returns whether the page file is not
+  /// Follows the log from the generation in a header slot, and returns `false` if the page file is
   /// newer than the end of that chain.
   private mutating func follow(
     _ header: HeaderSlot, _ slots: [HeaderSlot], _ log: LogFiles, _ committed: FrameNumber,
@@ -57,7 +57,7 @@ struct SalvageLog {
     var index = PageIndex()
     do throws(StorageError) {
       if let found = try LogStart(header: header, log: log) {
-        // A map that starts at a later state shows that the newer header slot is damaged.
+        // A map that starts at a later state shows that the newer header slot was damaged.
         guard !found.isOutdated else { return false }
         (start, index) = (found.point, found.index)
       }
@@ -70,7 +70,7 @@ struct SalvageLog {
     let watermark = slots.map(\.durableUpTo).reduce(start.frame, max)
     let walk = try walk(from: start, index, watermark: watermark, committed: committed)
     // If the other slot is damaged, it may be the newer one. The page file then contains frames
-    // that this slot does not lead to.
+    // after the end of this slot's chain.
     guard slots.count > 1 || walk.point.frame >= newestInPages else { return false }
     (point, self.index, checkpointed) = (walk.point, walk.index, header.checkpointed.frame)
     try lookBehind(walk.watermark)
@@ -78,10 +78,10 @@ struct SalvageLog {
     return true
   }
 
-  /// Finds images from before the checkpoint, whose segments have not been deleted yet.
+  /// Finds images from before the checkpoint in segments that have not been deleted yet.
   ///
   /// Each group contains the digest of the group before it. Following these digests back from the
-  /// one in the header slot therefore leads to the newest image of each page in the page file.
+  /// one in the header slot finds the newest image of each page in the page file.
   private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
     // The images right before the end belong to the last group, even if the segment with its header
     // has been deleted.
@@ -110,7 +110,7 @@ struct SalvageLog {
       {
         checkpointedIndex.set(page, to: frame)
       }
-      // Void ranges concern only their own transaction.
+      // Void ranges apply only to their own transaction.
       if group.ordinal == 0 { voids = [] }
       digest = group.previous
     }
@@ -204,7 +204,7 @@ struct SalvageLog {
     return (page, record)
   }
 
-  /// Checks whether headers after the end of the chain show that it should have been longer.
+  /// Checks whether headers after the end of the chain prove that commits are missing.
   private mutating func lookBehind(_ known: FrameNumber) throws(StorageError) {
     var watermark = known
     let stop = geometry.next(after: point.frame)

@@ -38,8 +38,8 @@ final class SalvagePages {
     let table = try log.openAll(from: first, isMapped: false)
     let pages = try files.open(directory + "/pages", .read)
     if pages == nil { notes.append("The page file is missing.") }
-    // The header slots limit the pages to read, in case the file is far longer. If one of them is
-    // damaged, it may be the one with the higher page count.
+    // The header slots limit the pages to read, because the file may be far longer. If one of them
+    // is damaged, it may be the one with the higher page count.
     let most = found.slots.count > 1 ? found.slots.map(\.checkpointed.pageCount).max() : nil
     let scan = try PageFileScan(
       pages, found.geometry, seed: found.identity.seed, upTo: most ?? .max, report)
@@ -48,7 +48,7 @@ final class SalvagePages {
       newestInPages: scan.newestFrame)
     notes += chosen.notes
     hasLostCommits = chosen.hasLostCommits
-    // More pages than the files have room for cannot be in use.
+    // The store cannot use more pages than the files have room for.
     let room = scan.records.count + table.segments.count * found.geometry.framesPerSegment
     let count = min(Int(chosen.point.pageCount), room)
     let located = try Self.locate(count, chosen, scan) { report(scan.records.count + $0) }
@@ -92,7 +92,7 @@ final class SalvagePages {
   ) throws(StorageError) -> FrameNumber {
     guard let file = try files.open(directory + "/counters", .read) else { return 0 }
     return try file.withBytes(CountersLayout.byteCount, at: 0) { bytes throws(StorageError) in
-      // Counters that are not in use may have any values.
+      // The values in unused counters have no meaning.
       bytes.load64(CountersLayout.ready.offset) == 0
         ? 0 : bytes.load64(CountersLayout.durable.offset)
     }
@@ -100,7 +100,7 @@ final class SalvagePages {
 
   /// Reads the page images in the log, and returns the records and the locations of all pages.
   ///
-  /// A page whose image in the log is damaged is still intact if a checkpoint has written the same
+  /// A page with a damaged image in the log is still intact if a checkpoint has written the same
   /// image to the page file, and vice versa.
   private static func locate(
     _ count: Int, _ chosen: SalvageLog, _ scan: PageFileScan, _ report: (Int) -> Void
@@ -179,8 +179,8 @@ final class SalvagePages {
       else {
         knowsUsage = false
         notes.append(
-          "The bitmap page \(first) is damaged, so pages \(range.lowerBound) to "
-            + "\(range.upperBound - 1) were judged by the tree that refers to them.")
+          "The bitmap page \(first) is damaged, so only the trees show which of the pages "
+            + "\(range.lowerBound) to \(range.upperBound - 1) are in use.")
         damagedPageCount += range.count { records[$0] == nil }
         continue
       }
@@ -220,7 +220,7 @@ final class SalvagePages {
     }
     defer { view.release(reference) }
     let bytes = reference.bytes
-    // A page that was read again may have changed, but the view has verified it again.
+    // The page may have changed since the scan, but the view has verified it again.
     guard let record = record(page),
       bytes.load8(PageLayout.kind.offset) == record.kind.rawValue,
       bytes.load8(PageLayout.level.offset) == record.level

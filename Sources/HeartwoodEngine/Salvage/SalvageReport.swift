@@ -6,7 +6,7 @@ package struct SalvageReport: Sendable {
     package let after: [UInt8]?
     /// The first salvaged key after the range, or `nil` if there is none.
     package let before: [UInt8]?
-    /// Whether entries of the range were salvaged too, because only the branch above them is lost.
+    /// Whether entries of the range were salvaged, because only the branch above them is lost.
     package let isPartial: Bool
   }
 
@@ -29,7 +29,7 @@ package struct SalvageReport: Sendable {
     package var damagedValueCount = 0
     /// The number of entries from leaves that may be stale.
     package var doubtfulCount = 0
-    /// The number of entries that were left out because their keys were out of order.
+    /// The number of entries that were omitted because their keys were out of order.
     package var misplacedCount = 0
 
     package init(name: String) { self.name = name }
@@ -52,7 +52,7 @@ package struct SalvageReport: Sendable {
     }
   }
 
-  /// The maximum number of ranges and of keys that are listed for one keyspace.
+  /// The maximum number of ranges, and of keys, to list for one keyspace.
   package static let maxListedCount = 10_000
 
   /// The salvaged generation.

@@ -1,4 +1,4 @@
-/// The trees of a damaged store, with the names in the rows of its catalog that are intact.
+/// The trees of a damaged store, with their names from the intact rows of its catalog.
 struct SalvagedCatalog {
   struct Tree {
     let name: String

@@ -1,6 +1,6 @@
 /// The entries in the leaves of an outline, in key order, for copying to another store.
 ///
-/// Records in a report what is missing between them.
+/// What is missing between them is recorded in a report.
 final class SalvagedEntries {
   private(set) var report: SalvageReport.Keyspace
   private(set) var hasEntry = false
@@ -18,7 +18,7 @@ final class SalvagedEntries {
   private(set) var leafCount = 0
   /// The start of the missing range at the current position, if there is one.
   private var gap: Gap?
-  /// The starts of lost branches whose ends have been reached, or are still ahead.
+  /// The start of lost branches that are not in the report yet, if any.
   private var branchGap: Gap?
   private var isInLostBranch = false
 
@@ -95,7 +95,7 @@ final class SalvagedEntries {
     case .leaf(let page, let isDoubtful):
       self.isDoubtful = isDoubtful
       leafCount += 1
-      // The page was intact when it was scanned, so an error comes from the medium.
+      // The page was intact when it was scanned, so the medium must be at fault.
       guard let found = try? pages.view.node(page, tree: outline.tree, level: 0) else {
         return openGap()
       }
@@ -172,8 +172,7 @@ final class SalvagedEntries {
 }
 
 extension KeyspaceWriter {
-  /// Appends salvaged entries, until at least `byteCount` bytes have been appended or no entry is
-  /// left.
+  /// Appends salvaged entries until it has appended at least `byteCount` bytes or no entry is left.
   func append(_ entries: SalvagedEntries, byteCount: Int) throws(StorageError) {
     session.requireOpen()
     let pages = session.pages

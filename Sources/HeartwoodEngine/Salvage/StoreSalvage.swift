@@ -1,7 +1,7 @@
 /// Salvages a damaged store: copies everything that is intact in its newest generation into a new
 /// store.
 ///
-/// Leaves are found by the headers of pages, so neither branches nor the catalog are needed. The
+/// Leaves are found by their page headers, so neither branches nor the catalog are needed. The
 /// damaged store is only read.
 package struct StoreSalvage {
   private let source: String
@@ -10,7 +10,8 @@ package struct StoreSalvage {
   private let partial: PartialStore
   private let progress: ((StoreProgress) -> Void)?
 
-  /// The approximate size in bytes of a transaction, which keeps its pages in memory until it ends.
+  /// The approximate size in bytes of each transaction, which keeps its pages in memory until it
+  /// ends.
   private static let transactionByteCount = 8 << 20
 
   /// Creates a salvage of the store in the directory `source` to the new path `target`.
@@ -33,9 +34,8 @@ package struct StoreSalvage {
   /// - Throws: `busy` if the damaged store is open; `notAStore` or `incompatibleFormat` if the
   ///   directory is not a store that can be read; `invalidArgument` if the new path exists; `io` or
   ///   `diskFull`; any error of `finish`. There is no new store after an error.
-  /// - Complexity: Reads every page of the damaged store twice, and large values once more. Memory
-  ///   use grows with the number of pages, by about 40 bytes for each page; transactions have a
-  ///   limited size.
+  /// - Complexity: Reads every page of the damaged store twice, and large values once more. Uses
+  ///   about 40 bytes of memory for each page; transactions have a limited size.
   package func run(
     _ finish: (Store, inout SalvageReport) throws -> Void = { _, _ in }
   ) throws -> SalvageReport {
@@ -81,7 +81,7 @@ package struct StoreSalvage {
     let presence = LockByte.presenceReadWrite..<(LockByte.presenceReadOnly + 1)
     let start = SystemThread.monotonicMilliseconds
     while try locks.lockedByOthers(in: presence) != nil {
-      // A process that is just closing the store releases its locks last.
+      // A process that is closing the store releases its locks last.
       guard SystemThread.monotonicMilliseconds - start < Self.closingMilliseconds else {
         throw StorageError(
           .busy,
@@ -94,7 +94,7 @@ package struct StoreSalvage {
 
   private static let closingMilliseconds: UInt64 = 500
 
-  /// Returns an estimate of how many pages are read while the store is scanned and then copied.
+  /// Returns an estimate of the number of pages to read for the scan and the copy.
   private func estimatedPageCount() throws(StorageError) -> Int {
     let names = try files.list(source) ?? []
     var byteCount: UInt64 = 0
@@ -154,7 +154,7 @@ extension SalvageReport.Keyspace {
     var result = self
     guard let expectedCount, doubtfulCount == 0, misplacedCount == 0 else { return result }
     if entryCount + damagedValueCount == expectedCount {
-      // No entry is missing, so only pages without entries were lost.
+      // No entry is missing, so the lost pages contained none.
       (result.missing, result.missingRangeCount) = ([], 0)
     } else if missing.isEmpty {
       result.append(.init(after: nil, before: nil, isPartial: true))

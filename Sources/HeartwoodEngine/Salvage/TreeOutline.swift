@@ -1,4 +1,4 @@
-/// The leaves of a tree that can be salvaged, in key order, and the places where nodes are lost.
+/// The leaves of a tree that can be salvaged, in key order, and the positions of lost nodes.
 ///
 /// Three rules keep out stale leaves, which remain in free pages:
 ///
@@ -10,9 +10,9 @@
 struct TreeOutline {
   enum Item {
     case leaf(PageNumber, isDoubtful: Bool)
-    /// The place of a leaf, or of a branch with all its leaves, that is lost.
+    /// The position of a lost leaf, or of a lost branch with all its leaves.
     case lost
-    /// The start of the range of a lost branch. Some of its leaves follow; others may be lost.
+    /// The start of the range of a lost branch, some of whose leaves follow; others may be lost.
     case lostBranch
     /// The end of the range of a lost branch.
     case endOfLostBranch
@@ -21,7 +21,7 @@ struct TreeOutline {
   private(set) var items: [Item] = []
   let tree: TreeID
   private let pages: SalvagePages
-  /// The branches that are lost, in key order.
+  /// The lost branches, in key order.
   private var lostBranches: [LostBranch] = []
 
   private struct LostBranch {
@@ -122,12 +122,12 @@ struct TreeOutline {
     }
     var fragments: [Fragment] = []
     let (known, knownBranches) = (items, lostBranches)
-    // A node is the top of a fragment only if no higher node has led to it.
+    // A node is the top of a fragment only if it was not reached from a higher node.
     for top in tops.sorted(by: { $0.level > $1.level })
     where pages.isFreshNode(top.page, tree: tree, level: top.level) {
       (items, lostBranches) = ([], [])
       try descend(to: top.page, level: top.level, lower: [], upper: nil)
-      // The leaves of a lost branch within a fragment are fragments too, so nothing is inserted.
+      // Leaves of lost branches within a fragment are fragments of their own, so insert nothing.
       for branch in lostBranches.reversed() { items.insert(.lost, at: branch.position) }
       if let key = try firstKey(of: items) {
         fragments.append(Fragment(firstKey: key, items: items))
@@ -137,8 +137,8 @@ struct TreeOutline {
     return fragments
   }
 
-  /// Returns the lowest key in a fragment, the empty key if the fragment is the only leaf of an
-  /// empty tree, or `nil` if no leaf of the fragment is intact.
+  /// Returns the lowest key in a fragment, the empty key if its only leaf is that of an empty tree,
+  /// or `nil` if it has no intact leaf.
   private func firstKey(of items: [Item]) throws(StorageError) -> [UInt8]? {
     var isEmptyTree = false
     for case .leaf(let page, _) in items {
@@ -148,8 +148,8 @@ struct TreeOutline {
     return isEmptyTree ? [] : nil
   }
 
-  /// Returns the leaves that may be in use, because their bitmap page is damaged, and that lie in
-  /// the range of a lost branch.
+  /// Returns the leaves in the ranges of lost branches that may be in use, because their bitmap
+  /// page is damaged.
   private func doubtfulFragments(_ nodes: [PageNumber]) throws(StorageError) -> [Fragment] {
     var candidates: [KeyInterval] = []
     for page in nodes {
@@ -165,7 +165,7 @@ struct TreeOutline {
   }
 
   private func lostBranch(of key: [UInt8]) -> Int? {
-    // The ranges ascend, so the last one that does not begin after the key is the only candidate.
+    // The ranges ascend, so the only candidate is the last one that does not begin after the key.
     var (low, high) = (0, lostBranches.count)
     while low < high {
       let middle = (low + high) / 2
@@ -177,7 +177,7 @@ struct TreeOutline {
     return low - 1
   }
 
-  /// Inserts fragments in ascending order into the lost branches whose ranges contain them.
+  /// Inserts fragments, in ascending order, into the lost branches whose ranges contain them.
   private mutating func insert(_ fragments: [Fragment], rootIsKnown: Bool) {
     var contents = lostBranches.map { _ in [Fragment]() }
     for fragment in fragments {

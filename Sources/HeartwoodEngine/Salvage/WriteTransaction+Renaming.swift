@@ -1,5 +1,5 @@
 extension WriteTransaction {
-  /// Gives a keyspace another name, or does nothing if there is no keyspace with the name.
+  /// Renames a keyspace, or does nothing if there is no keyspace with the name.
   ///
   /// - Precondition: The transaction has not used either of the two names before.
   /// - Throws: `invalidArgument` if there is a keyspace with the new name; `corrupt`, `io` or

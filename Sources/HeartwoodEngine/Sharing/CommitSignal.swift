@@ -3,8 +3,8 @@ import Synchronization
 /// Notifies observers in this process and in other processes of new commits; thread-safe.
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
-/// received, so a signal that arrives late, twice or once for several commits does no harm. A
-/// process that commits touches the `locks` file only while another process holds the observers'
+/// received. A signal that arrives late, twice or once for several commits therefore does no harm.
+/// A process that commits touches the `locks` file only while another process holds the observers'
 /// lock byte. If a process dies between its commit and its signal, observers still find the commit,
 /// because they check the newest generation once a second.
 package final class CommitSignal: @unchecked Sendable {
@@ -36,7 +36,7 @@ package final class CommitSignal: @unchecked Sendable {
   private static let answerMilliseconds: UInt64 = 100
   /// The interval at which an observer checks for commits without a signal.
   private static let checkMilliseconds: UInt64 = 1000
-  /// The interval of checks while other processes may not know of the observer, or without a watch.
+  /// The interval of checks without a watch, or while other processes may not know of the observer.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {
@@ -67,7 +67,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Adds an observer, until the matching call of ``removeObserver()``.
+  /// Adds an observer until the matching call of ``removeObserver()``.
   package func addObserver() {
     lock.withLock {
       observerCount += 1
@@ -96,7 +96,7 @@ package final class CommitSignal: @unchecked Sendable {
   /// `nil` if the wait is cancelled by ``cancel(_:)`` or ``end(_:)``.
   ///
   /// - Parameter isOver: A function that returns whether the wait was cancelled before it began. It
-  ///   is called after the wait has been registered, so that no cancellation is missed.
+  ///   is called after the wait is registered, so that no cancellation is missed.
   package func wait(
     _ id: UInt64, for owner: ObjectIdentifier, after known: FrameNumber, isOver: () -> Bool,
     _ resume: @escaping @Sendable (FrameNumber?) -> Void
@@ -157,7 +157,7 @@ package final class CommitSignal: @unchecked Sendable {
     thread = SystemThread { [self] in observe(id, watch) }
   }
 
-  /// Stops the thread, and returns it, so that the caller can join it without holding the lock.
+  /// Stops the thread and returns it, so that the caller can join it without holding the lock.
   private func stopThread() -> SystemThread? {
     try? locks.unlock(byte: LockByte.observing)
     threadID += 1

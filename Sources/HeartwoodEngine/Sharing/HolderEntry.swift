@@ -19,14 +19,13 @@ package final class HolderEntry: @unchecked Sendable {
 
   /// Announces that this process has the store open, unless it has already done so.
   ///
-  /// A read-only process sets only a lock, because it writes no files; users see its program's
-  /// name.
+  /// A read-only process writes no files and sets only a lock, so users see its program's name.
   package func announce(in file: HolderFile) {
     _ = locks.set(.open(row.process, isReadOnly: isReadOnly))
     if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }
   }
 
-  /// Sets holder locks for generations that are held at two checks in a row, and releases those for
+  /// Sets holder locks for generations held at two checks in a row, and releases holder locks for
   /// generations that are no longer held.
   ///
   /// - Returns: Whether another check is needed later.

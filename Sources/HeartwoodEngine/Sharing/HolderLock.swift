@@ -1,4 +1,4 @@
-/// A lock byte that shows that a process has the store open, or that it holds a generation.
+/// A lock byte by which a process shows that it has the store open or holds a generation.
 ///
 /// Locks do not identify their owner, so the offset of the byte encodes the PID. Like every lock,
 /// it is released when the process ends. A read-only process can hold one too.
@@ -54,11 +54,12 @@ package struct HolderLock: Hashable, Sendable {
 }
 
 extension StoreLocks {
-  /// The maximum length of a run of holder locks; a longer one must be from another program.
+  /// The maximum length of a run of holder locks; another program must have locked a longer one.
   private static let maxHolderLockRunByteCount = 1 << 12
 
-  /// Sets a holder lock, and returns whether that succeeded; a failure is harmless, because the
-  /// lock only provides information for users.
+  /// Sets a holder lock, and returns whether that succeeded.
+  ///
+  /// A failure is harmless, because the lock only informs users.
   package func set(_ holderLock: HolderLock) -> Bool {
     guard let byte = holderLock.byte, let isSet = try? tryLock(.shared, byte: byte) else {
       return false

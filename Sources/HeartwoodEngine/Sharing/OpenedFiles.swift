@@ -1,8 +1,8 @@
 /// Checks that the file names of an open store still refer to the files that it opened.
 ///
 /// If a file is replaced while a store is open, everything written to its descriptor is lost. Each
-/// writer and each maintenance run therefore makes this check first. One system call shows whether
-/// names in the directory have changed; the files are compared only if they have. Thread-safe.
+/// writer and each maintenance run therefore checks first. One system call shows whether names in
+/// the directory have changed; only then are the files compared. Thread-safe.
 package final class OpenedFiles: @unchecked Sendable {
   // @unchecked because `stamp` is guarded by `lock`.
   private let log: LogFiles

@@ -2,10 +2,10 @@ import Synchronization
 
 /// Creates the log segments that a writer needs now, and a few segments in advance; thread-safe.
 ///
-/// The bytes and the name of a segment created in advance are written and synced at that time, so
-/// that the first commit in it need not wait. Segments are created under a lock byte, so that no
-/// process creates a segment that another process is filling. A complete segment is used as it is,
-/// no matter which process created it.
+/// When a segment is created in advance, its bytes and its name are written and synced, so the
+/// first commit in it need not wait. A lock byte ensures that no process creates a segment that
+/// another process is filling. A complete segment is used as it is, no matter which process created
+/// it.
 package final class SegmentAllocator: @unchecked Sendable {
   // @unchecked because all properties except the atomic one are used only under `making`.
   private let files: LogFiles
@@ -14,11 +14,12 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// open.
   private let counters: SharedCounters?
   private let activity: ActivityCounters
-  /// The number of segments to create in advance: two once one was not ready in time.
+  /// The number of segments to create in advance; it becomes two once a segment was not ready in
+  /// time.
   private var wanted = 1
   /// The last segment allocated to a writer, which may be filling it before any state contains it.
   private var newestAllocated: UInt64?
-  /// Whether a writer has used the reserve, and the reserve has not been allocated again since.
+  /// Whether a writer has used the reserve since it was last allocated.
   private let hasUsedReserve = Atomic<Bool>(false)
 
   package init(
@@ -65,8 +66,8 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// Makes a segment's name durable before a frame is written to it.
   ///
   /// A segment of another process may need a sync too, because that process may have died before it
-  /// synced the directory. The shared counter `named` contains the number of the last durable
-  /// segment + 1, so that 0 means that no name is durable.
+  /// synced the directory. The shared counter `named` contains the last durable segment's number
+  /// plus 1; 0 means that no name is durable.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
     // Without the reserve, do not rely on the counter: the reserve may have been renamed to this
     // segment, and the counter may refer to an earlier file with the same name.
@@ -98,7 +99,7 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Whether the reserve was used and must be allocated again after a maintenance run.
+  /// Whether the reserve was used, and the next maintenance run must allocate it again.
   package var needsRoom: Bool { hasUsedReserve.load(ordering: .relaxed) }
 
   package func fillReserve() throws(StorageError) {
@@ -109,7 +110,7 @@ package final class SegmentAllocator: @unchecked Sendable {
 
   /// Truncates all segments after `last` to zero bytes, which frees space on a full disk.
   ///
-  /// The files keep their durable names, and the next process that needs such a segment creates it
+  /// The files keep their durable names. The next process that needs such a segment creates it
   /// again. Errors are ignored, because the remaining bytes are never read. The caller must hold
   /// the writer lock.
   ///
@@ -124,9 +125,9 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// Creates segments in advance, after the one that contains the newest commit or was last
   /// allocated.
   ///
-  /// An incomplete segment is created again only if no commit can have reached it. Otherwise,
-  /// frames that are retained for a held generation could be lost, because a segment also looks
-  /// incomplete once maintenance has punched out its header.
+  /// An incomplete segment is created again only if no commit can have reached it. A segment also
+  /// looks incomplete once maintenance has punched out its header, and it may contain frames that
+  /// are retained for a held generation.
   ///
   /// - Parameter appended: A function that returns the newest commit that any process has appended.
   package func refill(lineage: UInt64, appended: () -> FrameNumber) throws(StorageError) {

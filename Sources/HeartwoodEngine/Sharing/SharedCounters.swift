@@ -2,7 +2,7 @@ import Synchronization
 
 /// The offsets of the counters in the `counters` file.
 ///
-/// Counters that are polled often have cache lines of their own, so that writes do not slow down
+/// Counters that are polled often have their own cache lines, so that writes do not slow down
 /// readers of other counters.
 package enum CountersLayout {
   package static let ready = Field("ready", at: 0, 8)
@@ -133,8 +133,8 @@ package final class SharedCounters: @unchecked Sendable {
     store(error.map { MaintenanceFailure($0).word } ?? 0, CountersLayout.maintenanceError)
   }
 
-  /// Disables writing if an error leaves the contents of the files unknown, which is not the case
-  /// for a full disk, a timeout or a refused call.
+  /// Disables writing if an error leaves the contents of the files unknown; a full disk, a timeout
+  /// or a refused call does not.
   package func disableWriting(after error: StorageError) {
     guard ![.diskFull, .busy].contains(error.kind), !error.changedNothing else { return }
     setFailed()
@@ -167,7 +167,7 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Publishes a decision, by filling the unpublished copy and then switching to that copy.
   ///
-  /// If there are too many retained generations, the lowest are listed and the next one becomes
+  /// If there are too many retained generations, the lowest are listed, and the next one becomes
   /// `newestRetained`. All of them remain readable, but less log space is reclaimed.
   package func publish(_ decision: DecisionRecord) {
     var fitting = decision

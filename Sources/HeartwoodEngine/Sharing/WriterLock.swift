@@ -1,6 +1,6 @@
 /// The writer lock, which admits one writer at a time across threads and processes.
 ///
-/// Threads are admitted in order of arrival, and only the admitted thread is woken.
+/// Admits threads in order of arrival, and wakes only the admitted thread.
 package final class WriterLock: @unchecked Sendable {
   // @unchecked because `lock` guards everything below it, and `answeredRings` is used only by the
   // thread whose turn it is.
@@ -116,7 +116,7 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// The interval of a waiting writer's rings, each of which shows that it is not suspended.
+  /// The interval of a waiting writer's rings; each ring shows that the writer is not suspended.
   private static let ringMilliseconds: UInt64 = 5
 
   /// The longest sleep between two attempts, which succeed only if the lock is free at that moment.
@@ -176,8 +176,7 @@ package final class WriterLock: @unchecked Sendable {
       return index != nil
     }
     if wasWaiting { throw busy() }
-    // The turn was handed to this thread just as the deadline passed; no other thread would
-    // use it.
+    // The turn was given to this thread just as the deadline passed; no other thread would use it.
     try wait(for: turn, until: nil)
   }
 

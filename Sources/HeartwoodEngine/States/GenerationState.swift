@@ -81,14 +81,14 @@ package final class GenerationState: @unchecked Sendable {
       suspension: old.suspension)
   }
 
-  /// Returns a copy of this state that does not need the log up to `checkpointed` or the deleted
-  /// segments in `gone`, because the pages of the removed entries are in the page file.
+  /// Returns a copy of this state that needs neither the log up to `checkpointed` nor the deleted
+  /// segments in `gone`; the pages of the removed entries are in the page file.
   package func pruned(
     checkpointed: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {
     var kept = index
-    // While generations are held, most runs do not advance the page file. The index is then shared,
-    // because building another one would keep writers waiting.
+    // While generations are held, most runs do not advance the page file. In that case, share the
+    // index, because building another one would keep writers waiting.
     if index.hasFrames(upTo: checkpointed) {
       kept = PageIndex()
       index.forEach(newerThan: checkpointed) { page, frame in kept.set(page, to: frame) }

@@ -1,18 +1,19 @@
 /// The live generations of this process, and the newest states.
 ///
-/// Each live generation has a reference count and one lock byte, which is locked while there are
-/// references. A pin is *verified* once it is certain that no maintenance run had released the
+/// Each live generation has a reference count and a lock byte, which is locked while there are
+/// references. A pin is *verified* once it is certain that no maintenance run released the
 /// generation before the byte was locked. The table's lock is held until then, so that no other
 /// thread shares an unverified pin. Steps are numbered as in `Docs/Internals/Concurrency.md`.
 package final class GenerationTable: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   let files: StoreFiles
-  /// Whether the newest generation stays pinned for a short time after its last reader has gone.
+  /// Whether the newest generation stays pinned briefly after its last reference is released.
   private let lingers: Bool
   let lock = Lock()
   var entries: [FrameNumber: LiveEntry] = [:]
   var newest: LiveEntry?
-  /// The number of threads with a verified lock that are building the state of a generation.
+  /// The number of threads that hold a verified lock and are building the state, for each
+  /// generation.
   var building: [FrameNumber: Int] = [:]
   var appendedState: GenerationState
   var visibleState: GenerationState
@@ -55,7 +56,7 @@ package final class GenerationTable: @unchecked Sendable {
   /// P1: pins the newest generation that any process has made visible.
   ///
   /// - Complexity: At most one system call. If another process committed the generation, also one
-  ///   page read for each group since the newest state known to this process.
+  ///   page read for each group after the newest state known to this process.
   package func pinNewest() throws(StorageError) -> Pin {
     var attempts = Attempts()
     while true {
@@ -109,7 +110,7 @@ package final class GenerationTable: @unchecked Sendable {
     if let old, old !== entry, old.references == 0 { drop(old) }
   }
 
-  /// P3: pins a generation that is held by another owner or that no run has released yet.
+  /// P3: pins a generation that another owner holds or that no run has released yet.
   ///
   /// - Throws: `generationExpired` if a maintenance run has decided that the generation is dead, or
   ///   if it was never a commit; `busy` if a run has been deciding for longer than `busyTimeout`.
@@ -228,7 +229,7 @@ package final class GenerationTable: @unchecked Sendable {
         + "name.")
   }
 
-  /// P4: releases one reference.
+  /// P4: releases one reference to a generation.
   package func unpin(_ entry: LiveEntry) {
     lock.acquire()
     entry.references &-= 1
@@ -252,7 +253,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Removes an entry without references and unlocks its generation.
   ///
-  /// If unlocking fails, the only effect is that log space remains in use.
+  /// If unlocking fails, log space remains in use, with no other effect.
   func drop(_ entry: LiveEntry) {
     entries[entry.generation] = nil
     if entry === newest { newest = nil }

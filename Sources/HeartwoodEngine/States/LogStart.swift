@@ -1,4 +1,5 @@
-/// Where to start reading the log: at the page file's state, or at a generation in the map.
+/// The position at which to start reading the log: the page file's state, or a generation in the
+/// map.
 package struct LogStart {
   package let checkpointed: CommitPoint
   /// The commit after which group headers are read.
@@ -13,7 +14,7 @@ package struct LogStart {
   package let serial: UInt64?
 
   /// Determines where to start in order to reach `generation`, or returns `nil` if it is no longer
-  /// available: it is older than the page file's state, or covered but not listed by the map.
+  /// available: it is older than the page file's state, or the map covers it without listing it.
   package init?(
     header: HeaderSlot, log: LogFiles, upTo generation: FrameNumber = .max
   ) throws(StorageError) {
@@ -44,8 +45,8 @@ package struct LogStart {
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
     }
-    // An outdated map is for a later state of the page file, so it would fail the check below even
-    // if it is intact, because it does not list the pages written back between the two states.
+    // An outdated map is for a later state of the page file, so even an intact one would fail the
+    // check below: it does not list the pages written back between the two states.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: checkpointed.pageCount, to: point.pageCount,
@@ -62,13 +63,13 @@ package struct LogStart {
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 
-/// The state that has been reached by reading the log.
+/// The state reached by reading the log.
 package struct LogWalk {
   package private(set) var point: CommitPoint
   package let index: PageIndex
   package private(set) var lineages: [EndedLineage]
   package private(set) var commitCount = 0
-  /// The number of segments for which the footer was read instead of the group headers.
+  /// The number of segments whose footer was read instead of the group headers.
   package private(set) var footerCount = 0
 
   package init(from start: LogStart) {

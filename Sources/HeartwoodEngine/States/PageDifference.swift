@@ -1,7 +1,7 @@
 /// The pages in which two states of one store differ, excluding bitmap pages.
 ///
-/// Both states must be live, so that no checkpoint has advanced beyond the older one, and the index
-/// of the newer state has an entry for every page that was written between the two states.
+/// Both states must be live, so that no checkpoint has advanced beyond the older one. The index of
+/// the newer state then has an entry for every page that was written between the two states.
 package struct PageDifference {
   /// The pages of the newer state that were written between the two states, in page order.
   package private(set) var written: [PageNumber] = []
@@ -32,7 +32,7 @@ package struct PageDifference {
       if page < countBefore, try usedBefore.contains(page) { replaced.append(page) }
       if page < countAfter, try usedAfter.contains(page) { written.append(page) }
     }
-    // All pages that bitmaps beyond the end of the newer state cover were freed.
+    // All pages covered by bitmaps beyond the end of the newer state were freed.
     let kept = (Int(countAfter) + perBitmap - 1) / perBitmap
     for bitmap in stride(from: kept * perBitmap, to: Int(countBefore), by: perBitmap) {
       try addFreedPages(by: PageNumber(bitmap))

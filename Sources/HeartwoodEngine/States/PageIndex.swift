@@ -72,10 +72,9 @@ package final class PageIndex: @unchecked Sendable {
     root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// Maps `page` to `frame` in `node`, or in a copy if it is shared or too small, and returns the
-  /// node.
+  /// Maps `page` to `frame` in `node`, or in a copy if it is shared or too small.
   ///
-  /// This method consumes the caller's reference to `node`.
+  /// Returns the node. This method consumes the caller's reference to `node`.
   // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
   // built by this process, not read from a file.
   private static func entering(
@@ -94,8 +93,7 @@ package final class PageIndex: @unchecked Sendable {
 
   /// Calls `body` for every entry with a frame above `limit`, in page order.
   ///
-  /// Only nodes that lead to such an entry are visited, so the cost does not depend on the index
-  /// size.
+  /// Only the paths to such entries are visited, so the cost does not depend on the index size.
   package func forEach(
     newerThan limit: FrameNumber = 0, _ body: (PageNumber, FrameNumber) -> Void
   ) {
@@ -130,7 +128,7 @@ package final class PageIndex: @unchecked Sendable {
 }
 
 extension PageIndex {
-  /// A node of the tree, with 64 slots, of which a small node stores only those in use.
+  /// A node of the tree with 64 slots; a small node stores only those in use.
   ///
   ///     0          1          2          3
   ///     ┌──────────┬──────────┬──────────┬───────────┐
@@ -179,7 +177,8 @@ extension PageIndex {
     private var slots: UInt64 { header[1] }
     fileprivate var newest: FrameNumber { header[2] }
 
-    /// Returns the index of a slot's word among the words of the node, or where to insert the word.
+    /// Returns the index of a slot's word among the node's words, or the index at which to insert
+    /// it.
     private func wordIndex(of slot: Int) -> Int {
       (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
     }
@@ -201,7 +200,7 @@ extension PageIndex {
       return memory[Self.headerWordCount &+ wordIndex]
     }
 
-    /// Replaces the word of a slot that has one; `newest` is the highest frame to which it leads.
+    /// Replaces the word of a slot that has one; `newest` is the highest frame in it or below it.
     fileprivate func setWord(_ word: UInt64, _ slot: Int, newest: FrameNumber) {
       words[wordIndex(of: slot)] = word
       header[2] = max(header[2], newest)

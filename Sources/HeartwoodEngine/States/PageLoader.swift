@@ -1,10 +1,10 @@
-/// Finds and verifies pages that the fast path of ``PageView/page(_:)`` cannot return; thread-safe.
+/// Finds and verifies pages that ``PageView/page(_:)`` cannot return on its fast path; thread-safe.
 package final class PageLoader: Sendable {
   let files: StoreFiles
   let segments: SegmentTable
   /// The mapped windows of the page file, for pages without an entry in the index.
   let windows: [PageRegion]
-  /// Whether every page is verified again even if its verified bit is set, as `verify()` requires.
+  /// Whether to verify every page again even if its verified bit is set, as `verify()` requires.
   let alwaysVerifies: Bool
 
   init(files: StoreFiles, segments: SegmentTable, windows: [PageRegion], alwaysVerifies: Bool) {
@@ -34,7 +34,7 @@ package final class PageLoader: Sendable {
       let count = try segment.file.read(into: target, at: geometry.offset(of: frame))
       guard count == 0, try !segment.file.exists() else { return count }
       // A checkpoint has deleted the segment, and the page is now in the page file. No checkpoint
-      // advances past a live generation, so none replaces the page with a later version.
+      // advances past a live generation, so the page cannot be a later version.
       return try files.pageFile.read(number, into: target)
     }
   }

@@ -7,9 +7,9 @@ package struct PageReference {
 
 /// The data needed to look up pages in one state, kept together in memory.
 ///
-/// It is owned by a ``GenerationState`` or a ``WorkingPages`` object and read through raw pointers,
-/// so that a point read does no reference counting. Everything to which it points lives as long as
-/// its owner.
+/// A ``GenerationState`` or a ``WorkingPages`` object owns it, and readers use raw pointers to it,
+/// so a point read does no reference counting. Everything to which it points lives as long as its
+/// owner.
 package struct PageSource {
   let root: PageIndex.Node?
   let depth: Int
@@ -48,7 +48,7 @@ package struct PageView {
     @inline(__always) get { source.pointee.changeCount }
   }
 
-  /// Records a change, so that cursors in a writer's view search for their position again.
+  /// Records a change, so that cursors in a writer's view find their positions again.
   @inline(__always)
   package func recordChange() { source.pointee.changeCount &+= 1 }
 

@@ -3,7 +3,7 @@ extension StoreFiles {
   ///
   /// The caller must hold a verified pin on the generation or the maintenance lock, so that no
   /// maintenance run releases the generation in the meantime. If a run advances the page file,
-  /// deletes segments or punches holes, the search starts again with an empty index.
+  /// deletes segments or punches holes meanwhile, the search starts again with an empty index.
   ///
   /// - Throws: `generationExpired` if no commit ends at `generation`.
   /// - Complexity: Reads the map, the footers between the map and the generation, and one page for
@@ -43,7 +43,7 @@ extension StoreFiles {
     }
   }
 
-  /// Returns the newest header slot whose state is announced in the shared counters.
+  /// Returns the newest header slot whose state the shared counters announce.
   ///
   /// A checkpoint announces a state only after syncing its slot. A reader of an unannounced state
   /// would reject every page that the checkpoint wrote. The previous slot serves just as well,
@@ -83,11 +83,11 @@ extension StoreFiles {
       point: found.walk.point, index: found.walk.index, segments: found.segments, files: self)
   }
 
-  /// X2: builds a newer generation's state by reading the log after a known state, or returns `nil`
-  /// if the log no longer leads to that generation.
+  /// X2: builds a newer generation's state by reading the log after a known state.
   ///
-  /// The caller must hold a verified pin on the newer generation or the writer lock, so that all
-  /// frames of the known state that the newer generation still uses exist.
+  /// Returns `nil` if the log no longer reaches that generation. The caller must hold a
+  /// verified pin on the newer generation or the writer lock, so that all frames of the known state
+  /// that the newer generation still uses exist.
   ///
   /// - Complexity: Reads one page for each group in between, and one more for each segment.
   package func advanced(
@@ -129,10 +129,10 @@ extension StoreFiles {
     return try log.openAll(from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
-  /// W2: returns the state after a complete commit that directly follows `state`, but was never
-  /// announced because its writer died, or `nil` if there is none.
+  /// W2: returns the state after a complete commit that its writer never announced because it died.
   ///
-  /// The caller must hold the writer lock.
+  /// The commit directly follows `state`; if there is none, the result is `nil`. The caller must
+  /// hold the writer lock.
   ///
   /// - Complexity: If there is no such commit, one check of a page header, which takes no system
   ///   call if files are mapped.

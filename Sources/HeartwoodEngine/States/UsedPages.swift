@@ -1,4 +1,4 @@
-/// The set of the pages that are in use in a state, which must outlive this object.
+/// The set of pages in use in a state, which must outlive this object.
 package final class UsedPages {
   private let view: PageView
   private let pagesPerBitmap: Int

@@ -1,4 +1,4 @@
-/// A store that no process has open, and that none can open as long as this object exists.
+/// A store that no process has open, and that none can open while this object exists.
 ///
 /// Like a process that opens a store alone, it holds the presence locks exclusively.
 struct ClosedStore {

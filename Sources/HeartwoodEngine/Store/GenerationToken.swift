@@ -1,4 +1,4 @@
-/// A token that identifies one generation of one store, and that can be passed to another thread or
+/// A token that identifies one generation of one store, and can be passed to another thread or
 /// process, or saved in a file.
 ///
 /// A token does not keep its generation readable. Hold a snapshot of the generation until the

@@ -8,13 +8,13 @@ public struct LiveGeneration: Hashable, Sendable {
   public var snapshotCount: Int
   /// The names under which the generation is kept.
   public var names: [String]
-  /// The processes that are known to hold the generation: this process, and other processes that
-  /// have held it for about a second.
+  /// The processes known to hold the generation: this process, and others that have held it for
+  /// about a second.
   public var holders: [StoreHolder]
   /// The number of bytes in the log that only this generation retains.
   ///
-  /// Once the generation is released, the next maintenance run frees these bytes. If the generation
-  /// was the oldest, the checkpoint can also advance further, and more log space is freed.
+  /// Once the generation is released, the next maintenance run frees these bytes. If it was the
+  /// oldest generation, the checkpoint can also advance further, and more log space is freed.
   public var retainedByteCount: Int
 }
 
@@ -79,8 +79,7 @@ struct HeldGenerations {
 }
 
 extension Store {
-  /// Returns the generations that are held by this process, by another process or by a name, the
-  /// oldest first.
+  /// Returns the generations that this process, another process or a name holds, the oldest first.
   ///
   /// - Throws: `closed`, `suspended` or `io`; `corrupt` if the list of named generations is
   ///   corrupt.

@@ -1,8 +1,8 @@
 extension OpenSequence {
-  /// Attaches to a store that other processes have open, or returns `nil` if no process has
-  /// initialised the store's shared counters since the machine booted.
+  /// Attaches to a store that other processes have open.
   ///
-  /// Waits while another process initialises the counters, holding the byte `writers`.
+  /// Returns `nil` if no process has initialised the store's shared counters since the machine
+  /// booted. Waits while another process, which holds the byte `writers`, initialises them.
   func attach(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
     while true {
@@ -111,8 +111,8 @@ extension OpenSequence {
     while try !files.locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
     do throws(StorageError) {
       try requireSameFiles(as: core)
-      // A private core need not start with the newest state, because each later pin checks for a
-      // newer one (P2).
+      // A private core may start with an older state, because each later pin checks for a newer one
+      // (P2).
       if core.isPrivate { return try core.table.visible.renewed() }
       let generation = try lockNewest(files)
       defer { try? files.locks.unlockLive(generation) }
@@ -155,18 +155,17 @@ extension OpenSequence {
     }
   }
 
-  /// Maps the shared counters and computes the value that marks them as usable, or returns `nil` if
-  /// there is no complete `counters` file.
+  /// Maps the shared counters and computes the value that marks them as usable.
   ///
-  /// The value identifies the boot, the `counters` file and the `pages` file. It is 0 if the system
-  /// provides no boot identity.
+  /// Returns `nil` if there is no complete `counters` file. The value identifies the boot, the
+  /// `counters` file and the `pages` file. It is 0 if the system provides no boot identity.
   func countersFile(
     _ pages: any File, _ access: FileAccess
   ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity)? {
     guard let file = try fileSystem.open(path + "/counters", access) else { return nil }
     if try file.byteCount() < UInt64(CountersLayout.byteCount) {
       guard access == .create else { return nil }
-      // Write zeros. Extending the file without writing would leave a hole, and writing to a mapped
+      // Write zeros: extending the file without writing would leave a hole, and writing to a mapped
       // hole on a full disk kills the process.
       let zeros = ByteBlock(count: CountersLayout.byteCount)
       defer { zeros.keep() }

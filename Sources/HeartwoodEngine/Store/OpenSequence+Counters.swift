@@ -94,18 +94,18 @@ extension OpenSequence {
     counters.raise(CountersLayout.committed, to: point.frame)
     counters.raise(CountersLayout.durable, to: point.frame)
     // A process may have died after it wrote the header slot but before it raised `checkpointed`,
-    // or while it was deciding which generations stay alive. In that case, the epoch is still odd.
+    // or while it was deciding which generations stay alive; the epoch is then still odd.
     counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
     // Recovery has just synced the directory, so the names of all segments are durable.
     counters.store(table.nextSegment, CountersLayout.named)
   }
 
-  /// Returns the older generations that stay readable after a reboot: those that are named, and
+  /// Returns the older generations that stay readable after a reboot: those that have names, and
   /// those that a read-only process has locked since the reboot.
   ///
-  /// A lock alone does not suffice: if the map of retained frames covers a generation but does not
-  /// list it, its frames may have been reclaimed.
+  /// A lock alone does not suffice: if the map of retained frames covers a generation without
+  /// listing it, the generation's frames may have been reclaimed.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {

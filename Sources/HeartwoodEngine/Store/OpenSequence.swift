@@ -71,9 +71,9 @@ struct OpenSequence {
         try locks.waitForLock(.shared, byte: presence)
         return opened
       }
-      // If the shared lock is refused, another process is still opening the store. If the lock is
-      // granted but the shared counters are not initialised, the process that was opening the store
-      // has just died.
+      // If the shared lock is refused, another process is still opening the store. If it is granted
+      // but the shared counters are not initialised, the process that was opening the store has
+      // just died.
       if try locks.tryLock(.shared, byte: presence) {
         if let opened = try attach(locks, orWaitFor: nil) { return opened }
         try locks.unlock(byte: presence)
@@ -103,8 +103,8 @@ struct OpenSequence {
         "The map of retained frames does not end at a valid commit.")
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
-    // Change no existing store before this point, so that one that fails a check above remains as
-    // it was.
+    // Change no existing store before this point, so that a store that fails a check above remains
+    // as it was.
     if !options.isReadOnly {
       try log.lengthen(table)
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
@@ -134,7 +134,7 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Rejects a directory with other files but no store, and creates a missing one for writing.
+  /// Rejects a directory with other files but no store; creates a missing directory for writing.
   private func prepareDirectory() throws(StorageError) {
     var found = try fileSystem.list(path)
     if found == nil {
@@ -217,7 +217,7 @@ struct OpenSequence {
     try fileSystem.syncDirectory(Self.parent(of: path))
   }
 
-  /// Returns the error for a page file without an intact header, according to its signature.
+  /// Returns the error for a page file without an intact header, depending on its signature.
   func unreadable(_ pages: any File) throws(StorageError) -> StorageError {
     let block = ByteBlock(count: 8)
     defer { block.keep() }

@@ -64,7 +64,7 @@ extension Store {
   /// every page in use belongs to a tree; ``verify()`` does.
   ///
   /// - Parameter snapshot: A snapshot of this store.
-  /// - Returns: One element of 8 bytes for each page, in the order of page numbers.
+  /// - Returns: One element of 8 bytes for each page, in page order.
   /// - Throws: `corrupt` if a bitmap is corrupt, because it is then unknown which pages are in use;
   ///   `foreignStore` for a snapshot of another store; `closed` or `io`.
   /// - Complexity: Reads every page in use once, and no free pages.

@@ -1,5 +1,4 @@
-/// A new store that is written to a temporary directory, which gets its final name once the store
-/// is complete.
+/// A new store in a temporary directory, which is renamed to its final path once it is complete.
 struct PartialStore {
   private let fileSystem: any FileSystem
   private let path: String
@@ -8,7 +7,7 @@ struct PartialStore {
   /// The path of the temporary directory.
   let partialPath: String
 
-  /// - Parameter purpose: What creates the store, for messages: "copy", for example.
+  /// - Parameter purpose: The operation that creates the store, for messages, such as "copy".
   init(at path: String, on fileSystem: any FileSystem, purpose: String) throws(StorageError) {
     let trimmed = OpenSequence.trimmed(path)
     guard !trimmed.isEmpty, trimmed != "/" else {
@@ -23,7 +22,7 @@ struct PartialStore {
     partialPath = trimmed + ".partial"
   }
 
-  /// Calls `fill`, which writes a store at the temporary path and closes it, and renames it.
+  /// Calls `fill`, which writes and closes a store at the temporary path, and renames the store.
   ///
   /// - Throws: `invalidArgument` if the final path exists; `busy` while another process creates a
   ///   store for the same path; any error of `fill`, after the incomplete store has been removed.
@@ -61,7 +60,7 @@ struct PartialStore {
     }
   }
 
-  /// Removes the files that an interrupted attempt for the same path has left behind.
+  /// Removes the files that an interrupted attempt for the same path has left.
   private func clear() throws(StorageError) {
     guard let names = try fileSystem.list(partialPath), !names.isEmpty else { return }
     if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {
@@ -81,7 +80,7 @@ struct PartialStore {
     try removeFiles()
   }
 
-  /// Removes all files except `locks`, whose lock shows that a store is being created.
+  /// Removes all files except `locks`, whose lock shows that a process is creating a store.
   private func removeFiles() throws(StorageError) {
     // A child forked in the meantime must not remove files that its parent is still using.
     try origin.requireOwn(partialPath)

@@ -13,7 +13,7 @@ extension Store {
   /// ```
   ///
   /// A process that commits notifies observers in other processes through the file system. If it
-  /// dies before it sends the notification, the sequence still yields the commit within a second.
+  /// dies first, the sequence still yields the commit within a second.
   ///
   /// - Complexity: If no process observes the store, a commit costs one additional clock read, and
   ///   at most one additional lock query every tenth of a second.
@@ -76,8 +76,9 @@ private final class CommitObserver: @unchecked Sendable {
 
   deinit { if !store.files.origin.isInherited { signal?.removeObserver() } }
 
-  /// The interval at which an observer polls a read-only store without shared counters, because the
-  /// process that creates the counters cannot notify earlier observers.
+  /// The interval at which an observer polls a read-only store without shared counters.
+  ///
+  /// The process that creates the counters cannot notify earlier observers.
   private static let checkNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {

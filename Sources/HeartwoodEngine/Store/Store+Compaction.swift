@@ -26,8 +26,8 @@ extension Store {
   /// writers for long. Snapshots remain unchanged. A power cut during compaction is harmless,
   /// because the moves change no keys or values.
   ///
-  /// - Parameter progress: A closure that is called on this thread between transactions, at least
-  ///   ten times a second on common disks.
+  /// - Parameter progress: A closure called on this thread between transactions, at least ten times
+  ///   a second on common disks.
   /// - Returns: The result. If an older generation is live, the file is truncated only after that
   ///   generation has been released; see ``CompactionResult/blockingGeneration``.
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `busy`, `io` or `diskFull`; `corrupt` if

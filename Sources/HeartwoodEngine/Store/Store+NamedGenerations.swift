@@ -1,6 +1,6 @@
 extension Store {
-  /// Keeps a generation under a name, so that it stays readable until ``release(_:)`` is called,
-  /// even across restarts and while no process holds it.
+  /// Keeps a generation readable under a name until ``release(_:)`` is called, even across restarts
+  /// and while no process holds it.
   ///
   /// For each named generation, the log retains at most one additional image of each page that has
   /// changed since that generation; see ``StoreStatistics/logByteBound``.
@@ -27,7 +27,7 @@ extension Store {
     let snapshot = try snapshot(at: generation)
     defer { withExtendedLifetime(snapshot) {} }
     // Make the generation durable before its name is stored. Otherwise, a power cut could undo the
-    // generation, but not the name.
+    // generation but not the name.
     try queue.makeDurable(generation.frame)
     let point = snapshot.state.point
     let row = NamedGenerations.Row(

@@ -1,17 +1,16 @@
 extension Store {
   /// Releases all pins and locks of this process until ``resume()`` is called.
   ///
-  /// Call this method when an app is about to be suspended, because some systems terminate a
-  /// suspended process that holds a lock on a shared file. All committed transactions are durable
-  /// on return, unless an earlier sync has failed. The call affects every `Store` object that this
-  /// process has for the same store.
+  /// Call this method when an app is about to be suspended: some systems terminate a suspended
+  /// process that holds a lock on a shared file. All committed transactions are durable on return,
+  /// unless an earlier sync has failed. The call affects every `Store` object that this process has
+  /// for the same store.
   ///
   /// Earlier snapshots become invalid and remain invalid after ``resume()``. Reading from such a
   /// snapshot throws `generationExpired`, because other processes may overwrite its pages. No
-  /// thread may be in the middle of a read during the call, because the memory that a `.mapped`
-  /// store passes to readers may change. While the store is suspended, every other call except
-  /// ``close()`` throws `suspended`, and ``commits()`` keeps waiting. Suspending a store twice has
-  /// no effect.
+  /// thread may be reading during the call, because the memory that a `.mapped` store passes to
+  /// readers may change. While the store is suspended, every other call except ``close()`` throws
+  /// `suspended`, and ``commits()`` keeps waiting. Suspending a store twice has no effect.
   ///
   /// - Throws: `busy` if a transaction or a replacement of the list of named generations takes
   ///   longer than `busyTimeout`, in which case nothing has changed; `closed` or `io`.
@@ -30,8 +29,7 @@ extension Store {
     }
   }
 
-  /// Resumes a suspended store, which then includes the changes that other processes have made in
-  /// the meantime.
+  /// Resumes a suspended store, including changes that other processes have made in the meantime.
   ///
   /// Resuming a store that is not suspended has no effect.
   ///

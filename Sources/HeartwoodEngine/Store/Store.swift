@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An ordered, transactional key–value store in a directory of its own.
+/// An ordered, transactional key–value store in its own directory.
 ///
 /// Every commit creates a generation. A ``Snapshot`` pins a generation and reads it unchanged while
 /// others write. Writers never wait for readers, and readers never wait for writers.
@@ -83,9 +83,8 @@ public final class Store: Sendable {
 
   /// Runs `body` as the store's only writer and commits its changes as one new generation.
   ///
-  /// Either all of the changes become visible to snapshots taken after this method returns, or none
-  /// do. Writers run one after the other. Starting a write inside another one on the same thread
-  /// traps.
+  /// Snapshots taken after this method returns see either all of the changes or none. Writers run
+  /// one after the other. Starting a write inside another one on the same thread traps.
   ///
   /// ```swift
   /// try store.write { transaction in
@@ -189,8 +188,8 @@ public final class Store: Sendable {
   /// A page is not written back while a live generation still reads the page's older contents from
   /// the page file.
   ///
-  /// Checkpoints run automatically as the log grows. Call this method to run one at a time of your
-  /// choice.
+  /// Checkpoints run automatically as the log grows. Call this method to run one at a time that you
+  /// choose.
   ///
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `io` or `diskFull`.
   /// - Complexity: One write for each run of adjacent pages, and at most five syncs.
@@ -203,12 +202,11 @@ public final class Store: Sendable {
     return try maintenance.run()
   }
 
-  /// Checks the complete store: every page, every tree, every count, the free space and the log.
+  /// Checks the complete store: every page, tree and count, the free space and the log.
   ///
   /// - Precondition: The thread is not in a write. Otherwise, a checkpoint in progress could wait
-  ///   for the write while this method waits for the checkpoint.
   /// - Throws: `closed`, or an error that prevents reading the newest generation at all. Corruption
-  ///   does not cause an error; it is listed in the findings.
+  ///   is listed in the findings and causes no error.
   /// - Complexity: Reads every page once.
   public func verify() throws -> VerificationReport {
     try requireOpen()

@@ -15,7 +15,7 @@ public struct StoreHolder: Hashable, Sendable {
   /// The time since the process opened the store, according to the wall clock, or `nil` if the time
   /// is unknown.
   ///
-  /// The time is unknown for read-only processes, because they cannot record it in a file.
+  /// Read-only processes cannot record the time in a file, so it is unknown for them.
   public var age: Duration?
   /// Whether this is the calling process.
   public var isThisProcess: Bool

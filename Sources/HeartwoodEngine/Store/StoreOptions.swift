@@ -78,7 +78,7 @@ public struct StoreOptions: Sendable {
   /// frames that no generation can read.
   ///
   /// This limit applies only while older generations are held. If they and the newest generation
-  /// retain more pages than this, the size of these pages is the limit.
+  /// retain more pages than this, the limit is the size of these pages.
   public var reclaimLogByteCount = 12 << 20
   /// The size of a new store's log segments in bytes: a power of two, and at least eight pages.
   ///

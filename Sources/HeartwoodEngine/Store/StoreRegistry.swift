@@ -92,9 +92,10 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Records that a `Store` object no longer uses its core.
+  /// Records that a `Store` object no longer uses its core, and returns whether it was the last
+  /// one.
   ///
-  /// Returns whether it was the last one, in which case the caller must shut down the core.
+  /// The caller must then shut down the core.
   func leave(_ key: Key) -> Bool {
     lock.withLock {
       guard case .open(let core, let count) = stores[key] else { return false }

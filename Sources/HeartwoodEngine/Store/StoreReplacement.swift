@@ -1,8 +1,8 @@
 /// The removal and the replacement of stores that no process has open.
 ///
-/// A store that is removed gets another name first, so that a crash leaves either the whole store
-/// or none at its path. If a crash interrupts a replacement before the new store is at the path,
-/// the next opening gives the old store its name back.
+/// A store that is removed is renamed first, so that a crash leaves either the complete store or
+/// none at its path. If a crash interrupts a replacement before the new store is at the path, the
+/// next opening renames the old store back.
 package struct StoreReplacement {
   private let fileSystem: any FileSystem
   private let busyMilliseconds: UInt64
@@ -12,7 +12,7 @@ package struct StoreReplacement {
     self.busyMilliseconds = busyMilliseconds
   }
 
-  // The names are unlikely to be those of other stores, which would be taken for remains.
+  // The names are unlikely to belong to other stores, which would be mistaken for remains.
   private static func removedPath(_ path: String) -> String { path + ".heartwood-removed" }
   private static func replacedPath(_ path: String) -> String { path + ".heartwood-replaced" }
 
@@ -40,14 +40,14 @@ package struct StoreReplacement {
     do {
       try new.rename(to: path)
     } catch {
-      // If the new store already has its name, this fails, and the new store stays.
+      // This fails if the new store already has its name; the new store then stays.
       try? old.rename(to: path)
       throw error
     }
     try old.remove()
   }
 
-  /// Gives a store its name back if a replacement at this path was interrupted.
+  /// Renames a store back if a replacement at this path was interrupted.
   static func undoInterrupted(
     at path: String, _ fileSystem: any FileSystem
   ) throws(StorageError) {
@@ -65,7 +65,7 @@ package struct StoreReplacement {
     }
   }
 
-  /// Removes what earlier calls have left behind when they were interrupted.
+  /// Removes the files that interrupted calls have left.
   private func clear(_ path: String) throws(StorageError) {
     for rest in [Self.removedPath(path), Self.replacedPath(path)] { try closed(rest)?.remove() }
   }
@@ -86,7 +86,7 @@ package struct StoreReplacement {
     guard try fileSystem.list(path) == nil else {
       throw StorageError(
         .invalidArgument,
-        "This path already exists, and moving a store never replaces anything. Use another path.",
+        "This path already exists, and moving a store never replaces files. Use another path.",
         file: path)
     }
   }
@@ -95,8 +95,8 @@ package struct StoreReplacement {
 extension Store {
   /// Removes a store with all its data, or does nothing if there is none at the path.
   ///
-  /// After a crash, the store is complete or gone; calling this method again then removes what is
-  /// left of its files.
+  /// After a crash, the store is either complete or gone; in the latter case, calling this method
+  /// again removes its remaining files.
   ///
   /// - Parameters:
   ///   - path: The path of the store.
@@ -130,13 +130,13 @@ extension Store {
       .move(directory(source), to: directory(target))
   }
 
-  /// Replaces a store by another one, which moves there from its path on the same volume.
+  /// Replaces a store by another one, which is moved from its path on the same volume.
   ///
-  /// To keep the other store where it is, replace by a copy of it. After a crash, the next opening
-  /// finds either the old store or the new one, which is complete.
+  /// To keep the other store at its path, replace the store by a copy of it. After a crash, the
+  /// next opening finds either the old store or the new one, complete.
   ///
   /// - Parameters:
-  ///   - path: The path of the store to replace, or a path where there is none.
+  ///   - path: The path of the store to replace, or a path without a store.
   ///   - source: The path of the store that is to be at `path`.
   ///   - busyTimeout: The time to wait until no process has the stores open.
   /// - Throws: `busy` if one of the stores is open in this or another process; `notAStore`; `io`.
@@ -150,7 +150,8 @@ extension Store {
       .replace(directory(path), with: directory(source))
   }
 
-  /// Returns the path of a directory itself, because renaming a link to it would not move it.
+  /// Returns the path of the directory itself, because renaming a link would not move the
+  /// directory.
   private static func directory(_ path: String) -> String {
     PosixFileSystem.resolvingLinks(OpenSequence.trimmed(path))
   }

@@ -14,8 +14,7 @@ public struct StoreStatistics: Hashable, Sendable {
   ///
   /// The bound is the sum of four sizes: four images of each page in the log, for each held
   /// generation and for the newest one; the frames written between the last two reclamations; the
-  /// retained-frame map; and four segments. It does not include the frames that are written until
-  /// the next reclamation.
+  /// retained-frame map; and four segments. It excludes frames written until the next reclamation.
   public var logByteBound: Int?
   /// Whether the file system can deallocate ranges of a file.
   ///
@@ -106,7 +105,7 @@ public struct LockWait: Hashable, Sendable {
   /// The duration of the wait so far.
   public var duration: Duration
 
-  /// The minimum duration of a wait that is reported, because shorter waits are normal.
+  /// The minimum duration of a wait to report, because shorter waits are normal.
   private static let reportedMilliseconds: UInt64 = 1000
 
   init?(_ wait: LockWaits.Wait?) {

@@ -1,6 +1,6 @@
 /// The result of checking a complete store.
 public struct VerificationReport: Hashable, Sendable {
-  /// The problems that were found, each described in one sentence; empty if the store is intact.
+  /// The problems found, each described in one sentence; empty if the store is intact.
   public var findings: [String] = []
   /// The generation that was checked.
   public var generation = Generation(frame: 0)
@@ -139,8 +139,8 @@ final class Verification {
 
   /// Checks that the footers of the segments `sum.segment..<end` match the group headers.
   ///
-  /// The segment in which reading began is skipped, because its earlier commits were not read, and
-  /// so is a segment whose footer was written during the check.
+  /// Skips the segment in which reading began, because its earlier commits were not read, and any
+  /// segment whose footer was written during the check.
   private func checkFooters(
     from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
   ) throws(StorageError) {

@@ -3,9 +3,9 @@
 /// Each step runs in its own transaction, so that it needs a bounded amount of memory and blocks
 /// other writers only for a bounded time. The store may change between two steps.
 ///
-/// The *limit* is the number of pages that the page file would have if it contained no free pages.
-/// Each round moves the tree nodes beyond the limit. Then it walks the trees that have large values
-/// beyond the limit, because a page of a large value does not identify the leaf that refers to it.
+/// The *limit* is the number of pages in a page file without free pages. Each round moves the tree
+/// nodes beyond the limit. Then it walks the trees with large values beyond the limit, because a
+/// page of a large value does not identify the leaf that refers to it.
 package struct Compaction {
   package private(set) var movedCount = 0
   /// The number of pages in use beyond the limit when the first step began.
@@ -16,7 +16,7 @@ package struct Compaction {
   private var movedBefore = 0
   private var nextPage: PageNumber = 0
   private var isWalking = false
-  /// The trees still to be walked in this round.
+  /// The trees left to walk in this round.
   private var trees: Set<TreeID> = []
   private var tree: TreeID?
   /// The key at which to continue in `tree`.
@@ -46,8 +46,8 @@ package struct Compaction {
     guard isWalking, trees.isEmpty else { return true }
     isWalking = false
     nextPage = 0
-    // Limit the number of moved pages to those that were beyond the limit at the start, because
-    // writers that keep adding pages could otherwise prolong the compaction forever.
+    // Move no more pages than were beyond the limit at the start; otherwise, writers that keep
+    // adding pages could prolong the compaction forever.
     defer { movedBefore = movedCount }
     return movedCount > movedBefore && movedCount <= expectedCount
   }

@@ -47,7 +47,7 @@ struct KeyspaceSource {
 }
 
 extension KeyspaceWriter {
-  /// Appends entries from a keyspace of another store, until at least `byteCount` bytes have been
+  /// Appends entries of a keyspace in another store until at least `byteCount` bytes have been
   /// appended or no entry is left.
   func append(
     _ source: inout KeyspaceSource, byteCount: Int, _ report: ProgressReport

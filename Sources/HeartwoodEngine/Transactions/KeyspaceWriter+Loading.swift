@@ -1,6 +1,6 @@
 extension KeyspaceWriter {
-  /// Bulk-loads an empty keyspace, leaf by leaf, from entries that are sorted in strictly ascending
-  /// key order.
+  /// Bulk-loads an empty keyspace, leaf by leaf, from entries sorted in strictly ascending key
+  /// order.
   ///
   /// Loading is several times faster than the same number of `put`s, and fills every page but the
   /// last.
@@ -39,13 +39,12 @@ extension KeyspaceWriter {
   /// Appends entries after the last key of the keyspace.
   ///
   /// `body` passes the entries to the loader in strictly ascending key order. This method works
-  /// like ``load(_:)``, but the keyspace may already have entries. Use it, for example, for a log
-  /// or for rows with increasing numbers. It is several times faster than the same number of
-  /// `put`s.
+  /// like ``load(_:)``, but the keyspace may already have entries, such as those of a log or rows
+  /// with increasing numbers. It is several times faster than the same number of `put`s.
   ///
   /// - Precondition: The same as for ``load(_:)``.
   /// - Throws: Any error of `body`. After an error, the transaction can only be rolled back.
-  /// - Complexity: Writes each new page once, and rewrites the leaf that was the last one before.
+  /// - Complexity: Writes each new page once, and rewrites the leaf that was last before.
   public func append(_ body: (inout KeyspaceLoader) throws -> Void) throws {
     try fill(KeyspaceLoader(self, isEmpty: false), body)
   }
@@ -124,7 +123,7 @@ public struct KeyspaceLoader: ~Copyable {
     }
   }
 
-  /// The maximum size in bytes of the loaded pages that stay in memory.
+  /// The maximum size in bytes of the loaded pages kept in memory.
   private static let memoryByteCount = 1 << 20
 
   func finish() throws {

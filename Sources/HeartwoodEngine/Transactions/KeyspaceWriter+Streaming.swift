@@ -18,8 +18,9 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try stream(key, byteCount, body) }.get()
   }
 
-  /// Sets the value of a key to the bytes that `body` writes, and returns an error of `body` as a
-  /// failure, because this method throws only storage errors.
+  /// Sets the value of a key to the bytes that `body` writes.
+  ///
+  /// Returns an error of `body` as a failure, because this method throws only storage errors.
   @usableFromInline
   func stream(
     _ key: borrowing EncodedKey, _ byteCount: Int, _ body: (inout ValueWriter) throws -> Void

@@ -2,13 +2,13 @@
 final class OpenKeyspace {
   let name: String
   let writer: TreeWriter
-  /// The catalog row before the transaction, or `nil` if the transaction has created the keyspace.
+  /// The catalog row before the transaction, or `nil` if the transaction created the keyspace.
   let original: Catalog.Row?
   var row: Catalog.Row
   /// Whether the commit must update the catalog.
   var hasNewCount = false
   var isRemoved = false
-  /// Whether the keyspace is being bulk-loaded, during which no other code may use it.
+  /// Whether the keyspace is being bulk-loaded; no other code may use it meanwhile.
   var isLoading = false
 
   func requireFree() {
@@ -62,13 +62,12 @@ final class WriteSession {
 
   func requireOpen() { scope.requireOpen() }
 
-  /// Runs `body`; if it throws, only rolling back a savepoint lets the transaction commit.
+  /// Runs `body`; if it throws, only a rollback to a savepoint lets the transaction commit.
   func changing<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     if let interruption { throw interruption }
     do throws(StorageError) {
       let result = try body()
-      // Pages are spilled only after the change, because the change may use bytes of pages that
-      // spilling would move.
+      // Spill pages only after the change, because it may use bytes that spilling would move.
       try pages.makeRoom()
       return result
     } catch {
@@ -105,8 +104,8 @@ final class WriteSession {
 
   /// Restores the set of open keyspaces after a savepoint has been rolled back.
   ///
-  /// Keyspaces that were opened within the savepoint stay open if they existed before the
-  /// transaction, because they were unchanged when the savepoint began.
+  /// Keyspaces opened within the savepoint stay open if they existed before the transaction,
+  /// because they were unchanged when the savepoint began.
   private func restoreKeyspaces(_ known: [[UInt8]: OpenKeyspace]) {
     let opened = keyspaces
     keyspaces = known

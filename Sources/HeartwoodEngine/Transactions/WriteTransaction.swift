@@ -15,8 +15,7 @@ public struct WriteTransaction {
     KeyspaceWriter(session: session, keyspace: try session.keyspace(name))
   }
 
-  /// Removes a keyspace and all its entries, or does nothing if there is no keyspace with this
-  /// name.
+  /// Removes a keyspace and all its entries, or does nothing if no keyspace has this name.
   ///
   /// - Complexity: Every page of the keyspace is read once, to free it.
   public func removeKeyspace(_ name: String) throws {
@@ -26,9 +25,9 @@ public struct WriteTransaction {
   /// Runs `body` and rolls back its changes if it throws an error.
   ///
   /// The transaction continues either way. Savepoints may be nested. After a rollback, keyspaces
-  /// that were created in the savepoint no longer exist, and using them traps. Keyspaces that
-  /// existed before the transaction and were opened in the savepoint can still be used, and cursors
-  /// find their position again.
+  /// created in the savepoint no longer exist, and using them traps. Keyspaces that existed before
+  /// the transaction and were opened in the savepoint can still be used, and cursors find their
+  /// position again.
   ///
   /// ```swift
   /// try store.write { transaction in

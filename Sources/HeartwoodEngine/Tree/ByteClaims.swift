@@ -1,13 +1,13 @@
 /// Tracks which bytes of a page are occupied by cells, with one bit for each byte.
 ///
-/// If cells shared bytes, freeing, moving or compacting one could overwrite another.
+/// If cells shared bytes, freeing, moving or compacting one cell could overwrite another.
 struct ByteClaims {
   private(set) var count = 0
   private let map: MutableBytes
 
   static func mapByteCount(_ pageByteCount: Int) -> Int { (pageByteCount / 64 + 1) * 8 }
 
-  /// Creates an instance without claims, given ``mapByteCount(_:)`` zero bytes for the bit map.
+  /// Creates an instance without claims; `map` has ``mapByteCount(_:)`` zero bytes.
   init(map: MutableBytes) { self.map = map }
 
   /// Claims bytes, or returns `false` if any of them is already claimed.

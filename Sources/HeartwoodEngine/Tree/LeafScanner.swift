@@ -57,7 +57,7 @@ package final class LeafScanner {
   /// Whether the current value is a reference to a large value.
   package var isOverflow: Bool { node.isOverflow(slot) }
 
-  /// Skips the following entries for as long as their cells are identical in both scanners.
+  /// Skips the following entries while their cells are identical in both scanners.
   ///
   /// Afterwards, both scanners are at the last skipped entry. Equal entries whose cells have
   /// different layouts are not skipped.

@@ -1,7 +1,7 @@
 /// Checks the structure of one page of a tree, once for each page that is read into the process.
 ///
 /// Afterwards, no accessor of ``NodeView`` reads out of bounds, and every search in the page
-/// terminates. References between pages are checked during each descent.
+/// terminates. Each descent checks the references between pages.
 package enum NodeChecks {
   /// Returns a description of the first problem in the page, or `nil` if the page is intact.
   package static func check(_ page: Bytes) -> String? {
@@ -157,7 +157,7 @@ package enum NodeChecks {
     count >= 8 || head << UInt64(count * 8) == 0
   }
 
-  /// Returns whether entry `index` sorts after the previous one, which has the same head.
+  /// Returns whether entry `index` sorts after the previous entry, whose head is the same.
   private static func isTieAscending(_ node: NodeView, _ index: Int) -> Bool {
     let order = node.rest(index - 1).compare(node.rest(index))
     if order != 0 { return order < 0 }

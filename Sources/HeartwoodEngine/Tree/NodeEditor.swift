@@ -84,8 +84,10 @@ package struct NodeEditor {
     page.store32(root, reference + OverflowLayout.root.offset)
   }
 
-  /// Replaces a value with a longer one after a compaction that moves the entry's cell to the
-  /// lowest offset, so that the cell can grow into the free bytes before it.
+  /// Replaces a value with a longer one, after compacting the node.
+  ///
+  /// The compaction moves the entry's cell to the lowest offset, so that it can grow into free
+  /// bytes before it.
   private func replaceByRewriting(
     _ slot: Int, with value: Bytes, lengths: UInt16, front: Int
   ) -> Bool {
@@ -101,7 +103,7 @@ package struct NodeEditor {
     return true
   }
 
-  /// Moves the cells to the end of the page without gaps; that of `lowest` gets the lowest offset.
+  /// Moves the cells to the end of the page without gaps, with `lowest` at the lowest offset.
   package func compact(lowest: Int? = nil) {
     let node = node
     let start = node.heapStart
@@ -185,7 +187,7 @@ package struct NodeEditor {
     setHeap(start: cell, used: node.heapUsed + cellByteCount)
   }
 
-  /// Makes a gap for an entry at `slot`; moves the last bytes first, so that none are overwritten.
+  /// Makes room for an entry at `slot`; moves the last bytes first, so that none are overwritten.
   private func open(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot
     let children = node.heads + node.count * 8

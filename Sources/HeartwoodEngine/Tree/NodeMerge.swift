@@ -22,7 +22,7 @@ struct NodeMerge {
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns a division that balances the nodes, or `nil` if none improves the current one.
+  /// Returns a division that balances the nodes better, or `nil` if there is none.
   func balancedSplit(pageByteCount: Int) -> NodeSplit? {
     guard let bounds = NodeSplit.bounds(of: entries) else { return nil }
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
@@ -44,7 +44,7 @@ struct NodeMerge {
       rightPrefixCount: knownPrefixCount(position..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the prefix length of the node that contains all keys of a range, if one node does.
+  /// Returns the prefix length of the node that contains all keys of a range, if one does.
   private func knownPrefixCount(_ range: Range<Int>) -> Int? {
     if range.upperBound <= entries.left.count { return entries.left.prefixCount }
     if range.lowerBound >= entries.left.count { return entries.right?.prefixCount }

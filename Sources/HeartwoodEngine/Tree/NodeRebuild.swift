@@ -1,6 +1,6 @@
 /// The entries from which one or two nodes are rebuilt, with at most one of them added or replaced.
 ///
-/// Any range can be written, with a prefix of its own, to a page that is not one of the sources.
+/// Any range can be written, with its own prefix, to a page that is not one of the sources.
 package struct NodeRebuild {
   let left: NodeView
   let right: NodeView?
@@ -37,7 +37,7 @@ package struct NodeRebuild {
 
   var count: Int { left.count + (right?.count ?? 0) + (editInserts ? 1 : 0) }
 
-  /// Returns the node and the index from which an entry other than the edited one comes.
+  /// Returns the source node and index of an entry other than the edited one.
   @inline(__always)
   private func source(_ position: Int) -> (node: NodeView, index: Int) {
     let index = editInserts && position > editPosition ? position - 1 : position
@@ -76,8 +76,8 @@ package struct NodeRebuild {
 
   /// Returns the length of the common prefix of the first and the last key of `range`.
   ///
-  /// If necessary, it is shortened until it is at least eight bytes shorter than the first key,
-  /// because future keys are more likely to start with a shorter prefix.
+  /// If necessary, the prefix is shortened until it is at least eight bytes shorter than the first
+  /// key, because future keys are more likely to start with a shorter prefix.
   func prefixCount(_ range: Range<Int>) -> Int {
     let first = isLeaf ? range.lowerBound : range.lowerBound + 1
     guard first < range.upperBound else { return 0 }
@@ -88,8 +88,8 @@ package struct NodeRebuild {
 
   /// Returns the length of a prefix with which the entries of `range` fit in a page, or `nil`.
   ///
-  /// The length is that from ``prefixCount(_:)`` if possible, or otherwise `other`, which is the
-  /// length of a prefix that all keys of the range are known to share, if any.
+  /// Returns the length from ``prefixCount(_:)`` if the entries fit with it, or otherwise `other`:
+  /// the length, if known, of a prefix that all keys of the range share.
   func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageByteCount: Int) -> Int? {
     let capacity = NodeLayout.capacity(pageByteCount: pageByteCount)
     let rule = prefixCount(range)
@@ -126,7 +126,8 @@ package struct NodeRebuild {
 
   /// Returns the key, in the workspace, that separates the entries before `position` from the rest.
   ///
-  /// It is the shortest such key in leaves, and the key at `position`, which moves up, in branches.
+  /// In leaves, it is the shortest such key; in branches, it is the key at `position`, which moves
+  /// up.
   func separator(before position: Int) -> SearchKey {
     let next = key(position, in: workspace.secondKey)
     var byteCount = next.count

@@ -1,7 +1,7 @@
 /// Finds a key within one node.
 ///
-/// The heads decide nearly every comparison. They are next to each other, so a search reads few
-/// cache lines, and it contains few conditional jumps that are hard to predict.
+/// The heads decide nearly every comparison. They are adjacent, so a search reads few cache lines,
+/// and it has few conditional jumps that are hard to predict.
 package enum NodeSearch {
   /// Returns a negative number, 0 or a positive number if a key sorts before all keys with the
   /// node's prefix, starts with the prefix, or sorts after all of them.
@@ -76,7 +76,7 @@ package enum NodeSearch {
   /// Returns the index of the first leaf entry that has the same head as `key`, or `nil`.
   ///
   /// This is the first of two steps of a search in a leaf that is in the processor's nearest
-  /// caches; ``leafSlot(_:_:from:_:)`` is the second. It reads only heads, and no cells.
+  /// caches; ``leafSlot(_:_:from:_:)`` is the second. This step reads only heads, not cells.
   @inline(__always)
   package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
     guard prefixOrder(node, key) == 0 else { return nil }
@@ -126,8 +126,8 @@ package enum NodeSearch {
         node.heads &+ first &* 8, length: node.count &- first, head &+ 1, bias: 0.5)
   }
 
-  /// Returns a negative number, 0 or a positive number if an entry sorts before a key that has the
-  /// same prefix and head, has this key, or sorts after it.
+  /// Returns a negative number, 0 or a positive number if an entry's key sorts before, equals or
+  /// sorts after a key with the same prefix and head.
   private static func tiedOrder(_ node: NodeView, _ index: Int, _ key: SearchKey) -> Int {
     let ours = node.suffixCount(index)
     let theirs = key.count &- node.prefixCount

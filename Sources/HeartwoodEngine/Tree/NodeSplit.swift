@@ -1,6 +1,6 @@
 /// A division of the entries of one overfull node or of two neighbours into two nodes.
 struct NodeSplit {
-  /// The end of its level at which an entry is inserted, if any.
+  /// The edge of a level at which an entry is inserted, if any.
   ///
   /// After a split at an edge, the node there has as few entries as possible, and the other stays
   /// full, because the next keys are likely to be inserted at the same edge.
@@ -18,7 +18,7 @@ struct NodeSplit {
   /// pages.
   ///
   /// The entries of an intact page can always be divided: a new key without the node's prefix can
-  /// be stored in a node of its own, because it sorts before or after all others.
+  /// be stored in its own node, because it sorts before or after all others.
   ///
   /// - Parameter keyOrder: The result of ``NodeSearch/prefixOrder(_:_:)`` for the new key.
   init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageByteCount: Int) {
@@ -47,7 +47,8 @@ struct NodeSplit {
 
   /// Divides `entries` before `position`, or returns `nil` if a node does not fit in its page.
   ///
-  /// `knownLeft` and `knownRight` are lengths of prefixes that all keys on a side share, if known.
+  /// `knownLeft` and `knownRight` are lengths of prefixes that all keys on each side share, if
+  /// known.
   init?(
     _ entries: NodeRebuild, at position: Int, leftPrefixCount knownLeft: Int?,
     rightPrefixCount knownRight: Int?, pageByteCount: Int

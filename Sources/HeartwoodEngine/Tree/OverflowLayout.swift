@@ -1,7 +1,7 @@
 /// The layout of a large value: the reference in the leaf, the pages of the value, and index pages.
 ///
-/// The depth in the reference states what the root page is: the only page of the value (0), an
-/// index of pages (1), or an index of indexes (2). Every page except the last is full, so that a
+/// The depth in the reference determines the kind of the root page: the only page of the value (0),
+/// an index of pages (1), or an index of indexes (2). Every page except the last is full, so a
 /// range read can compute which pages it needs.
 package enum OverflowLayout {
   package static let length = Field("length", at: 0, 8)

@@ -1,5 +1,6 @@
-/// A key to search for or to store, followed in memory by eight readable zero bytes, which its
-/// creator guarantees so that the head of any suffix can be read with a single load.
+/// A key to search for or to store, followed in memory by eight readable zero bytes.
+///
+/// The creator guarantees these bytes, so that one load can read the head of any suffix.
 package struct SearchKey {
   package let bytes: Bytes
 

@@ -7,7 +7,7 @@ package struct TreeBatch: ~Copyable {
   private struct Lane {
     var key = SearchKey(Bytes.empty)
     var page = PageReference(bytes: Bytes.empty, entry: nil)
-    /// Whether this lane must release the page, because it does not share the previous lane's page.
+    /// Whether this lane must release the page, because the previous lane does not share it.
     var ownsPage = false
     /// In a branch, the page number of the child to visit next; in a leaf, the slot of the key, or
     /// -1 if the key does not exist.
@@ -50,7 +50,7 @@ package struct TreeBatch: ~Copyable {
     keysEnd = (keysEnd &+ key.count &+ 8 &+ 7) & ~7
   }
 
-  /// Looks up all keys, whose values ``found(_:)`` then returns.
+  /// Looks up all keys; ``found(_:)`` then returns their values.
   package mutating func find() throws(StorageError) {
     guard count > 0 else { return }
     let (view, root, count) = (view, root, count)

@@ -33,7 +33,7 @@ package struct TreeBuilder {
     }
   }
 
-  /// Appends an entry in place if it fits in the last leaf and nothing has changed in the meantime.
+  /// Appends an entry in place if it fits in the last leaf and the tree has not changed since.
   ///
   /// Otherwise, returns `false`, and the caller must use ``append(key:value:)``.
   @inline(__always)

@@ -2,11 +2,11 @@
 ///
 /// If a page is corrupt, the check skips only the subtree below it.
 package struct TreeChecks {
-  /// The problems that were found, each described in one sentence.
+  /// The problems found, each described in one sentence.
   package private(set) var findings: [String] = []
   /// The number of entries in all leaves.
   package private(set) var entryCount = 0
-  /// The maximum number of findings, of which one problem in a page can cause one for each entry.
+  /// The maximum number of findings; one problem in a page can cause one for each entry.
   private static let maxFindingCount = 1000
   private let view: PageView
   private let tree: TreeID

@@ -24,7 +24,7 @@ package final class TreeCursor {
   private var isPositioned = false
   private var changeCount = 0
 
-  /// Creates a cursor without a position, which must save its key if the tree can change.
+  /// Creates a cursor without a position; it must save its key if the tree can change.
   package init(view: PageView, root: TreeRoot, savesKey: Bool = false) {
     self.view = view
     self.root = root
@@ -105,8 +105,7 @@ package final class TreeCursor {
   @inline(never)
   private func moveToNextSaving() throws(StorageError) -> Bool {
     guard isPositioned else { return false }
-    // If the current entry was removed, `restore` has already moved the cursor to the following
-    // entry, if any.
+    // If the current entry was removed, `restore` has moved the cursor to the next entry, if any.
     if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
     if slot < node.count { return finishMove() }
@@ -156,7 +155,7 @@ package final class TreeCursor {
   ///
   /// Afterwards, the cursor is at the last entry of the leaf. Do not call it in a writer's view.
   ///
-  /// - Parameter end: The key before which to stop, if any, for which the leaf is searched once.
+  /// - Parameter end: The key before which to stop, if any; the leaf is searched for it once.
   /// - Returns: Whether to continue with the next leaf, because `body` has not returned `false` and
   ///   that leaf may contain keys before `end`.
   @inline(__always)
@@ -177,7 +176,7 @@ package final class TreeCursor {
     return stop == node.count
   }
 
-  /// Skips the current and the following entries of the leaf that lie before a key.
+  /// Skips the current and the following entries of the leaf that precede a key.
   ///
   /// Afterwards, the cursor is at the last entry of the leaf. Do not call it in a writer's view.
   ///

@@ -1,4 +1,4 @@
-/// A value in a leaf, or the reference to a large value, whose page stays in memory until released.
+/// A value in a leaf, or the reference to a large value; its page stays in memory until released.
 package struct FoundValue {
   package let value: Bytes
   package let isOverflow: Bool

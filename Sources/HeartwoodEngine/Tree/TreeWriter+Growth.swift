@@ -70,8 +70,8 @@ extension TreeWriter {
     let number = path.page(level)
     let page = try pages.writable(number)
     let node = NodeView(page.bytes)
-    // Check that the new separator lies between its neighbours. A corrupt child can produce one
-    // that does not, which would break the order of the branch.
+    // Check that the new separator lies between its neighbours. A separator from a corrupt child
+    // may not, which would break the order of the branch.
     guard isBetween(entry.key, node, position) else {
       throw .corrupt(
         "A child contains keys outside the separators around it. Restore a backup.", page: number)
@@ -109,7 +109,7 @@ extension TreeWriter {
     return true
   }
 
-  /// Writes the two nodes into which a node is split, and returns the right one and its separator.
+  /// Writes the two nodes that result from a split, and returns the right one and its separator.
   ///
   /// The caller must insert these into the level above, unless the node was the root.
   private func divide(

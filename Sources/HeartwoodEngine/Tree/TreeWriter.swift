@@ -93,8 +93,8 @@ package struct TreeWriter {
     let (slot, found, replaced) = try find(key)
     pages.recordChange()
     let page = try pages.writable(path.page(0))
-    // Copy a value that is in this leaf, because the cells of the leaf move during the change.
-    // Values in other pages stay where they are.
+    // Copy a value that is in this leaf, because the leaf's cells move during the change. Values in
+    // other pages stay in place.
     let value =
       value.liesIn(page.bytes) ? workspace.copy(value, pageByteCount: pageByteCount) : value
     let editor = NodeEditor(page)

@@ -1,11 +1,11 @@
 /// Appends the groups of one transaction after the newest commit, under the writer lock.
 ///
-/// Groups that are appended before the commit are ignored by all other readers. An append that
-/// fails leaves the writer unchanged, and the next append writes to the same location.
+/// All other readers ignore groups that are appended before the commit. A failed append leaves the
+/// writer unchanged, and the next append writes to the same location.
 package struct LogWriter {
   package let files: LogFiles
   package let lineage: UInt64
-  /// The newest generation known to be synced, the durable watermark in every header.
+  /// The newest generation known to be synced, which every header records as the durable watermark.
   package let durableUpTo: FrameNumber
   /// The segments of the log, to which new segments are added.
   package private(set) var table: SegmentTable
@@ -18,7 +18,7 @@ package struct LogWriter {
   private var ordinal: UInt32 = 0
   private let allocator: SegmentAllocator
 
-  /// A page image to append; the frame number and hash are stamped into `bytes` first.
+  /// A page image to append; its frame number and hash are first stamped into `bytes`.
   package struct Image {
     package let page: PageNumber
     package let bytes: MutableBytes
@@ -70,7 +70,7 @@ package struct LogWriter {
 
   /// Writes the last images and the commit mark, and returns the commit and each image's frame.
   ///
-  /// The transaction takes effect with its last write, even if the writer then dies.
+  /// The commit takes effect with the last write, even if the writer then dies.
   ///
   /// - Parameter voids: The frames to which rolled-back savepoints have spilled pages.
   /// - Complexity: One write for each segment that each group spans. One sync of the directory if
@@ -104,7 +104,7 @@ package struct LogWriter {
     return groups
   }
 
-  /// Writes all parts or none; the commit mark, if there is one, is in the last group.
+  /// Writes all parts or none; any commit mark is in the last group.
   private mutating func append(
     _ parts: [[Group]], commit: GroupHeader.Commit?, mayUseReserve: Bool
   ) throws(StorageError) -> [Location] {
@@ -127,7 +127,7 @@ package struct LogWriter {
       }
       return locations
     } catch {
-      // Let the next append overwrite the frames that were written, but keep the added segments.
+      // Let the next append overwrite the written frames, but keep the added segments.
       self = before
       throw error
     }
@@ -167,7 +167,7 @@ package struct LogWriter {
 
   /// Revokes a commit whose last write failed because disk space or a descriptor was not available.
   ///
-  /// Despite the error, the commit may be complete, and recovery would find it.
+  /// The commit may be complete despite the error, and recovery would find it.
   private func revoke(_ block: ByteBlock) throws(StorageError) {
     block.bytes.clear(0, block.bytes.count)
     do throws(StorageError) {

@@ -49,8 +49,8 @@ package final class SyncQueue: @unchecked Sendable {
   /// W3.1: syncs on behalf of all processes, or waits for another process that is doing so.
   ///
   /// Waiting threads take a shared lock on the `sync` byte, so that they continue in parallel. If
-  /// the other sync did not cover its commit, a thread then waits only for the exclusive lock,
-  /// because threads that alternated between the two kinds would block each other.
+  /// the other sync did not cover its commit, a thread then waits only for the exclusive lock:
+  /// threads that alternated between the two kinds would block each other.
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
     let locks = files.locks
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {
@@ -81,8 +81,8 @@ package final class SyncQueue: @unchecked Sendable {
     let first = geometry.segment(of: geometry.next(after: files.counters.durable))
     let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
-      // Sync the newest files first. Their descriptors are open, and can be closed after the sync
-      // if the older files need descriptors.
+      // Sync the newest files first: their descriptors are open, and can be closed after the sync
+      // if older files need descriptors.
       for file in segments.reversed() {
         try file.sync()
         files.activity.update { $0.logSyncCount += 1 }

@@ -1,7 +1,7 @@
 extension WorkingPages {
   private struct Departure {
     let image: LogWriter.Image
-    /// The number of the savepoint in which the page was changed, counted from 1, or 0 for none.
+    /// The savepoint in which the page was changed, counted from 1, or 0 for none.
     let owner: Int
   }
 
@@ -48,7 +48,7 @@ extension WorkingPages {
       held.forEach { number, block in
         guard let block else { return }
         // The bytes that a savepoint holds are older than its own changes, so they belong to an
-        // enclosing savepoint; the table's newest bytes can belong to any savepoint.
+        // enclosing savepoint. The table's newest bytes can belong to any savepoint.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
           Departure(
@@ -60,10 +60,10 @@ extension WorkingPages {
     return departures
   }
 
-  /// Records the frame of a written page in the transaction's index, and in the index of each
-  /// savepoint that began after the page was changed.
+  /// Records the frame of a written page in the indexes that contain this version of the page.
   ///
-  /// It does so even if the page was freed or changed again later, like a reader of the log.
+  /// They belong to the transaction, and to savepoints that began after the change. The frame is
+  /// recorded even if the page was freed or changed again later.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)
@@ -132,8 +132,8 @@ extension WorkingPages {
   /// Ends a transaction that does not commit; its pages must not be used any more.
   ///
   /// Everything cached from the transaction's frames is discarded, because the next transaction
-  /// overwrites them. If writing is disabled, nothing is discarded: the frames remain unchanged
-  /// until the store is reopened, because a commit that seems to have failed may be complete.
+  /// overwrites them. If writing is disabled, nothing is discarded: a commit that seems to have
+  /// failed may be complete, so the frames remain unchanged until the store is reopened.
   package func abandon() {
     guard let writer, !files.counters.hasFailed else { return }
     let geometry = files.geometry

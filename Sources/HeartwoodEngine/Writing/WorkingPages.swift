@@ -1,8 +1,8 @@
 /// The pages that a transaction has created or changed, used only under the writer lock.
 ///
-/// An existing page is copied when it is changed for the first time. When there are too many pages
-/// in memory, they are spilled to the log and read from there; see ``makeRoom(above:)``. While a
-/// savepoint is open, the pages that it would restore are kept beside the current pages.
+/// An existing page is copied when it is first changed. When too many pages are in memory, they are
+/// spilled to the log and read from there; see ``makeRoom(above:)``. While a savepoint is open, the
+/// pages that it would restore are kept beside the current pages.
 package final class WorkingPages {
   /// The transaction's first frame, which is also the version of the rows that it writes.
   package let base: FrameNumber
@@ -76,12 +76,12 @@ package final class WorkingPages {
   var segments: SegmentTable { writer?.table ?? state.segments }
 
   package var isUnchanged: Bool {
-    // An index that was never changed or was rolled back has the root of the state's index.
+    // An index that was never changed or was rolled back has the same root as the state's index.
     memoryPageCount == 0 && index.root == state.index.root
       && pageCount == state.point.pageCount
   }
 
-  /// Returns a page's mutable bytes, a copy made once for the transaction and for each savepoint.
+  /// Returns a page's mutable bytes, copied once for the transaction and for each savepoint.
   ///
   /// The address remains the same until the page is freed or ``moveCount`` grows.
   package func writable(_ number: PageNumber) throws(StorageError) -> MutableBytes {
@@ -112,7 +112,7 @@ package final class WorkingPages {
     forget(number)
   }
 
-  /// Removes the pages after the last page in use, as the last step before a commit.
+  /// Removes the pages after the last one in use, as the last step before a commit.
   ///
   /// - Parameter always: Whether to check even if this transaction has freed nothing.
   package func cutTail(always: Bool = false) throws(StorageError) {
@@ -149,7 +149,7 @@ package final class WorkingPages {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
   }
 
-  /// Sets the bytes of a page, keeping previous bytes that the innermost savepoint would restore.
+  /// Sets the bytes of a page, and keeps previous bytes that the innermost savepoint would restore.
   private func enter(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     let old = table.pointee.block(of: number)
     if isOwned(number) {
@@ -195,7 +195,7 @@ package final class PagePool: @unchecked Sendable {
   // @unchecked because only the holder of the writer lock uses the pool.
   private var free: [UnsafeMutableRawPointer] = []
   private let pageByteCount: Int
-  /// The number of buffers to keep, which is enough for the pages of a typical small transaction.
+  /// The number of buffers to keep; it is enough for the pages of a typical small transaction.
   private static let keptCount = 256
 
   package init(pageByteCount: Int) { self.pageByteCount = pageByteCount }
@@ -209,8 +209,8 @@ package final class PagePool: @unchecked Sendable {
 
   func recycle(_ block: UnsafeMutableRawPointer) { free.append(block) }
 
-  /// Frees all buffers in excess of `keptCount`, but not in a transaction, whose later pages reuse
-  /// the buffers of spilled pages.
+  /// Frees all buffers in excess of `keptCount`; not called in a transaction, whose later pages
+  /// reuse the buffers of spilled pages.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Backup files")
 struct BackupFileTests {
-  /// A store with a backup of three generations: a file with all pages, and two deltas.
+  /// A store and its backup of three generations: a file with all pages, and two deltas.
   private struct Scene {
     let disk = MemoryFileSystem()
     let fixture: StoreFixture
@@ -66,7 +66,7 @@ struct BackupFileTests {
     let before = try scene.names
     try scene.fixture.run { store in
       let report = try store.backup(to: "/backup")
-      // Opening the store for writing after a restart makes a commit of its own.
+      // Opening the store for writing after a restart adds an empty commit.
       #expect(report.files.isEmpty || report.byteCount < 10_000)
       let again = try store.backup(to: "/backup")
       #expect(again.files == [] && again.byteCount == 0)
@@ -87,7 +87,7 @@ struct BackupFileTests {
     case 2: try scene.replace(name, bytes + generator.bytes(1 + generator.below(5000)))
     case 3: try scene.replace(name, try scene.bytes(names[generator.below(names.count)]))
     default:
-      // Half of the changes are in the header, which is a small part of the file.
+      // Make half of the changes in the header, which is a small part of the file.
       let limit = generator.isTrue(in256: 128) ? 1300 : bytes.count
       bytes[generator.below(limit)] ^= 1 << UInt8(generator.below(8))
       try scene.replace(name, bytes)
@@ -179,7 +179,7 @@ struct BackupFileTests {
       disk.byteCountLimit = limit
       disk.onWrite = nil
       let held = try store.namedGenerations().count { $0.key.hasPrefix("backup-") }
-      // Releasing the second one needs space, too; the next attempt does it.
+      // Releasing the second generation needs space, too; the next attempt releases it.
       #expect(held <= 2)
     }
     try store.backup(to: "/backup")
@@ -230,7 +230,7 @@ struct BackupFileTests {
     let notBackup = #expect(throws: StorageError.self) { try store.backup(to: "/store") }
     #expect(notBackup?.kind == .notAStore)
     try store.close()
-    // A store that was restored to an older state has another future than the directory.
+    // A store restored to an older state does not descend from the directory's newest generation.
     try scene.backup.restore(scene.states[0].generation, to: "/old")
     let old = try Store(at: "/old", options: other.options, fileSystem: scene.disk)
     try old.write { try $0.keyspace("k").put(1, [7]) }
@@ -242,7 +242,7 @@ struct BackupFileTests {
     try old.close()
     try Backup(at: "/backup2", on: scene.disk).restore(to: "/again")
     try state.expectEqual(at: "/again", on: scene.disk)
-    // One that was restored to the newest state continues.
+    // A store restored to the newest state continues.
     try scene.backup.restore(to: "/new")
     let new = try Store(at: "/new", options: other.options, fileSystem: scene.disk)
     try new.write { try $0.keyspace("k").put(1, [8]) }

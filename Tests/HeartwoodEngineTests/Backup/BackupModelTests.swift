@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Runs random work on a store and its backups, and compares what is restored with what was there.
+/// Runs random work on a store and its backups, and compares restored states with the originals.
 @Suite("Backups during random work")
 struct BackupModelTests {
   @Test(
@@ -20,7 +20,7 @@ struct BackupModelTests {
   }
 }
 
-/// A store, its backup directory, and what each backup must restore.
+/// A store, its backup directory, and the states to restore.
 private struct BackupModel {
   private let disk = MemoryFileSystem()
   private let fixture: StoreFixture
@@ -69,7 +69,7 @@ private struct BackupModel {
     let generation = try store.snapshot().generation
     try store.keep(generation, as: name)
     names[name] = generation
-    // The next backup contains it, unless an earlier one already does or the name is released.
+    // The next backup contains the state, unless an earlier one does or the name is released.
     if states[generation] == nil { pending[generation] = try BackedUpState(store.snapshot()) }
   }
 
@@ -82,7 +82,7 @@ private struct BackupModel {
     names[name] = nil
   }
 
-  /// Releases the name that the backup needs for its next delta.
+  /// Releases the name of the base of the next delta.
   private mutating func loseName() throws {
     guard generator.isTrue(in256: 60) else { return }
     for name in try store.namedGenerations().keys where name.hasPrefix("backup-") {
@@ -103,7 +103,7 @@ private struct BackupModel {
     }
     pending = pending.filter { $0.key > newest.generation }
     #expect(points == Set(states.keys))
-    // The store keeps one generation for the next delta.
+    // The store keeps one generation as the base of the next delta.
     let own = try store.namedGenerations().filter { $0.key.hasPrefix("backup-") }
     #expect(own.values.map(\.frame) == [newest.generation.frame])
   }

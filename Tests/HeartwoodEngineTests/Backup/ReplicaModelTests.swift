@@ -3,7 +3,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// Runs random work on a store, its backups and a replica, and compares what readers of the replica
-/// see with what the store contained.
+/// see with the contents of the store.
 @Suite("A replica during random work")
 struct ReplicaModelTests {
   @Test(
@@ -22,7 +22,7 @@ struct ReplicaModelTests {
 
 /// A store, its backup directory, a replica with readers, and the states of the backup.
 private struct ReplicaModel {
-  /// A reader of the replica with the generations that it holds.
+  /// A reader of the replica and the generations that it holds.
   private struct Reader {
     let store: Store
     var held: [(snapshot: Snapshot, state: BackedUpState)] = []
@@ -145,7 +145,7 @@ private struct ReplicaModel {
 
   private mutating func open() throws {
     guard reached != nil, readers.count < 3 else { return }
-    // A program may read a replica that it follows itself.
+    // A replica's follower may also read it.
     let process: any FileSystem = generator.isTrue(in256: 64) ? disk : OtherProcess(disk)
     readers.append(
       Reader(store: try Store(at: Self.path, options: readerOptions, fileSystem: process)))

@@ -105,7 +105,7 @@ struct ReplicaTests {
     try source.backup(to: "/backup")
     expectError(.invalidArgument, "never follows") { _ = try replica() }
     expectError(.invalidArgument) { try Replica.promote("/replica", options, disk) }
-    // The lineages differ, so the generations of one are not those of the other.
+    // The lineages differ, so generations of one store are not those of the other.
     expectError(.foreignStore) { try promoted.backup(to: "/backup") }
     try promoted.backup(to: "/backup2")
     try Backup(at: "/backup2", on: disk).restore(to: "/again")

@@ -73,7 +73,7 @@ struct SimulatedDiskTests {
     }
     switch mode {
     case .uniform: #expect(seen.count == 2 * 3 * 3)
-    // 400 seeds are too few for the least likely states to occur.
+    // The 400 seeds are too few to produce the least likely states.
     case .mostlyOld, .mostlyNew: #expect(seen.count > 6)
     case .tornNewest: #expect(seen == [[10, 11, 12], [10, 21, 12], [10, 11, 22], [10, 21, 22]])
     case .completeWrites: #expect(seen == [[0, 1, 2], [10, 11, 12], [0, 21, 22], [10, 21, 22]])

@@ -5,7 +5,7 @@ import Testing
 /// Tests `SystemThread`, which wraps a thread of the operating system.
 @Suite("A thread")
 struct SystemThreadTests {
-  /// An object that takes some time to be destroyed and then sets a flag.
+  /// An object whose deinitialiser takes some time and then sets a flag.
   private final class Slow: Sendable {
     private let gone: Flag
     init(_ gone: Flag) { self.gone = gone }

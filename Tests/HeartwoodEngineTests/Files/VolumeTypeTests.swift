@@ -2,8 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests which volumes can hold a store, according to their reported type and to probes of their
-/// locks.
+/// Tests which volumes can hold a store, by their reported types and by probes of their locks.
 @Suite("A volume")
 struct VolumeTypeTests {
   /// The unsupported types, as reported by systems, listed here independently of the engine's own

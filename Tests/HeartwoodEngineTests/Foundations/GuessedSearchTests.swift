@@ -5,7 +5,7 @@ import Testing
 /// Tests the interpolation search in an array of packed numbers, such as the heads in a node.
 @Suite("An interpolation search")
 struct GuessedSearchTests {
-  /// The distribution of the numbers that are searched.
+  /// The distribution of the numbers to search.
   enum Spread: CaseIterable {
     case consecutive, shifted, random, clustered, equal, extreme, doubling
 

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Compares walks over a log with and without its footers, which must have the same results.
+/// Tests that walks over a log have the same results with and without its footers.
 @Suite("A walk over footers")
 struct FooterWalkTests {
   /// The result of a walk.

@@ -2,8 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests two handmade groups that form one transaction, or would form one if a field of one group
-/// were different.
+/// Tests two handmade groups that would form one transaction if no field were changed.
 ///
 /// All hashes are valid, so the commit is rejected only because the field is checked.
 @Suite("A transaction of two groups")

@@ -1,10 +1,9 @@
 import HeartwoodEngine
 
-/// A group header that is written field by field from the tables of the file format, without the
-/// code of the engine.
+/// A group header that is written field by field from the tables of the file format.
 ///
-/// Tests can therefore write headers that the engine never writes, and can check the headers that
-/// it does write.
+/// It uses no code of the engine. Tests can therefore write headers that the engine never writes,
+/// and check the headers that the engine writes.
 struct HandMadeGroup {
   var frame: FrameNumber
   var ordinal: UInt32 = 0

@@ -160,8 +160,8 @@ struct LogLineageTests {
     }
   }
 
-  /// A commit is incomplete if one of its segments is missing; below the durable watermark, this is
-  /// corruption.
+  /// A commit is incomplete if one of its segments is missing; below the durable watermark, it is
+  /// corrupt.
   @Test(.evidence("D10"), arguments: 1...3 as ClosedRange<UInt64>)
   func `is corrupt if a segment of a synced commit is missing`(segment: UInt64) throws {
     let log = try LogFixture()

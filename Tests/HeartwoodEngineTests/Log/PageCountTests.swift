@@ -8,7 +8,7 @@ struct PageCountTests {
   private static let perBitmap = PageNumber(
     BitmapLayout.pagesPerBitmap(pageByteCount: LogFixture.pageByteCount))
 
-  /// Returns whether a log can be read whose second commit consists of the given pages.
+  /// Returns whether a log is readable if its second commit consists of the given pages.
   private func isAccepted(_ pages: [PageNumber]) throws -> Bool {
     let log = try LogFixture()
     let first = try log.commit([0, 1, 2])

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests for which segments of the log a store keeps descriptors.
+/// Tests which segments of the log a store keeps open.
 ///
 /// The segments are small, and each commit fills a large part of a segment. There are therefore
 /// dozens of segments, but fewer than the limit on open segments.

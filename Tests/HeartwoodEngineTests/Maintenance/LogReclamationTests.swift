@@ -195,7 +195,7 @@ struct LogReclamationTests {
         let map = disk.bytes(of: "/store/map") ?? []
         #expect(disk.isDurable("/store/map", 0..<map.count))
         let end = UInt64(path.suffix(16), radix: 16).map { $0 - 1 + range.upperBound / 4096 } ?? 0
-        // When a segment receives no more frames, its header and footer may be punched out as well.
+        // Once a segment receives no more frames, its header and footer may be punched out, too.
         #expect(end <= store.statistics.newestGeneration.frame + 1 || range.upperBound == 64 << 10)
       }
       for number in 0..<200 {

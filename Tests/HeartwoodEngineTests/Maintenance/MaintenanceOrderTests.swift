@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests maintenance runs during which other processes act between two steps of the run, and runs
-/// that take place between two steps of other processes.
+/// Tests maintenance runs that other processes interrupt between two steps, and other processes
+/// that maintenance runs interrupt in the same way.
 ///
 /// A hook of the file system runs the actions in between. A call to the store from a hook simulates
 /// another thread; if the call has to wait, it is made on a real thread.
@@ -62,7 +62,7 @@ struct MaintenanceOrderTests {
       try put(store, 3)
       var asking: Aside?
       fileSystem.onRead = { path, _ throws(StorageError) in
-        // The run has already read the pins, which did not include this generation.
+        // The run has already read the pins, among which this generation was not.
         guard path.hasSuffix("/kept"), asking == nil else { return }
         asking = Aside { _ = try store.snapshot(at: generation) }
         asking?.giveTime()

@@ -191,8 +191,8 @@ struct MaintenanceRunTests {
       let number = Int(boot) * 3
       try fixture.run { store throws in
         try fixture.elsewhere().run { other in
-          // The segment no longer contains retained frames. It must be kept only because the
-          // commits of other processes continue in it.
+          // The segment no longer contains retained frames. It is needed only because other
+          // processes continue to commit in it.
           try store.release("\(194 + boot)")
           try store.checkpoint()
           try put(number, other)

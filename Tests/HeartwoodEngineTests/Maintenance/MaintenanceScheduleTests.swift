@@ -4,7 +4,7 @@ import HeartwoodTestSupport
 import Synchronization
 import Testing
 
-/// Tests the maintenance that a store performs on a thread of its own.
+/// Tests the maintenance that a store performs on its own thread.
 @Suite("The maintenance of a store")
 struct MaintenanceScheduleTests {
   private func write(_ store: Store, _ rounds: Range<Int>) throws {
@@ -62,7 +62,7 @@ struct MaintenanceScheduleTests {
     options.busyTimeout = .seconds(60)
     let store = try Store(at: directory.path(of: "store"), options: options, fileSystem: files)
     isBlocked.store(true, ordering: .relaxed)
-    // If the first write waited as well, it would end only after this.
+    // If the first write waited too, it would end only after this point.
     let watchdog = try #require(
       SystemThread {
         for _ in 0..<20_000 where isBlocked.load(ordering: .relaxed) {
@@ -189,8 +189,8 @@ struct MaintenanceScheduleTests {
     try store.close()
   }
 
-  /// In an earlier version, the thread kept the files open a moment longer, so a closed store
-  /// sometimes could not be reopened.
+  /// In an earlier version, the thread kept the files open slightly longer, so reopening a closed
+  /// store sometimes failed.
   @Test func `has ended when the store is closed`() throws {
     let directory = try ScratchDirectory()
     for _ in 0..<TestScale.pick(quick: 40, all: 400) {

@@ -95,8 +95,7 @@ struct HeaderSlotTests {
     }
   }
 
-  /// A field with a value that only another version of the format can have, or that no store can
-  /// have.
+  /// A field value that is possible only in another version of the format, or in no store.
   struct Strange: Sendable, CustomTestStringConvertible {
     let field: Field
     let value: UInt64

@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the record of the generations that can be pinned, which maintenance publishes and which is
-/// read when a store is opened.
+/// Tests the record of the generations that can be pinned, which maintenance publishes and openings
+/// of the store read.
 @Suite("A decision record")
 struct DecisionRecordTests {
   @Test(.evidence("I5")) func `defines which generations are alive`() {

@@ -38,7 +38,7 @@ struct DecidingElsewhereTests {
         try put(first, 3)
         var asking: Aside?
         fileSystem.onRead = { path, _ throws(StorageError) in
-          // The run has already read the pins, which did not include this generation.
+          // The run has already read the pins, among which this generation was not.
           guard path.hasSuffix("/kept"), asking == nil else { return }
           asking = Aside { _ = try first.snapshot(at: generation) }
           asking?.giveTime()

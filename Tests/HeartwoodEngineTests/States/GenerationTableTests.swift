@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the locks that stand for live generations, as another owner of the lock file sees them.
+/// Tests the locks on live generations, as another owner of the lock file sees them.
 @Suite("A generation table")
 struct GenerationTableTests {
   private func fixture(
@@ -232,7 +232,7 @@ struct GenerationTableTests {
     return try fixture.names().compactMap { geometry.segment(named: $0) }
   }
 
-  /// Returns a function that tells whether the page file contains everything that is in a segment.
+  /// Returns a function that checks whether the page file contains everything in a segment.
   private func covered(
     _ fixture: StoreFixture, _ result: CheckpointResult
   ) throws -> (UInt64) -> Bool {
@@ -372,7 +372,7 @@ struct GenerationTableTests {
   }
 }
 
-/// Creates page files as they are after a store has been created and before it is first opened.
+/// Creates page files as they are between the creation of a store and its first opening.
 private enum HeaderSlotFile {
   /// Returns the initial header slot of a store that has the identity and geometry of the given
   /// store.

@@ -29,7 +29,7 @@ struct ChangesTests {
     StoreChange(keyspace: name, key: Key(number).bytes, kind: kind)
   }
 
-  /// Returns the changes that lead back from the new generation to the old one.
+  /// Returns the changes that turn the new generation into the old one.
   private func reversed(_ changes: [StoreChange]) -> [StoreChange] {
     let kinds: [StoreChange.Kind: StoreChange.Kind] = [
       .inserted: .deleted, .deleted: .inserted, .updated: .updated,
@@ -189,7 +189,7 @@ struct ChangesTests {
       try store.write { try $0.keyspace("rows").put(3, [1]) }
       let before = try store.snapshot()
       // This checkpoint advances the page file to the older generation. The newest state then no
-      // longer records how it was derived from that generation.
+      // longer records the changes since that generation.
       try store.checkpoint()
       var expected: [StoreChange] = []
       for number in stride(from: 10, to: 1990, by: 90) {

@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests commits and syncs of one process between the steps of another process, and what a writer
-/// leaves behind when it dies.
+/// Tests commits and syncs of one process between the steps of another process, and the state after
+/// a writer has died.
 @Suite("A commit beside another process")
 struct CommitOrderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -63,7 +63,7 @@ struct CommitOrderTests {
         try put(first, 2)
         let before = segment()
         let unsynced = geometry.segment(of: geometry.next(after: counters.durable))
-        // Fill one segment more than this process knows of, including the one created in advance.
+        // Fill one more segment than this process knows of, including the one created in advance.
         // There are so few segments that their number alone does not reveal the unknown one.
         let count = try syncCount(first) {
           for number in 3..<20 where segment() < before + 2 { try put(second, number) }

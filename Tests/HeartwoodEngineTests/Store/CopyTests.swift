@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests copies that are made of a store while it is in use.
+/// Tests copies of a store that is in use.
 @Suite("A copy of a store")
 struct CopyTests {
   /// The contents of a store: for each keyspace, the encoded keys and the values in order.
@@ -190,7 +190,7 @@ struct CopyTests {
     try original.copy(try original.snapshot(), to: "/copy")
     var absent = 0
     var present = 0
-    // Only the last calls make the copy present, so a quick run begins with these.
+    // Only the last calls put the copy at its path, so a quick run begins with these.
     let step = TestScale.pick(quick: 3, all: 1)
     for call in stride(from: complete.callCount, to: before, by: -step) {
       let (disk, store, _) = try prepared()
@@ -230,7 +230,7 @@ struct CopyTests {
   }
 }
 
-/// A flag that one thread sets for another one, and a flag that the other thread sets when it ends.
+/// A flag that one thread sets for another, and a flag that the other thread sets when it ends.
 private final class Flag: @unchecked Sendable {
   // @unchecked because the flags are accessed only under `lock`.
   private let lock = Lock()

@@ -124,8 +124,8 @@ struct CostTests {
       try store.write(durability: durability) { try $0.keyspace("rows").put(number, [1]) }
     }
     let othersPin = try other.snapshot()
-    // Each of the following cases pins the newest generation, which is already pinned, was just
-    // committed by this process, or was just committed by the other process.
+    // In each of the following cases, the newest generation is already pinned, was just committed
+    // by this process, or was just committed by the other process.
     var held = try store.snapshot()
     #expect(try calls { for _ in 0..<100 { _ = try store.snapshot() } } == CallCounts())
     var expected = CallCounts()
@@ -218,8 +218,8 @@ struct CostTests {
     #expect(try store.verify().findings == [])
   }
 
-  /// Punching holes for dead headers would take a quarter more calls, and in new segments alone
-  /// three hundredths more.
+  /// Punching holes for dead headers would take a quarter more calls; in new segments alone, three
+  /// hundredths more.
   @Test(.evidence("K3"))
   func `of commits beside a snapshot is at most a hundredth more calls than without one`() throws {
     func calls(isPinned: Bool) throws -> (count: Int, syncs: Int) {

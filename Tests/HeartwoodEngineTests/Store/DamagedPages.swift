@@ -95,8 +95,7 @@ struct DamagedPages {
       let prefix = Int(catalog.load16(NodeLayout.prefixLength.offset))
       try #require(prefix == 0)
       let heads = NodeLayout.headsOffset(prefixLength: 0)
-      // The head of a key contains its tag and up to seven more bytes, which are sufficient for a
-      // short name.
+      // A key's head contains its tag and up to seven more bytes, which suffice for a short name.
       var wanted: UInt64 = 0
       for byte in [0x40] + Array(name.utf8) { wanted = wanted << 8 | UInt64(byte) }
       wanted <<= UInt64(8 * (7 - name.utf8.count))

@@ -12,8 +12,7 @@ import Testing
   import Darwin
 #endif
 
-/// Tests the descriptors of an open store, both in its process and in programs that this process
-/// starts.
+/// Tests the descriptors of an open store, both in its process and in programs that it starts.
 @Suite("The descriptors of a store")
 struct DescriptorTests {
   private static func options() -> StoreOptions {

@@ -13,7 +13,7 @@ import Testing
 
 /// Tests that a forked child has no effect on the stores of its parent.
 ///
-/// Each test runs in a process of its own, which it forks.
+/// Each test runs in its own process, which it forks.
 @Suite("A store after a fork")
 struct ForkTests {
   private static func options(_ access: StoreOptions.Access) -> StoreOptions {
@@ -23,8 +23,7 @@ struct ForkTests {
     return options
   }
 
-  /// Makes every call that can throw, and returns the names of the calls that did not throw
-  /// `forked`.
+  /// Makes every call that can throw, and returns the names of those that did not throw `forked`.
   private static func passed(
     _ store: Store, _ snapshot: Snapshot, _ keyspace: KeyspaceReader, _ cursor: Cursor,
     _ path: String
@@ -59,8 +58,8 @@ struct ForkTests {
   func `rejects every call in the child, and continues in the parent`(isMapped: Bool) async {
     await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in
       var options = Self.options(isMapped ? .mapped : .buffered)
-      // The maintenance thread does not exist in the child, but the references that it held are
-      // never released there. Without a maintenance thread, the child can release all references.
+      // The maintenance thread does not exist in the child, so the references that it held are
+      // never released there. Without such a thread, the child can release all references.
       options.maintenance = isMapped ? .background : .inline
       let fixture = try StoreFixture.onDisk(options)
       var store: Store? = try fixture.open()

@@ -47,7 +47,7 @@ struct LockByteTests {
 
   /// A process may run recovery only if no other process has the store open.
   ///
-  /// Otherwise, recovery would end the decisions of other processes, and would declare commits
+  /// Otherwise, recovery would end the decisions of other processes, and would treat commits as
   /// durable that were never synced.
   @Test(.evidence("I8")) func `protect the counters in use from a process that attaches`() throws {
     let fixture = fixture()
@@ -193,7 +193,7 @@ struct LockByteTests {
     }
   }
 
-  /// That a reader is present does not prove that the counters belong to this boot.
+  /// A reader's presence does not prove that the counters belong to this boot.
   @Test(.evidence("D7")) func `do not validate counters of another boot`() throws {
     let disk = SimulatedDisk(seed: 9)
     let original = StoreFixture.on(disk, fixture().options)

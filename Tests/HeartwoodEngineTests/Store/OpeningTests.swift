@@ -33,8 +33,8 @@ struct OpeningTests {
     try expectRefusal(fixture, .corrupt)
   }
 
-  /// Expects that opening throws an error of the given kind that names a file and has a proper
-  /// message, and that opening changes no files.
+  /// Expects that opening throws an error of the given kind, with a file name and a proper message,
+  /// and changes no files.
   private func expectRefusal(
     _ fixture: StoreFixture, _ kind: StorageError.Kind,
     _ location: SourceLocation = #_sourceLocation
@@ -54,7 +54,7 @@ struct OpeningTests {
       if before["locks"] == nil, after["locks"] == [] { after["locks"] = nil }
       // Report file names instead of bytes, which would be of no use in a message.
       let names = Set(before.keys).union(after.keys)
-      // A debug build compares data many times as fast as arrays.
+      // In a debug build, data is compared many times as fast as arrays.
       let changed = names.filter { before[$0].map { Data($0) } != after[$0].map { Data($0) } }
         .sorted()
       #expect(changed == [], "changed by the opening", sourceLocation: location)

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests how this process sees a page file that another process has checkpointed.
+/// Tests this process's view of a page file that another process has checkpointed.
 @Suite("A page file that another process checkpoints")
 struct OtherProcessMaintenanceTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -28,11 +28,11 @@ struct OtherProcessMaintenanceTests {
     try snapshot.keyspace(name)?.get(1)?.first
   }
 
-  /// This process has read the earlier version of the page, and does not learn from the log that
-  /// the page has changed.
+  /// This process has read the earlier version of the page, and the log does not tell it of the
+  /// change.
   ///
-  /// It has no reason to read the log again, because the commit that changed the page is already in
-  /// its memory.
+  /// It does not read the log again, because the commit that changed the page is already in its
+  /// memory.
   @Test(.evidence("I1"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is read again after a maintenance run of its own`(access: StoreOptions.Access) throws {
     let (here, elsewhere) = try fixture(access)
@@ -108,7 +108,7 @@ struct OtherProcessMaintenanceTests {
   enum Way: CaseIterable {
     /// This process reads the groups that follow those it already knows.
     case readingOn
-    /// This process starts from the header slot, because the log no longer leads to the new
+    /// This process starts from the header slot, because the log no longer contains the new
     /// commits.
     case fromTheStart
   }
@@ -163,7 +163,7 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// The test uses the table as the maintenance thread would, in a process without readers.
+  /// The test uses the table like the maintenance thread in a process without readers.
   @Test(.evidence("I1"), .evidence("K3")) func `is noticed while idle`() throws {
     let (here, elsewhere) = try fixture()
     try here.run { first in

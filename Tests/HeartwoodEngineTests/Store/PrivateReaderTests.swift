@@ -61,7 +61,7 @@ struct PrivateReaderTests {
     }
   }
 
-  /// The log shows nothing of these commits, because their segments have been deleted.
+  /// The log does not show these commits, because their segments have been deleted.
   @Test(.evidence("I1"), .evidence("I8"))
   func `sees commits made and checkpointed after it opened the store`() throws {
     let (writing, reading) = try fixtures()
@@ -101,7 +101,7 @@ struct PrivateReaderTests {
     }
   }
 
-  /// Until the reader finds the counters, it has a private core with a thread of its own.
+  /// Until the reader finds the counters, it has a private core with its own thread.
   @Test(.evidence("I6")) func `releases its lock when it finds the shared counters`() throws {
     var (writing, reading) = try fixtures()
     reading.options.maintenance = .background

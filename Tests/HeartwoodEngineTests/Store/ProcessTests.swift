@@ -11,8 +11,8 @@ import Testing
   import Darwin
 #endif
 
-/// Tests stores with real processes: what a killed process leaves behind, and which errors occur in
-/// a second process.
+/// Tests stores with real processes: the state after a process is killed, and the errors in a
+/// second process.
 @Suite("A store and other processes")
 struct ProcessTests {
   /// Four processes, one after another, write numbers to the same store.

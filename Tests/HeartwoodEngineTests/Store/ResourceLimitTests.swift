@@ -10,8 +10,7 @@ import Testing
   import Darwin
 #endif
 
-/// Tests stores in processes that reach a limit of the system; each test runs in a process of its
-/// own.
+/// Tests stores in processes that reach a system limit; each test runs in its own process.
 @Suite("A process short of resources")
 struct ResourceLimitTests {
   private static func options() -> StoreOptions {

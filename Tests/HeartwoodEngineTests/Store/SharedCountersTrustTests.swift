@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests when the counters left by an earlier process are trusted, which is only in the same boot
-/// and with the same files.
+/// Tests that counters of an earlier process are trusted only in the same boot and with the same
+/// files.
 @Suite("Counters of an earlier opening")
 struct SharedCountersTrustTests {
   private func fixture(_ fileSystem: any FileSystem = MemoryFileSystem()) -> StoreFixture {
@@ -85,8 +85,7 @@ struct SharedCountersTrustTests {
     SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount)).store(value, word)
   }
 
-  /// A reader that trusted such counters would wait forever for a generation that is not below the
-  /// floor.
+  /// A reader that trusted such counters would wait forever for a generation at or above the floor.
   @Test(
     .evidence("B2"),
     arguments: [

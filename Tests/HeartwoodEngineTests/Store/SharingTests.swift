@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests concurrent openings of a store, and what a reader is allowed to do.
+/// Tests concurrent openings of a store, and the operations that a reader may perform.
 @Suite("A second opening")
 struct SharingTests {
   private func sample(_ access: StoreOptions.Access = .mapped) throws -> StoreFixture {

@@ -88,7 +88,7 @@ struct StoreReplacementTests {
       try expect(.busy) { try Store.destroy(at: path, busyTimeout: .milliseconds(20)) }
       try store.close()
     }
-    // Something else at a path is not removed either.
+    // Other files at a path are not removed either.
     let stranger = first + "/notes"
     _ = try PosixFileSystem().create(stranger)
     try expect(.notAStore) { try Store.destroy(at: first) }

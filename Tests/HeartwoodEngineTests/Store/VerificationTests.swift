@@ -76,8 +76,7 @@ struct VerificationTests {
     }
   }
 
-  /// A damaged image in the log must be found for as long as the page file does not contain the
-  /// page.
+  /// A damaged image in the log must be found while the page file does not contain the page.
   @Test(.evidence("B5")) func `finds a damaged image in the log`() throws {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0

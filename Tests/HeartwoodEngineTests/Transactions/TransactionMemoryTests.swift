@@ -2,13 +2,14 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Measures the memory that a transaction and the page cache use in a process of their own.
+/// Measures the memory that a transaction and the page cache use in their own process.
 @Suite("The memory of a large transaction")
 struct TransactionMemoryTests {
   private static let limit = TestScale.pick(quick: 8, all: 16) << 20
 
-  /// Commits three times as many bytes as the limits allow in memory, in random order, and returns
-  /// by how much the process has grown.
+  /// Commits three times as many bytes as the memory limits allow, in random order.
+  ///
+  /// Returns by how much the process has grown.
   private static func growth(_ access: StoreOptions.Access) throws -> Int {
     let scratch = try ScratchDirectory()
     var options = StoreOptions()
@@ -32,8 +33,8 @@ struct TransactionMemoryTests {
     return growth
   }
 
-  /// Stops the process if it has grown by more than `most` bytes, with an allowance for what the
-  /// allocator keeps and for the index of the spilled pages.
+  /// Stops the process if it has grown by more than `most` bytes, plus an allowance for the
+  /// allocator and the index of spilled pages.
   private static func require(_ growth: Int, atMost most: Int) {
     guard growth < most + limit / 2 else { fatalError("\(growth) bytes more than before") }
   }

@@ -77,7 +77,7 @@ final class ModelRun {
   var kept: [String: Generation] = [:]
   /// The number of the newest transaction that a power cut must not undo.
   var durableNumber = 0
-  /// The number of transactions so far, including transactions that were rolled back.
+  /// The number of transactions so far, including those rolled back.
   var transactionCount = 0
   /// Whether the power was cut and the store has not been opened since then.
   var isAfterPowerCut = false

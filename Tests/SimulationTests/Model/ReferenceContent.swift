@@ -81,8 +81,7 @@ struct ReferenceContent {
 
   mutating func remove(_ name: String) { keyspaces[name] = nil }
 
-  /// Returns the changes that lead from these contents to `target`, in the order in which stores
-  /// report them.
+  /// Returns the changes from these contents to `target`, in the order in which stores report them.
   func changes(to target: ReferenceContent) -> [StoreChange] {
     var changes: [StoreChange] = []
     for name in Set(names).union(target.names).sorted(by: { Key($0) < Key($1) }) {

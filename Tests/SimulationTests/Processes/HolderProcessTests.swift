@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the information about each other that real processes obtain.
+/// Tests the information that real processes obtain about each other.
 @Suite("Processes that hold a store or a generation", .serialized, .waiting)
 struct HolderProcessTests {
   /// Repeats a query until its result is `expected` or a minute has passed, and returns the last
@@ -36,8 +36,7 @@ struct HolderProcessTests {
     waitForAll(campaign, 3)
     try store.write { try $0.keyspace("k").put(2, [2]) }
     let numbers = campaign.processNumbers
-    // A read-only process cannot publish its name, so expect the name that the system has for its
-    // program.
+    // A read-only process cannot publish its name, so expect the system's name for its program.
     let names = ["importer", "forgotten", "heartwood-worker"]
     let expected = Dictionary(uniqueKeysWithValues: zip(numbers, names))
     func others(_ holders: [StoreHolder]) -> [Int32: String] {

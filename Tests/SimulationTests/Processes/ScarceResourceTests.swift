@@ -5,8 +5,8 @@ import Testing
 /// Makes each call that needs a resource fail once, at each of its occurrences in a workload, while
 /// another opening of the store and another process use the store too.
 ///
-/// When a file cannot be opened, the store closes other files and tries again, so this call fails
-/// twice.
+/// When a file cannot be opened, the store closes other files and tries again, so the call to open
+/// a file fails twice.
 @Suite("A store short of one resource for one call", .serialized)
 struct ScarceResourceTests {
   typealias Demand = ObservedFileSystem.Demand
@@ -43,8 +43,8 @@ struct ScarceResourceTests {
     }
   }
 
-  /// One run of the workload, with a store of which a call fails, another opening of this store,
-  /// and another process that uses the store.
+  /// One run of the workload on a store with a failing call, another opening of this store, and
+  /// another process that uses it.
   private final class Run {
     /// The number of rows of the larger transactions, which exceed their memory.
     static let rowCount = TestScale.pick(quick: 80, all: 200)
@@ -171,7 +171,7 @@ struct ScarceResourceTests {
     }
   }
 
-  /// The distance between the occurrences that are tested; a long run tests all of them.
+  /// The stride between the tested occurrences; a long run tests all of them.
   private static let stride = TestScale.pick(quick: 2003, all: 29, long: 1)
 
   @Test(

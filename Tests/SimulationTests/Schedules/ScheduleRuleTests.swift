@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests which orders are explored, and what happens to processes that hang or die.
+/// Tests which orders are explored, and how hanging or dying processes are handled.
 @Suite("An exploration of orders")
 struct ScheduleRuleTests {
   /// Runs one participant for each closure, in the given order, on a shared file system.
@@ -29,7 +29,7 @@ struct ScheduleRuleTests {
     try #require(try fileSystem.open("/f", .write))
   }
 
-  /// Increments a number in a file, and in between reads another part of the file.
+  /// Increments a number in a file, and reads another part of the file in between.
   private static func count(_ process: ScheduledProcess, _: Schedule) throws {
     let file = try file(process)
     let number = try file.bytes(at: 0, 1)[0]
@@ -39,7 +39,7 @@ struct ScheduleRuleTests {
 
   /// Explores all orders of three participants that each increment the number.
   ///
-  /// - Returns: The numbers that were reached, and the summary of the exploration.
+  /// - Returns: The resulting numbers, and the summary of the exploration.
   private func counts(
     _ preemptionBound: Int, _ preemptions: Schedule.Preemptions = .distinct
   ) throws -> (found: Set<UInt8>, summary: Exploration.Summary) {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// The roles of the participants of a schedule, and the state in which the store is prepared.
+/// The roles of the participants of a schedule, and the initial state of the store.
 struct ScheduleScenario: Sendable, CustomTestStringConvertible {
   /// The role of a participant; each participant has its own process.
   enum Role: Sendable {

@@ -2,8 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the protocol between processes by running the engine itself, step by step, in every order
-/// with few preemptions.
+/// Tests the protocol between processes by running the engine step by step, in every order with few
+/// preemptions.
 @Suite("A store whose processes take turns")
 struct ScheduleTests {
   /// Returns the maximum number of runs for each number of preemptions.

@@ -1,7 +1,7 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// One run of a scenario: a new store, its participants, and what they have observed.
+/// One run of a scenario: a new store, its participants, and their observations.
 ///
 /// Every transaction writes its number to several keyspaces, so that each generation can be checked
 /// by itself. A reader that begins after a commit has been acknowledged must see this commit.

@@ -3,7 +3,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests waiting for commits, both of this process and of other processes.
+/// Tests waiting for commits of this process and of other processes.
 @Suite("The commits of a store")
 struct CommitsTests {
   private static func put(_ number: Int, _ store: Store) throws -> Generation {
@@ -23,7 +23,7 @@ struct CommitsTests {
     _ = try Self.put(4, store)
     let newest = try Self.put(5, store)
     #expect(await iterator.next() == newest)
-    // A second iterator also starts at the time when the sequence was created.
+    // A second iterator starts at the time when the sequence was created, too.
     var second = commits.makeAsyncIterator()
     #expect(await second.next() == newest)
     // An empty transaction creates no generation.
@@ -170,8 +170,8 @@ struct CommitsTests {
   @Test(.waiting, .evidence("N3")) func `reach an observer without a signal, with a delay`() throws
   {
     let fixture = try StoreFixture.onDisk()
-    // An `ObservedFileSystem` does not wake observers. To them, the writer seems to die after each
-    // commit and before its signal.
+    // An `ObservedFileSystem` does not wake observers, so the writer seems to die after each commit
+    // and before its signal.
     let writer = try fixture.with(ObservedFileSystem(fixture.fileSystem)).open()
     _ = try Self.put(0, writer)
     try fixture.run { store in

@@ -1,7 +1,7 @@
 import HeartwoodEngine
 
 /// Damages numbers that the engine uses as counts, indexes and sizes. The hashes are repaired, so
-/// only the checks of the numbers themselves can detect the damage.
+/// only checks of the numbers themselves can detect the damage.
 extension Mutator {
   package enum Aim: String, CaseIterable, Sendable { case counts, cells, catalog, map, kept }
 

@@ -81,8 +81,7 @@ package struct Mutator {
     return used[generator.below(used.count)]
   }
 
-  /// Returns an offset at which a number is likely: two times out of three, one near the start of a
-  /// page.
+  /// Returns an offset where a number is likely: two times out of three, near the start of a page.
   private mutating func numberOffset(_ pageByteCount: Int) -> Int {
     generator.below(generator.below(3) == 0 ? pageByteCount : 120)
   }

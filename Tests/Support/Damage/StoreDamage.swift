@@ -6,8 +6,8 @@ package struct StoreDamage: Hashable, Sendable {
   package var sample: UInt8
   /// Whether the hashes of the changed bytes are recomputed.
   package var repairs: Bool
-  /// Whether the store is opened in the same boot, as after the death of its process, instead of in
-  /// a later boot.
+  /// Whether the store is opened in the same boot, as after the death of its process, instead of a
+  /// later boot.
   package var isSameBoot: Bool
   package var edits: [StoreEdit]
 

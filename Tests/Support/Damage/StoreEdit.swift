@@ -1,6 +1,6 @@
 package import HeartwoodEngine
 
-/// One change to one file of a store, as a fault or an attacker might make it.
+/// A change to one file of a store, as a fault or an attacker might make it.
 ///
 /// An edit is encoded in sixteen bytes. Each of its numbers is reduced to the range that is valid
 /// for the store, so almost any sixteen bytes decode to an edit that has an effect.

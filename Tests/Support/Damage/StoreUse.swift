@@ -1,7 +1,7 @@
 package import HeartwoodEngine
 
-/// Uses a possibly damaged store in every way that a program can, and records misbehaviour that no
-/// damage can excuse.
+/// Uses a possibly damaged store in every way that a program can, and records misbehaviour that
+/// damage does not excuse.
 ///
 /// The use consists of several parts. A `StorageError` ends the current part only; the next part
 /// then begins.
@@ -53,8 +53,7 @@ package struct StoreUse {
     do { try part(&self) } catch is StorageError { metError = true }
   }
 
-  /// Verifies the store, and records a finding if the store was sound at first and has become
-  /// unsound although no error has occurred.
+  /// Verifies the store, and records a finding if it has become unsound although no error occurred.
   private mutating func expectSound(_ store: Store, _ wasSound: Bool) throws {
     let found = try store.verify().findings
     if wasSound, !metError, let first = found.first {
@@ -100,7 +99,7 @@ package struct StoreUse {
     return digest
   }
 
-  /// Reads a snapshot in all ways except the scan that computes the digest.
+  /// Reads a snapshot in all ways except by the scan that computes the digest.
   private mutating func look(into snapshot: Snapshot) throws {
     for name in try snapshot.keyspaceNames {
       guard let keyspace = try snapshot.keyspace(name) else { continue }

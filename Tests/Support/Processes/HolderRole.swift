@@ -1,7 +1,6 @@
 import HeartwoodEngine
 
-/// A process that holds the newest generation and, if it is assigned to, the writer lock, and does
-/// nothing else.
+/// A process that only holds the newest generation and, if assigned to, the writer lock.
 struct HolderRole {
   private let own: WorkerAssignment
 

@@ -15,8 +15,9 @@ package struct KeeperRole {
     ledger = Ledger(at: own.ledger)
   }
 
-  /// Returns the named generations that have not been released according to a ledger, keyed by the
-  /// number in their name, with the hashes of their contents.
+  /// Returns the named generations that a ledger does not show as released.
+  ///
+  /// They are keyed by number, with the hashes of their contents.
   package static func kept(by ledger: String) -> [UInt64: (generation: UInt64, hash: UInt64)] {
     var kept: [UInt64: (generation: UInt64, hash: UInt64)] = [:]
     for record in Ledger.records(at: ledger) {

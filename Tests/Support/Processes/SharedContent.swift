@@ -1,7 +1,7 @@
 package import HeartwoodEngine
 
-/// The contents that several writers give to one store, chosen so that each generation can be
-/// checked by itself.
+/// The contents that several writers create in one store, so that each generation can be checked by
+/// itself.
 ///
 /// Each writer has its own keyspace, whose contents are determined by the number of its last
 /// transaction, and another keyspace that it repeatedly creates and removes, so that the files grow
@@ -78,7 +78,7 @@ package enum SharedContent {
     try accounts.put(target, bytes(number(try accounts.get(target)) + amount))
   }
 
-  /// Makes changes within a savepoint and rolls them back, so they must never be visible.
+  /// Makes changes in a savepoint and rolls them back, so they must never be visible.
   private static func tryInVain(_ writer: Int, _ transaction: inout WriteTransaction) throws {
     do {
       try transaction.savepoint { part in

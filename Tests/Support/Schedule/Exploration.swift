@@ -1,5 +1,4 @@
-/// Runs all orders of steps that have few preemptions, or as many of these orders as the limits
-/// allow.
+/// Runs all orders of steps with few preemptions, or as many of these orders as the limits allow.
 ///
 /// A preemption is a switch away from a participant that could have continued. Orders without
 /// preemptions are run first, then those with one preemption, and so on, each order once. Switches
@@ -85,8 +84,8 @@ package struct Exploration {
       }
       summary.outcomes.insert(schedule.outcome)
       for (start, count) in schedule.starts { seen.insert(start, count) }
-      // Also try switches before the last switch of this order, because a step there may race with
-      // a step after the last switch, and no earlier order had that race.
+      // Also try switches before the last switch of this order: a step there may race with a step
+      // after the last switch, and no earlier order had that race.
       for other in schedule.alternatives(preemptions)
       where other.preemptionCount <= preemptionBound
         && seen.insert(other.start, other.preemptionCount)

@@ -2,8 +2,8 @@
 ///
 /// Two steps of different participants race if one of them changes something that the other reads
 /// or changes, and no step in between makes the second one wait for the first. A preemption can
-/// lead to a different trace only if it comes before the first step of a race. Races that occur
-/// only in the new trace lead to further traces (C. Flanagan and P. Godefroid, *Dynamic
+/// produce a different trace only if it comes before the first step of a race. Races that occur
+/// only in the new trace produce further traces (C. Flanagan and P. Godefroid, *Dynamic
 /// Partial-Order Reduction for Model Checking Software*, POPL 2005).
 struct Races {
   /// For each step, whether a later step of another participant races with it.

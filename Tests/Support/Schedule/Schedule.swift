@@ -85,7 +85,7 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  /// The number of steps after which a run, or a process that runs alone, is considered endless.
+  /// The number of steps after which a run, or a process that runs alone, counts as endless.
   static let stepLimit = 20_000
   /// The number of successive rounds in which the requests of all participants may fail.
   ///
@@ -325,7 +325,7 @@ package final class Schedule: @unchecked Sendable {
     case all
   }
 
-  /// A switch that leads to another order.
+  /// A switch that produces another order.
   package struct Alternative {
     package let change: Switch
     package let preemptionCount: Int
@@ -339,7 +339,7 @@ package final class Schedule: @unchecked Sendable {
     steps.map { (Trace.mix($0.state, UInt64($0.participant), 0), $0.preemptionCount) }
   }
 
-  /// Returns the switches that lead to other orders.
+  /// Returns the switches that produce other orders.
   ///
   /// Switches away from a blocked participant are always included.
   package func alternatives(_ preemptions: Preemptions) -> [Alternative] {

@@ -246,8 +246,8 @@ private final class ScheduledFile: File {
   func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     let count = parts.reduce(0) { $0 + $1.count }
     // Read the length before waiting for the turn. If the file grows in between, `lengthKey` may be
-    // added needlessly, which only adds conflicts. If a participant truncates the file in between,
-    // a conflict may be missed.
+    // added unnecessarily, which only adds conflicts. If a participant truncates the file in
+    // between, a conflict may be missed.
     let isLonger = try offset + UInt64(count) > inner.byteCount()
     try process.step(
       "write", path, writes: keys(offset, count) + (isLonger ? [lengthKey] : []))

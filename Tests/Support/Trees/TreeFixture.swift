@@ -16,8 +16,8 @@ package final class TreeFixture {
 
   /// Creates an empty tree.
   ///
-  /// - Parameter pageCount: The number of pages that are assumed to exist and are never read; the
-  ///   next page must be a bitmap.
+  /// - Parameter pageCount: The number of pages that are assumed to exist but never read; the next
+  ///   page must be a bitmap.
   package init(pageByteCount: Int, pageCount: PageNumber = 0) throws {
     let fileSystem = MemoryFileSystem()
     try fileSystem.createDirectory("/tree")
