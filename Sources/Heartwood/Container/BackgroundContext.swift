@@ -15,7 +15,7 @@ import Dispatch
 public actor BackgroundContext {
   /// A call of ``perform(_:)``, and the calls within it that wait for their turn.
   ///
-  /// Call 0 stands for the context: the calls within it are those that no other call contains.
+  /// Call 0 represents the context itself, and contains all calls that no other call contains.
   private struct Call {
     var isBusy = false
     /// The earliest waiting call comes first.

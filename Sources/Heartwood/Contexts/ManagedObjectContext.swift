@@ -87,7 +87,7 @@ public final class ManagedObjectContext {
   /// otherwise, `nil`.
   var upToDate: Generation?
   @exclusivity(unchecked) var undoLog: UndoLog?
-  /// Whether the changes that one event makes are one undo group; `false` by default.
+  /// Whether all changes during one event form one undo group; `false` by default.
   ///
   /// In a view context, an event ends when the main actor is free; in a background context, at the
   /// end of a `perform` block. In other contexts, the property has no effect.

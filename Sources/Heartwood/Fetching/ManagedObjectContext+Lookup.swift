@@ -61,7 +61,7 @@ extension ManagedObjectContext {
       throw ObjectGraphError(
         .unknownProperty,
         "Objects cannot be found by this value of \(entity.name).\(property.name). Use an "
-          + "attribute that is unique by itself, and no decimal number or very long string.")
+          + "attribute that is unique by itself, but no decimal number or very long string.")
     }
     if value.isNotANumber { return nil }
     return try object(with: value, of: property, index) { object in

@@ -64,8 +64,8 @@ struct RowSearch {
     }
   }
 
-  /// Returns the numbers of the rows that the path leads to, in ascending order, or `nil` for a
-  /// full scan.
+  /// Returns the numbers of the rows that the path finds, in ascending order, or `nil` for a full
+  /// scan.
   func numbers() throws -> [ObjectNumber]? {
     switch path.kind {
     case .everyRow: nil

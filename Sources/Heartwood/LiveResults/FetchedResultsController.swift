@@ -198,8 +198,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The closure that is called immediately after each change, on the thread of the context.
   package var changeHandler: ((ResultsChange) -> Void)?
 
-  /// Calls its argument, which notifies tracked observers of a change to the list, for example
-  /// within an animation.
+  /// The closure that calls its argument to notify tracked observers, for example within an
+  /// animation.
   package var updates: ((_ update: () -> Void) -> Void) = { update in update() }
 
   private func notifyObservers(of change: ResultsChange) {

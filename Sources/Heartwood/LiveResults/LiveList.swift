@@ -203,8 +203,8 @@ final class LiveList {
     return change(edits, updated, oldWindow, entries.count)
   }
 
-  /// Returns the change that leads from an earlier list to this one, or `nil` if no objects were
-  /// removed, inserted or moved.
+  /// Returns the change from an earlier list to this one, or `nil` if no objects were removed,
+  /// inserted or moved.
   func change(from other: LiveList) -> ResultsChange? {
     let (old, new) = (other.tree.entries(in: other.window), tree.entries(in: window))
     let (edits, _) = ResultsEdits.between(old, new, areTogether: query.areTogether)

@@ -55,7 +55,7 @@ final class ValueChanges {
     return storage.entity.columns.contains { property in
       let slot = property.slot
       guard !old[slot].isIdentical(to: new[slot]) else { return false }
-      // A reference has not changed if it leads to the same object, which was merely renumbered.
+      // A reference to the same object, which was merely renumbered, has not changed.
       if case .toOne = property.kind, case .integer(let bits) = old[slot] {
         return new[slot] != .integer(feed.currentNumber(bits))
       }

@@ -13,7 +13,7 @@ final class PropertyProbe: ObjectSource {
 
   private init(_ schema: Schema.Content) { self.schema = schema }
 
-  /// Returns the properties in a key path, in order, or `nil` if the key path leads to anything
+  /// Returns the properties in a key path, in order, or `nil` if the key path ends at anything
   /// other than a stored property.
   static func path(
     _ keyPath: AnyKeyPath, in schema: Schema.Content

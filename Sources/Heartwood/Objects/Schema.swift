@@ -92,8 +92,7 @@ public struct Schema: Sendable {
       positions = [:]
     }
 
-    /// Returns the entity to which a relationship leads, or `nil` if the property is not a
-    /// relationship.
+    /// Returns the destination of a relationship, or `nil` if the property is not a relationship.
     func destination(of property: PropertyDescription) -> EntityDescription? {
       property.storage.destination.flatMap { entity(of: $0) }
         ?? destinations[ObjectIdentifier(property)]
@@ -133,7 +132,7 @@ public struct Schema: Sendable {
       return path
     }
 
-    /// Returns the property to which a key path leads.
+    /// Returns the property that a key path names.
     ///
     /// - Throws: `unknownProperty` if the key path does not consist of a single stored property of
     ///   the entity.

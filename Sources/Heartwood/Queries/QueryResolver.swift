@@ -13,7 +13,7 @@ final class QueryResolver {
   private let renumbered: RenumberedObjects
   /// The current nesting depth.
   private var depth = 0
-  /// The model if the predicate can have texts in the place of dates, UUIDs and objects, or `nil`.
+  /// The model if the predicate can contain strings in place of dates, UUIDs and objects, or `nil`.
   var textModel: StoreModel?
   /// The types of the variables in scope.
   var variables: [Int: QueryType] = [:]

@@ -1,5 +1,5 @@
 /// Provides the values that a predicate needs during its evaluation: those of the fetched object,
-/// called the subject, and those of the objects that its relationships lead to.
+/// called the subject, and those of its related objects.
 ///
 /// Rows are read in place, without creating objects. If an object has unsaved changes in the
 /// context, the object is read instead of its row.

@@ -159,7 +159,7 @@ extension ManagedObjectContext {
 
   /// Returns an error for each relationship whose delete rule prevents the deletion of `object`.
   ///
-  /// A `deny` rule prevents the deletion if the relationship leads to an object that is not being
+  /// A `deny` rule prevents the deletion if the relationship contains an object that is not being
   /// deleted.
   func denials(of object: ManagedObject) -> [ObjectGraphError] {
     guard let entity = object.entityDescription else { return [] }

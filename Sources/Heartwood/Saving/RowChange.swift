@@ -53,7 +53,7 @@ final class RowChange {
     self.version = version
   }
 
-  /// What a caller requests of a change, to be restored if the caller's request fails.
+  /// The caller's part of a change, restored if the caller's request fails.
   struct Request {
     let after: [StoredValue]
     fileprivate let assigned: SlotSet

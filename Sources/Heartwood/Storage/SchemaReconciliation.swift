@@ -133,7 +133,7 @@ struct SchemaReconciliation {
     return !isEmpty
   }
 
-  /// Keeps an entity that the schema does not declare, and records why that is impossible.
+  /// Keeps an entity that the schema does not declare, or records why that is impossible.
   ///
   /// - Parameter related: A declared entity that the entity is related to.
   private mutating func keep(
@@ -142,7 +142,7 @@ struct SchemaReconciliation {
     let remedy =
       "Declare \(entity.name) or, to remove its rows permanently, give the schema a version above "
       + "\(before.version) and name \(entity.name) in `removing`."
-    // Two entities of one name could not be told apart.
+    // Two entities with one name would be indistinguishable.
     guard !result.entities.contains(where: { $0.name == entity.name }) else {
       refusals.append("The store has another entity with the name \(entity.name). \(remedy)")
       return

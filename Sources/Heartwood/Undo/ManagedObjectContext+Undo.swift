@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Reverts the steps of a group, which `begin` returns.
+  /// Reverts the steps of the group that `begin` returns.
   func revertGroup(_ begin: (UndoLog) -> [UndoLog.Step]) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -151,8 +151,8 @@ extension ManagedObjectContext {
 
   /// Adds a member to an object's side of a relationship, unless it is already there.
   ///
-  /// The member's stored reference leads to the object, so the addition is not an edit: the
-  /// object's side merely was not read again after others had set the reference.
+  /// The member's stored reference names the object, so the addition is not an edit: the object's
+  /// side was merely not reread after others had set the reference.
   private func joinAsStored(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -180,9 +180,9 @@ extension ManagedObjectContext {
 
   /// Returns whether a member may be added back to a relationship of `object`.
   ///
-  /// The result is `false` if the member's own to-one reference does not lead to `object`. The
-  /// reference is checked only during an undo, and only if the member has been saved and its
-  /// reference has no unsaved change; otherwise, the result is `true`.
+  /// The result is `false` if the member's own to-one reference names another object. The reference
+  /// is checked only during an undo, and only if the member has been saved and its reference has no
+  /// unsaved change; otherwise, the result is `true`.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -226,7 +226,7 @@ extension ManagedObjectContext {
       if member.isFault { fire(member) }
       guard !member.isFault, !member.isInaccessible else { return }
     }
-    // Adding a member that others have deleted would be an edit. Cancelling a removal is none.
+    // Adding a member that others have deleted would be an edit; cancelling a removal is not.
     if !wasRemoved, !member.isInserted, parent == nil, !rowExists(of: member) { return }
     let index = position.map { self.index(behind: $0, object, property) }
     add(member, to: object, property, at: index)

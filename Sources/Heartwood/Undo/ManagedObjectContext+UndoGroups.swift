@@ -1,8 +1,8 @@
 extension ManagedObjectContext {
   /// Whether changes are recorded for ``undo()``; `false` by default.
   ///
-  /// ``rollback()`` and ``reset()`` discard the recorded changes. So does a save that merges a new
-  /// object into an existing row, or every save if ``discardsUndoOnSave`` is `true`.
+  /// ``rollback()``, ``reset()`` and saves that merge a new object into an existing row discard the
+  /// recorded changes. If ``discardsUndoOnSave`` is `true`, every save does.
   public var tracksUndo: Bool {
     get { undoLog != nil }
     set {
@@ -78,12 +78,12 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes the recorded groups revert saved changes, or discards them.
+  /// Prepares the recorded groups to revert saved changes, or discards them.
   func keepUndoAfterSave() {
     if rootContext.discardsUndoOnSave { forgetUndo() } else { undoLog?.didSave() }
   }
 
-  /// Ends the groups of an event that is over, in this context and its children, where
+  /// Ends the groups of the current event in this context and its children where
   /// ``groupsUndoByEvent`` is `true`, and updates the followers.
   func endEvent() {
     isProcessingScheduled = false

@@ -52,6 +52,6 @@ extension StorageType {
     }
   }
 
-  /// Returns whether a text names infinity, rather than a number that is too large.
+  /// Returns whether a text denotes infinity, rather than a number that is too large.
   private static func isInfinity(_ text: String) -> Bool { text.lowercased().contains("inf") }
 }
