@@ -17,7 +17,7 @@ final class RedbTable {
   private let directory: StoreDirectory
   private let progress: Progress
   private let loadedCount: Int
-  /// The number of entries, including those that have been added to the load.
+  /// The number of entries, including those added since the load.
   private var entryCount = 0
   private var stores: [any EntryStore] = []
   private var phases: [Phase] = []
@@ -171,7 +171,7 @@ final class RedbTable {
     return hash
   }
 
-  /// Measures reads of all entries, which the threads share.
+  /// Measures reads of all entries, divided among the threads.
   private func read(threadCount: Int) throws {
     let share = entryCount / threadCount
     try measure("reads-\(threadCount)", "reads/s") { store, _, _ in

@@ -48,7 +48,7 @@ final class FeedRates {
       let copy = try makeContainer(directory + "/copy-\(round)")
       let applying = try clock.measure { try copy.apply(events: events) }
       guard try count(copy) == quakes.count else {
-        throw BenchFailure("The copy has other quakes than the source.")
+        throw BenchFailure("The copy's quakes differ from the source's.")
       }
       try finish(copy)
       // The first round warms up.

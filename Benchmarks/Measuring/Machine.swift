@@ -63,7 +63,7 @@ enum Machine {
         return text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
       }
     }
-    // Version 1 reports a number close to the greatest one if there is no limit.
+    // Version 1 of control groups reports a huge number if there is no limit.
     return limits.filter { $0 < 1 << 60 }.min()
   }
 

@@ -210,9 +210,9 @@ enum Command: String, CaseIterable {
       [
         "FILE, or standard input if it is -, contains the events. The store records which of its "
           + "objects they refer to; an object that is not known yet is found by a unique "
-          + "attribute, or inserted. Events that were applied before are skipped, so they may be "
-          + "repeated after an interruption. Events arriving together form one transaction of at most "
-          + "10,000 events.",
+          + "attribute, or inserted. Events applied before are skipped, so they may be "
+          + "repeated after an interruption. Events that arrive together are one transaction, of at "
+          + "most 10,000 events.",
         "With --source and --consumer, applied events are acknowledged in the store from which "
           + "they come, so that follow continues there.",
       ]
