@@ -1,8 +1,8 @@
 /// The table in the README of redb: the same phases in the same order, with 24-byte random keys and
 /// 150-byte random values.
 ///
-/// With 5,000,000 entries, the numbers of operations are those of redb's benchmark; with fewer
-/// entries, they are proportional. In each phase, the engines take turns.
+/// With 5,000,000 entries, the numbers of operations match redb's benchmark; with fewer entries,
+/// they are proportional. In each phase, the engines take turns.
 final class RedbTable {
   /// The result of one phase.
   struct Phase {

@@ -6,7 +6,7 @@ import Synchronization
 /// Measures how many changes per second a feed returns as JSON documents, and how many per second
 /// another store applies.
 ///
-/// The changes are those of a batch insertion, followed by an update of every tenth quake.
+/// The changes come from a batch insertion, followed by an update of every tenth quake.
 final class FeedRates {
   /// The results of the measurements.
   struct Outcome {

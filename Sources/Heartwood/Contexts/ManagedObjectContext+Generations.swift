@@ -13,7 +13,7 @@ extension ManagedObjectContext {
   enum Pin {
     /// The newest generation, at every read.
     case none
-    /// The newest generation at the time of the next read. That read pins the context to it.
+    /// The newest generation at the time of the next read, which pins the context to it.
     case atNextRead
     /// A fixed generation, which the view retains.
     case at(StoreView)

@@ -2,8 +2,8 @@
 ///
 /// A save commits all changes as one generation. A context and its objects must be used by one
 /// thread at a time. Debug builds trap if two threads use a context at once; so do release builds
-/// if `HEARTWOOD_CHECKS=1` is in the environment. A context holds its objects weakly, unless they
-/// have unsaved changes. It has at most one object for each row.
+/// if `HEARTWOOD_CHECKS=1` is in the environment. A context has at most one object for each row,
+/// and holds its objects weakly, unless they have unsaved changes.
 ///
 /// ```swift
 /// let note = Note(context: context)
@@ -66,7 +66,7 @@ public final class ManagedObjectContext {
 
   /// The registered objects by number.
   ///
-  /// They are not retained: an object removes itself when it is deallocated. Like the context's
+  /// The objects are not retained: each removes itself when it is deallocated. Like the context's
   /// other collections, the table skips exclusivity checks, because it is used for every row. This
   /// is safe, because changing a table calls no other code.
   @exclusivity(unchecked) var registered = NumberTable<Unmanaged<ManagedObject>>()

@@ -56,7 +56,7 @@ extension ChangeFeed {
 
     /// The identifier of the event, which is the same in all feeds of the store.
     ///
-    /// It consists of the transaction number and either the position of the change or the object.
+    /// It consists of the transaction number, and the position of the change or the object.
     public var id: String {
       switch operation {
       case .existing: "\(transaction)-\(objectID?.shortText ?? "")"

@@ -3,9 +3,9 @@ import Foundation
 extension ChangeFeed {
   /// The values of an object in one generation.
   ///
-  /// They contain all attributes that are not derived, all to-one relationships, and the changed
-  /// to-many relationships that the inverse does not determine. If the generation of a deleted
-  /// object cannot be read, its values contain only the attributes that the history preserves.
+  /// The values include all attributes that are not derived, all to-one relationships, and the
+  /// changed to-many relationships that the inverse does not determine. If a deleted object's
+  /// generation cannot be read, its values contain only the attributes that the history preserves.
   public struct Values: Sendable {
     let entity: FeedEntity
     /// The values of the attributes, in the order of the entity.

@@ -11,15 +11,15 @@ import Foundation
 /// }
 /// ```
 ///
-/// Events are read when the loop asks for them, so a slow loop needs no memory. It pins only the
+/// Events are read when the loop asks for them, so a slow loop needs no memory, and pins only the
 /// generation that it reads. Each iteration reads the feed separately.
 ///
 /// A feed delivers each change at least once. With a consumer, it begins after the acknowledged
 /// transactions, and the history keeps the others. A repeated event has the same ``Event/id``, so
 /// that a program can detect it.
 ///
-/// The feed ends when the task is cancelled or the store is closed. While the store is suspended,
-/// the feed waits. It throws `historyExpired` if the next transactions have been deleted, and
+/// The feed ends when the task is cancelled or the store is closed, and waits while the store is
+/// suspended. The feed throws `historyExpired` if the next transactions have been deleted, and
 /// `incompatibleSchema` if another process has changed the model of the store.
 ///
 /// Changes that are not in the history are omitted: see ``ContainerOptions/tracksHistory``.

@@ -56,7 +56,7 @@ struct FeedRecords {
   /// Returns the objects without an event at or after a time.
   func unseen(since time: Int64, _ source: String) throws -> [(id: String, ObjectNumber)] {
     var unseen: [(String, ObjectNumber)] = []
-    // The keys of a source are those that begin with its name.
+    // The keys of a source begin with its name.
     try numbers.forEach(from: Key(source)) { key, value in
       let (owner, id) = try Key.decode(key, as: String.self, String.self)
       guard owner == source else { return false }

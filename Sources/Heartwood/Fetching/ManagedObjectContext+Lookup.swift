@@ -5,7 +5,7 @@ extension ManagedObjectContext {
   /// let quake = try context.existingObject(where: \Quake.code, equals: "nc73275410")
   /// ```
   ///
-  /// The method returns the same object as a fetch with this condition. It is faster because there
+  /// The method returns the same object as a fetch with this condition, but is faster because there
   /// is no predicate to resolve.
   ///
   /// - Parameters:

@@ -1,7 +1,7 @@
 /// Splits JSON text into its elements, and holds only one of them in memory.
 ///
-/// The elements are those of an array, which may be the value of a key of the outermost object, or
-/// the values of a sequence such as JSON lines. Elements are split here and parsed by Foundation.
+/// The text is an array, which may be the value of a key of the outermost object, or a sequence of
+/// values such as JSON lines. Foundation parses the elements.
 package struct JSONElements {
   /// Returns the next bytes of the text, or no bytes at its end.
   private let read: () throws -> [UInt8]

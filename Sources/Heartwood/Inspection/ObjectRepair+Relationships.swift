@@ -114,9 +114,8 @@ extension ObjectRepair {
     return slots
   }
 
-  /// Adds the members that a list lacks according to the inverse relationship.
-  ///
-  /// They are appended to an ordered list.
+  /// Adds the members that a list lacks according to the inverse relationship, at the end of an
+  /// ordered list.
   private func restoreMembers(_ list: List) throws {
     let sorted = "heartwood.sorting.salvage"
     try store.write { transaction in

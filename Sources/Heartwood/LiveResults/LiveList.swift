@@ -23,7 +23,7 @@ final class LiveList {
   private var isComplete = true
   /// The values of each object at the last fetch.
   ///
-  /// They are kept only for a list in a child context, which is always refetched.
+  /// Values are kept only for a list in a child context, which is always refetched.
   private var shown: [ObjectNumber: [StoredValue]] = [:]
   private var edits: [ObjectNumber: Edit] = [:]
   var mustFetch = false
@@ -107,8 +107,8 @@ final class LiveList {
   /// - Parameters:
   ///   - number: The number of the object.
   ///   - keys: The new sort keys of the object, or `nil` if it does not match the request.
-  ///   - isUpdated: A closure that returns whether a value of the object has changed. It is called
-  ///     only for objects in the list.
+  ///   - isUpdated: A closure that returns whether a value of the object has changed, called only
+  ///     for objects in the list.
   func recordState(
     of number: ObjectNumber, _ keys: FetchOrder.Keys?, isUpdated: () throws -> Bool
   ) rethrows {

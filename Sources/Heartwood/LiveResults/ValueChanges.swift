@@ -72,7 +72,7 @@ final class ValueChanges {
 
   /// Returns whether a row has been written since the shown generation.
   ///
-  /// This is the fallback if the shown generation is no longer readable.
+  /// The method is used if the shown generation is no longer readable.
   private func wasWritten(_ number: ObjectNumber, _ storage: EntityStorage) throws -> Bool {
     guard let shown = before?.snapshot?.generation, !number.isTemporary else { return false }
     return try after.withRecord(number, storage) { $0.version >= shown.frame } ?? false

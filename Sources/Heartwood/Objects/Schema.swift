@@ -117,14 +117,14 @@ public struct Schema: Sendable {
 
     /// Returns the properties in a key path, in order.
     ///
-    /// - Throws: `unknownProperty` if the key path does not lead to a stored property of the model.
+    /// - Throws: `unknownProperty` if the key path does not refer to a stored property.
     func path(_ keyPath: AnyKeyPath) throws(ObjectGraphError) -> [Step] {
       let key = PathKey(keyPath: keyPath)
       if let known = paths.withLock({ $0[key] }) { return known }
       guard let path = PropertyProbe.path(keyPath, in: self) else {
         throw ObjectGraphError(
           .unknownProperty,
-          "\(keyPath.phrase) does not lead to a stored property of the model. "
+          "\(keyPath.phrase) does not refer to a stored property of the model. "
             + "Declare the property with a wrapper such as @Attribute, or pass its class to the "
             + "Schema. For composite values, use a stored property.")
       }
@@ -157,8 +157,8 @@ public struct Schema: Sendable {
 extension AnyKeyPath {
   /// A description of the key path for error messages.
   ///
-  /// It names the root and value types, because the key path's own description contains property
-  /// names only in some builds.
+  /// The text names the root and value types, because the key path's own description contains
+  /// property names only in some builds.
   var phrase: String {
     let type = Swift.type(of: self)
     let path = "\(self)".contains("<computed") ? "" : " (\(self))"

@@ -28,8 +28,8 @@ final class QueryResolver {
 
   /// Creates a resolver for predicates on an entity.
   ///
-  /// - Parameter renumbered: The current numbers of renumbered objects, by old number. They are
-  ///   applied to the object IDs that the predicate contains.
+  /// - Parameter renumbered: The current numbers of renumbered objects, by old number, for the
+  ///   object IDs that the predicate contains.
   init(
     _ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription,
     _ renumbered: RenumberedObjects

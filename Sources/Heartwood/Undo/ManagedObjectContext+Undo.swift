@@ -93,7 +93,7 @@ extension ManagedObjectContext {
     let original = object.changes?.originals[property.slot]
     willChange(object, property)
     // If `isFirst` is `true` but no original is recorded, the object was read again after the
-    // change was discarded. It already has the value of its row.
+    // change was discarded, and already has the value of its row.
     if let value = isFirst && !object.isInserted ? original : value {
       try? object.setStoredValue(value, property)
     }
@@ -114,7 +114,7 @@ extension ManagedObjectContext {
       switch object.changes?.originals[property.slot] {
       case .integer(let bits): target = self.object(ObjectNumber(bits: bits))
       case .some: target = nil
-      // No original is recorded, so the object was read again after the change was discarded. It
+      // No original is recorded, so the object was read again after the change was discarded, and
       // already has the target of its row.
       case .none: target = toOneTarget(of: object, property)
       }

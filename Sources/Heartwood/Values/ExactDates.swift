@@ -122,7 +122,7 @@ enum ExactDates {
 
   // MARK: Calendar
 
-  // The formulas are those of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms". Years
+  // The formulas come from Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms". Years
   // begin in March here, so that the leap day is the last day of a year.
 
   /// The number of days from the first of March of the year 0 to the first day of 2001.

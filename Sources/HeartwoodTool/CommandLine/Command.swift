@@ -152,7 +152,7 @@ enum Command: String, CaseIterable {
     case .restore: "list restore points, or restore one as a new store"
     case .replica: "create or update a read-only store that follows a backup"
     case .promote: "turn a replica into a writable store"
-    case .salvage: "copy the intact content of a damaged store into a new store"
+    case .salvage: "copy a damaged store's intact content into a new store"
     case .keep: "keep a generation under a name"
     case .release: "release a named generation"
     }
@@ -211,7 +211,7 @@ enum Command: String, CaseIterable {
         "FILE, or standard input if it is -, contains the events. The store records which of its "
           + "objects they refer to; an object that is not known yet is found by a unique "
           + "attribute, or inserted. Events applied before are skipped, so they may be "
-          + "repeated after an interruption. Events that arrive together are one transaction, of at "
+          + "repeated after an interruption. Events that arrive together are one transaction of at "
           + "most 10,000 events.",
         "With --source and --consumer, applied events are acknowledged in the store from which "
           + "they come, so that follow continues there.",

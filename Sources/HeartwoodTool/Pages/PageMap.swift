@@ -8,13 +8,11 @@ struct PageMap {
     let kind: PageUsage.Kind
     /// The average fill of the cell's pages of this kind, from 0 (empty) to 1 (full).
     ///
-    /// It is 1 if `kind` is `damaged`.
+    /// The fill is 1 if `kind` is `damaged`.
     let fill: Double
   }
 
-  /// The number of pages in each cell except the last, which may have fewer.
-  ///
-  /// It is a power of two.
+  /// The number of pages, a power of two, in each cell except the last, which may have fewer.
   let pagesPerCell: Int
   let cells: [Cell]
 
