@@ -142,7 +142,7 @@ package final class SQLiteTableWriter {
       }
       return given
     }
-    guard last < .max else { throw invalid(.unorderedRowid, "has no rowids after \(last)") }
+    guard last < .max else { throw invalid(.unorderedRowid, "has no rowid after \(last)") }
     return last + 1
   }
 
