@@ -175,8 +175,8 @@ public final class ManagedObjectContext {
 
   /// Whether a save would write anything.
   ///
-  /// Objects that others deleted do not count, and neither do those whose properties were only set
-  /// to the values that they already had.
+  /// Objects that other contexts deleted do not count, and neither do objects whose properties were
+  /// only set to the values that they already had.
   ///
   /// - Complexity: O(objects whose properties were only set to the values that they already had).
   public var hasChanges: Bool {
@@ -202,7 +202,7 @@ public final class ManagedObjectContext {
     observer?.recordRead(\.updatedObjects)
     return gather { one in one.updated.all.filter { !one.discardNoOpEdits(of: $0) } }
   }
-  /// The objects that the next save deletes, and those whose rows others have deleted.
+  /// The objects that the next save deletes, and those whose rows other contexts deleted.
   public var deletedObjects: Set<ManagedObject> {
     observer?.recordRead(\.deletedObjects)
     return gather { $0.deleted.all }

@@ -17,7 +17,7 @@ extension ChangeFeed {
       case deleted
     }
 
-    /// What happened to the object.
+    /// The kind of the event.
     public let operation: Operation
     /// The ID of the object, or `nil` if the operation is `complete`.
     public let objectID: ManagedObjectID?

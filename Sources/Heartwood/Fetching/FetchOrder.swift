@@ -123,7 +123,7 @@ extension FetchOrder.Term {
     try self.init(term, isReversed: isReversed, "order objects")
   }
 
-  /// - Parameter use: What the term is for, for the error message.
+  /// - Parameter use: The use of the term, for the error message.
   private init(_ term: QueryTerm, isReversed: Bool, _ use: String) throws {
     guard case .value(let value) = term.content, term.type.hasOrder else {
       throw ObjectGraphError(

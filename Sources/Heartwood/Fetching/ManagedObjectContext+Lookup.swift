@@ -89,8 +89,8 @@ extension ManagedObjectContext {
 
   // MARK: Fetches that are lookups
 
-  /// Returns the unique value that the objects of a request must have, with its index, or `nil` if
-  /// the request is not a lookup of a single unique value in the store.
+  /// Returns the single unique value that a request looks up in the store, with its index, or `nil`
+  /// for any other kind of request.
   ///
   /// Such a fetch needs no plan, and resolving one takes longer than the lookup.
   func uniqueLookup<M: ManagedObject>(

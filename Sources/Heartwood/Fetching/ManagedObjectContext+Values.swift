@@ -112,7 +112,7 @@ extension ManagedObjectContext {
   /// Functions that read the values of an object, created for the plan of a request.
   typealias RowValues = (FetchPlan, StoreModel) throws -> [QueryTerm.Value]
 
-  /// Returns the values at key paths, where `nil` stands for the object itself.
+  /// Returns the values at key paths, where `nil` means the object itself.
   private static func values(at keyPaths: [AnyKeyPath?]) -> RowValues {
     { plan, model in try keyPaths.map { try plan.value(at: $0, model) } }
   }

@@ -77,7 +77,7 @@ final class PredicateTranslation {
     return known
   }
 
-  /// Translates a condition in which `variable` stands for an element of a collection.
+  /// Translates a condition in which `variable` is an element of a collection.
   ///
   /// - Returns: The number of the variable, and the translated condition.
   func element<Value>(

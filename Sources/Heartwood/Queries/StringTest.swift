@@ -28,7 +28,7 @@ public struct StringTest: Sendable {
     StringTest(kind: .text(.ends), text: text)
   }
 
-  /// The string matches `pattern`, in which `*` stands for any number of characters and `?` for one
+  /// The string matches `pattern`, in which `*` matches any number of characters and `?` one
   /// character.
   public static func like(_ pattern: String) -> StringTest {
     StringTest(kind: .text(.like), text: pattern)

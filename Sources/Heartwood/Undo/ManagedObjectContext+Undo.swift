@@ -126,8 +126,8 @@ extension ManagedObjectContext {
     if isFirstAssignment { object.changes?.assigned.remove(property.slot) }
     discardNoOpEdit(of: object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
-    // Remove the object from its current owner here. If another context has moved the object in the
-    // meantime, no recorded step does so.
+    // Remove the object from its current owner here, because no recorded step does so if another
+    // context has moved it in the meantime.
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }
@@ -151,8 +151,8 @@ extension ManagedObjectContext {
 
   /// Adds a member to an object's side of a relationship, unless it is already there.
   ///
-  /// The member's stored reference names the object, so the addition is not an edit: the object's
-  /// side was merely not reread after others had set the reference.
+  /// The member's stored reference names the object, so the addition is not an edit: it only
+  /// updates the object's side after another context set the reference.
   private func joinAsStored(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -219,14 +219,15 @@ extension ManagedObjectContext {
     }
     let wasRemoved = isRemoved()
     guard member.source === self, !isMember(member, object, property) else { return }
-    // If loading the members has shown that others have removed the member too, it stays removed.
+    // If loading shows that another context has removed the member too, it stays removed.
     if wasRemoved, !isRemoved() { return }
     if object.entityDescription?.inverses[property.slot] != nil {
       // If a pinned generation does not contain the member, its side cannot be set either.
       if member.isFault { fire(member) }
       guard !member.isFault, !member.isInaccessible else { return }
     }
-    // Adding a member that others have deleted would be an edit; cancelling a removal is not.
+    // Adding a member that another context has deleted would be an edit; cancelling a removal is
+    // not.
     if !wasRemoved, !member.isInserted, parent == nil, !rowExists(of: member) { return }
     let index = position.map { self.index(behind: $0, object, property) }
     add(member, to: object, property, at: index)

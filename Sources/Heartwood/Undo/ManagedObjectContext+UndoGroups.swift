@@ -72,7 +72,7 @@ extension ManagedObjectContext {
   /// A refresh after the deletion may have turned them into faults.
   func loadForUndo() {
     guard undoLog != nil, !rootContext.discardsUndoOnSave else { return }
-    // Reading an object whose row others have deleted would be an error.
+    // Reading an object whose row another context has deleted would be an error.
     for object in deleted.all where object.isFault && (parent != nil || rowExists(of: object)) {
       fire(object)
     }

@@ -2,7 +2,7 @@ import HeartwoodEngine
 
 /// The pages of a store in page order, grouped into cells of adjacent pages.
 struct PageMap {
-  /// A cell of the map, which stands for one or more adjacent pages.
+  /// A cell of the map, which represents one or more adjacent pages.
   struct Cell {
     /// The most frequent kind of page in the cell, or `damaged` if any page in it is damaged.
     let kind: PageUsage.Kind
