@@ -175,8 +175,8 @@ public final class ManagedObjectContext {
 
   /// Whether a save would write anything.
   ///
-  /// Objects that other contexts deleted do not count, and neither do objects whose properties were
-  /// only set to the values that they already had.
+  /// Objects that other contexts deleted do not count, nor do objects whose properties were only
+  /// set to the values that they already had.
   ///
   /// - Complexity: O(objects whose properties were only set to the values that they already had).
   public var hasChanges: Bool {

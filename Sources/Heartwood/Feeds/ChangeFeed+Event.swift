@@ -7,7 +7,7 @@ extension ChangeFeed {
     public enum Operation: String, Codable, Sendable {
       /// The object existed when the feed began.
       case existing
-      /// All objects of the store that existed when the feed began have been returned.
+      /// All existing objects of the store have been returned.
       case complete
       /// The object was inserted.
       case inserted

@@ -26,7 +26,7 @@ import Foundation
 public struct ChangeFeed: AsyncSequence, Sendable {
   /// A change to an object.
   public typealias Element = Event
-  /// Any error of reading the store.
+  /// Any error from reading the store.
   public typealias Failure = any Error
 
   /// The position at which a feed begins.
@@ -232,7 +232,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   public struct Batches: AsyncSequence, Sendable {
     /// At least one event.
     public typealias Element = [Event]
-    /// Any error of reading the store.
+    /// Any error from reading the store.
     public typealias Failure = any Error
 
     fileprivate let feed: ChangeFeed

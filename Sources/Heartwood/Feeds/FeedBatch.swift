@@ -150,7 +150,7 @@ struct FeedBatch {
         + "state. Start a new feed from the existing objects, with another consumer.")
   }
 
-  /// Returns an error of the model together with the name of the event that caused it.
+  /// Returns an error of the model that also names the event about its object.
   private func named(_ error: ObjectGraphError) -> ObjectGraphError {
     guard let number = error.objectID?.number,
       let subject = counterparts.first(where: { $0.value.number == number })?.key,

@@ -12,8 +12,8 @@ public import Foundation
 ///
 /// The events come from a ``ChangeFeed`` or `heartwoodctl follow`, in their original order. The
 /// store records which of its objects correspond to those of the other store. An unknown object is
-/// found by a unique attribute, or inserted. The receiver skips events up to the last one applied
-/// from their source, so a feed may be repeated from any earlier position.
+/// found by a unique attribute, or inserted. The store also records the last event of each source,
+/// and skips earlier ones, so a feed may be repeated from any earlier position.
 ///
 /// The merge policy resolves conflicts with edits in this store: the event's values count as those
 /// of a context that is being saved. `custom` policies merge as
@@ -97,7 +97,7 @@ public struct FeedReceiver {
   ///   they have been applied, durably if the store's commits are durable.
   /// - Throws: `mergeConflict` with the policy ``MergePolicy/error``; `constraintConflict`,
   ///   `deniedDelete`, `unknownEntity` or `validation` if an event violates the model;
-  ///   `historyExpired` if the source was restored to an earlier state; errors of writing. The
+  ///   `historyExpired` if the source was restored to an earlier state; errors from writing. The
   ///   message names the event. Transactions before the error have been committed.
   /// - Complexity: One lookup and one write for each event, in transactions of at most 10,000
   ///   events, or more if unique values move between objects.
@@ -123,8 +123,8 @@ public struct FeedReceiver {
     return report
   }
 
-  /// Returns the end of the generation of the event before an index, or `nil` if more of its events
-  /// may follow.
+  /// Returns the end of the generation that the event before an index belongs to, or `nil` if more
+  /// events may follow.
   private func endOfGeneration(from index: Int) -> Int? {
     let last = waiting[index - 1]
     return waiting[index...].firstIndex {

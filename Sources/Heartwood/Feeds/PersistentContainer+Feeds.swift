@@ -57,7 +57,7 @@ extension PersistentContainer {
   /// The method applies each 10,000 events when they have arrived, and the rest at the end.
   /// Otherwise, it works like the synchronous method.
   ///
-  /// - Throws: The same errors as ``FeedReceiver``; errors of `events`; `CancellationError`.
+  /// - Throws: The same errors as ``FeedReceiver``; errors from `events`; `CancellationError`.
   @discardableResult
   public nonisolated(nonsending) func apply<Events: AsyncSequence>(
     events: Events, author: String? = nil, mergePolicy: MergePolicy = .overwrite

@@ -70,7 +70,7 @@ final class ImportPlan: @unchecked Sendable {
   func plan(of property: PropertyDescription) throws -> ImportPlan {
     if let known = plans[property.slot] { return known }
     guard let destination = schema.destination(of: property) else {
-      throw ObjectGraphError(.unknownEntity, "The model lacks the class of \(property.name).")
+      throw ObjectGraphError(.unknownEntity, "The model lacks the destination of \(property.name).")
     }
     let new = try ImportPlan(destination, schema)
     plans[property.slot] = new
@@ -186,8 +186,8 @@ struct ImportedRow {
         [String: Any].self,
         DecodingError.Context(
           codingPath: decoder.codingPath,
-          debugDescription: "\(plan.entity.name) has \(unique.count) unique attributes. Identify "
-            + "it by an object with one of them."))
+          debugDescription: "\(plan.entity.name) has \(unique.count) unique attributes. Use "
+            + "an object with one of them."))
     }
     return .key(plan, unique[0], try unique[0].storage.decodedValue(decoder))
   }

@@ -36,7 +36,7 @@ indirect enum QueryType: Sendable {
     }
   }
 
-  /// The entity of an object, or of the objects in a list; `nil` if it is unknown, or for values.
+  /// The entity of an object, or of the objects in a list; `nil` for values and unknown entities.
   var entity: EntityDescription? {
     switch self {
     case .object(let entity): entity

@@ -77,9 +77,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Deletes an object that reverting a group has left deleted, with all its consequences.
+  /// Completes the deletion of an object that reverting a group left deleted.
   ///
-  /// Others may have related objects to this one since its deletion was reverted.
+  /// Other contexts may have related objects to this one since its deletion was reverted.
   private func completeDeletion(of object: ManagedObject) {
     guard deleted.contains(object), !object.isInaccessible else { return }
     deleted.remove(object)

@@ -1,7 +1,7 @@
 import Foundation
 
 extension StorageType {
-  /// The value zero, or an empty one; `null` for `Codable` values, whose types are not known.
+  /// Zero, or an empty value; `null` for `Codable` values, whose types are not known.
   var zero: StoredValue {
     switch self {
     case .bool: .bool(false)

@@ -79,8 +79,8 @@ extension String {
     return first[position] < second[position] ? -1 : 1
   }
 
-  /// Returns whether composition leaves the scalar at `position` unchanged, because neither this
-  /// scalar nor the next one can combine with a preceding scalar.
+  /// Returns whether composition is known to leave the scalar at `position` unchanged, because
+  /// neither this scalar nor the next one can combine with a preceding scalar.
   private static func isStable<Bytes: RandomAccessCollection<UInt8>>(
     _ bytes: Bytes, at position: Int
   ) -> Bool where Bytes.Index == Int {
