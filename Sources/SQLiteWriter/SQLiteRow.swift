@@ -127,7 +127,7 @@ package struct SQLiteRow: ~Copyable {
     }
   }
 
-  // MARK: The use of the row
+  // MARK: Using the row
 
   /// Removes all values.
   mutating func removeAll() {

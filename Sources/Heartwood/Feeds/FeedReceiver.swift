@@ -54,8 +54,8 @@ public struct FeedReceiver {
 
   /// Whether enough events are waiting for a full transaction.
   ///
-  /// A program that rarely calls ``apply(isComplete:)`` uses this to limit the memory of the
-  /// waiting events.
+  /// A program that rarely calls ``apply(isComplete:)`` uses this to limit the memory of waiting
+  /// events.
   public var isFull: Bool { waiting.count >= limit }
 
   /// Adds an event, which ``apply(isComplete:)`` will apply.

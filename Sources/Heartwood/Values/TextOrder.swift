@@ -80,7 +80,7 @@ extension String {
   }
 
   /// Returns whether composition is known to leave the scalar at `position` unchanged, because
-  /// neither this scalar nor the next one can combine with a preceding scalar.
+  /// neither it nor the next one can combine with a preceding scalar.
   private static func isStable<Bytes: RandomAccessCollection<UInt8>>(
     _ bytes: Bytes, at position: Int
   ) -> Bool where Bytes.Index == Int {
@@ -100,8 +100,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether it is known that the scalar never combines with a preceding scalar, and that
-  /// composition never changes the scalar on its own.
+  /// Whether the scalar is known never to combine with a preceding scalar, and never to change on
+  /// its own.
   ///
   /// Most Latin and Cyrillic letters, kana, Chinese characters, Korean syllables and emoji are
   /// stable.
