@@ -4,9 +4,9 @@ import Foundation
 struct FeedPosition: Comparable {
   /// The number of the last transaction.
   var transaction: Int64 = 0
-  /// The position of the last change in it.
+  /// The position of the last change in the transaction.
   var index: Int64 = -1
-  /// Its time, in milliseconds since 1970.
+  /// The transaction's time, in milliseconds since 1970.
   var time: Int64 = 0
 
   static func < (one: FeedPosition, other: FeedPosition) -> Bool {

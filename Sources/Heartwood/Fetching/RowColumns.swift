@@ -49,7 +49,7 @@ final class RowColumns {
     }
   }
 
-  /// Adds the column for which a row has asked, and returns whether there was one.
+  /// Adds the column that a row has asked for, and returns whether there was one.
   func addMissing() -> Bool {
     guard let missing else { return false }
     columns.append(missing)

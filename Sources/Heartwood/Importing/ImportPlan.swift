@@ -40,7 +40,7 @@ final class ImportPlan: @unchecked Sendable {
     }
   }
 
-  /// Returns the path of a property's value: the given one, one within that of the composite
+  /// Returns the path of a property's value: the given path, a path within that of its composite
   /// attribute, or the property's name.
   private static func path(
     of property: PropertyDescription, _ keys: [String: String]
