@@ -75,7 +75,7 @@ struct FeedRecords {
   /// Records that an object of the source corresponds to an object of this store.
   ///
   /// - Parameters:
-  ///   - old: The object to which it has corresponded so far, or `nil` if it was unknown.
+  ///   - old: The object to which it has corresponded so far, or `nil` if unknown.
   ///   - time: The time of the event, in milliseconds since 1970.
   func put(
     _ number: ObjectNumber, insteadOf old: ObjectNumber?, for source: String, _ id: String,

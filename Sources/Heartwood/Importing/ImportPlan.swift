@@ -40,8 +40,8 @@ final class ImportPlan: @unchecked Sendable {
     }
   }
 
-  /// Returns the path of a property's value: the given path, a path within that of its composite
-  /// attribute, or the property's name.
+  /// Returns the path of a property's value: the given path, one within its composite attribute's
+  /// path, or the property's name.
   private static func path(
     of property: PropertyDescription, _ keys: [String: String]
   ) -> [ImportKey] {
