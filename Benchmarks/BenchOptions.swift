@@ -5,7 +5,7 @@ struct BenchOptions {
   /// The number of rows to load, or `nil` if `--rows` is not given.
   var rows: Int?
   var seconds = 2.0
-  /// The number of objects in the workloads on objects, at most that of the rows.
+  /// The number of objects in the object workloads, at most the number of rows.
   var objectCount = 200_000
   /// The number of entries with byte keys, or `nil` if `--entries` is not given.
   var entries: Int?

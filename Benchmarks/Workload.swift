@@ -44,7 +44,7 @@ enum Workload: String, CaseIterable {
   case ycsbB = "ycsb-b"
   case ycsbC = "ycsb-c"
   case ycsbF = "ycsb-f"
-  // Run the ranges before D: how many entries D inserts depends on an engine's speed.
+  // Run E before D, because the number of entries that D inserts depends on an engine's speed.
   case ycsbE = "ycsb-e"
   case ycsbD = "ycsb-d"
   case uniformReads = "uniform-reads"
@@ -53,11 +53,10 @@ enum Workload: String, CaseIterable {
   /// The number of rows in the smallest store of the ``scaling`` workload.
   static let smallestScale = 10_000
 
-  /// The seed of the random numbers of the workload's first writing thread; the others add their
-  /// numbers.
+  /// The random seed of the workload's first writing thread; each other thread adds its number.
   ///
-  /// Each workload needs its own. Otherwise, it would write what an earlier one has written, and
-  /// SQLite does not write a row that an `UPDATE` leaves unchanged.
+  /// Each workload needs its own seed. Otherwise, it would repeat earlier writes, and SQLite does
+  /// not write a row that an `UPDATE` leaves unchanged.
   var seed: UInt64 { UInt64(Self.allCases.firstIndex(of: self) ?? 0) << 16 + 100 }
 
   /// The description of the workload in the help text.

@@ -3,7 +3,7 @@ import HeartwoodEngine
 /// All rows and keys of a run, created before the first measurement.
 ///
 /// The randomly ordered arrays are stored in the order in which the measured loops read them, so
-/// that cache misses are caused by the store and not by the benchmark.
+/// that the store, not the benchmark, causes cache misses.
 struct QuakeRows: Sendable {
   /// A key of the `codes` keyspace, with the number of its row.
   struct CodeKey: Sendable {

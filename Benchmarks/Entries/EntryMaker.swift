@@ -1,13 +1,13 @@
-/// Makes the keys and values of the workloads with byte keys from the numbers of the entries.
+/// Creates the keys and values of the workloads with byte keys from entry numbers.
 ///
 /// Nothing is stored, so there can be more entries than memory could contain. The bytes are random,
 /// so no engine can compress them.
 struct EntryMaker: Sendable {
   static let keyByteCount = 24
 
-  /// The key of the entry that was made last.
+  /// The key of the entry that was created last.
   private(set) var key = [UInt8](repeating: 0, count: keyByteCount)
-  /// The value of the entry that was made last.
+  /// The value of the entry that was created last.
   private(set) var value: [UInt8]
 
   init(valueByteCount: Int) { value = [UInt8](repeating: 0, count: valueByteCount) }
@@ -16,7 +16,7 @@ struct EntryMaker: Sendable {
     Self.fill(&key, UInt64(truncatingIfNeeded: number) &* 0xD6E8_FEB8_6659_FD93)
   }
 
-  /// Makes the key and a value of an entry.
+  /// Creates the key and a value of an entry.
   ///
   /// All values of an entry begin with the same eight bytes, and differ after them.
   mutating func make(_ number: Int, version: UInt64 = 0) {

@@ -1,8 +1,8 @@
 /// The table in the README of redb: the same phases in the same order, with 24-byte random keys and
 /// 150-byte random values.
 ///
-/// With 5,000,000 entries, the numbers of operations are those of redb's benchmark; with fewer
-/// entries, they are proportional. In each phase, the engines take turns.
+/// With 5,000,000 entries, the numbers of operations match redb's benchmark; with fewer entries,
+/// they are proportional. In each phase, the engines take turns.
 final class RedbTable {
   /// The result of one phase.
   struct Phase {
@@ -17,7 +17,7 @@ final class RedbTable {
   private let directory: StoreDirectory
   private let progress: Progress
   private let loadedCount: Int
-  /// The number of entries, including those that have been added to the load.
+  /// The number of entries, including those added since the load.
   private var entryCount = 0
   private var stores: [any EntryStore] = []
   private var phases: [Phase] = []
@@ -171,7 +171,7 @@ final class RedbTable {
     return hash
   }
 
-  /// Measures reads of all entries, which the threads share.
+  /// Measures reads of all entries, divided among the threads.
   private func read(threadCount: Int) throws {
     let share = entryCount / threadCount
     try measure("reads-\(threadCount)", "reads/s") { store, _, _ in

@@ -11,7 +11,7 @@ enum YCSBMix: Sendable {
     }
   }
 
-  /// The distance between the numbers of the entries that two workloads insert, so that both insert
+  /// The distance between the first entry numbers that two workloads insert, so that both insert
   /// new entries.
   static let insertGap = 1 << 32
 
@@ -89,7 +89,7 @@ struct YCSBWork<Reader: EntryReader>: Work {
     return operationsPerTurn
   }
 
-  /// Returns the number of the record that was inserted last, or `rank` records before it.
+  /// Returns the number of the record inserted `rank` records before the last one.
   private func latest(_ rank: Int) -> Int {
     rank < insertedCount
       ? firstInserted + insertedCount - 1 - rank : entryCount - 1 - (rank - insertedCount)

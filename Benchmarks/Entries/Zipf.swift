@@ -2,7 +2,7 @@ import Foundation
 
 /// Random numbers with a Zipf distribution, as in YCSB: 0 is the most frequent number.
 ///
-/// The algorithm is that of Gray et al., "Quickly Generating Billion-Record Synthetic Databases".
+/// The algorithm comes from Gray et al., "Quickly Generating Billion-Record Synthetic Databases".
 struct Zipf: Sendable {
   private static let theta = 0.99
 

@@ -6,7 +6,7 @@ import Synchronization
 /// Measures how many changes per second a feed returns as JSON documents, and how many per second
 /// another store applies.
 ///
-/// The changes are those of a batch insertion, followed by an update of every tenth quake.
+/// The changes come from a batch insertion, followed by an update of every tenth quake.
 final class FeedRates {
   /// The results of the measurements.
   struct Outcome {
@@ -48,7 +48,7 @@ final class FeedRates {
       let copy = try makeContainer(directory + "/copy-\(round)")
       let applying = try clock.measure { try copy.apply(events: events) }
       guard try count(copy) == quakes.count else {
-        throw BenchFailure("The copy has other quakes than the source.")
+        throw BenchFailure("The copy's quakes differ from the source's.")
       }
       try finish(copy)
       // The first round warms up.

@@ -117,7 +117,7 @@ final class GraphWorkloads {
     }
   }
 
-  /// Returns the time at a share of the time between the first and the last quake.
+  /// Returns the time at a fraction of the time between the first and the last quake.
   private func moment(_ share: Double) -> Double {
     let (first, last) = times
     return first + (last - first) * share

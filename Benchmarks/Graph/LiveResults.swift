@@ -4,7 +4,7 @@ import Heartwood
 /// Measures how long live lists of results take to reflect changes that another context has saved.
 ///
 /// The measured time begins when a pinned context advances to the new generation, and ends when its
-/// lists have reported the changes. It does not include the other context's save.
+/// lists have reported the changes. The other context's save is not measured.
 final class LiveResults {
   /// The results of the measurements.
   struct Outcome {

@@ -27,8 +27,8 @@ enum Machine {
     return String(format: "%.1f runnable threads in the minute before", averages[0])
   }
 
-  /// The memory that this process may use in bytes: that of the machine, or the limit of the
-  /// process's control group, or `nil` if the system does not report it.
+  /// The memory that this process may use, in bytes: that of the machine or its control group, or
+  /// `nil` if the system does not report it.
   static var memoryByteCount: Int? {
     [machineByteCount, controlGroupByteCount].compactMap { $0 }.min()
   }
@@ -63,7 +63,7 @@ enum Machine {
         return text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
       }
     }
-    // Version 1 reports a number close to the greatest one if there is no limit.
+    // Version 1 of control groups reports a huge number if there is no limit.
     return limits.filter { $0 < 1 << 60 }.min()
   }
 

@@ -1,4 +1,4 @@
-/// An order with the columns of Microsoft's Northwind sample database, from which object libraries
+/// An order with the columns of Microsoft's Northwind sample database, with which object libraries
 /// are often measured.
 struct Order: Sendable {
   let number: Int64
@@ -30,7 +30,7 @@ struct Order: Sendable {
 
   static func code(_ customer: Int) -> String { "CUST\(customer + 10)" }
 
-  /// Returns order number `index`, generated with values of Northwind's shape.
+  /// Creates order number `index`, with values like Northwind's.
   init(_ index: Int) {
     var random = RandomNumbers(seed: UInt64(index) &+ 9)
     func below(_ limit: UInt64) -> Int { Int(random.next() % limit) }

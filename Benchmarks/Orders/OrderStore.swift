@@ -17,7 +17,7 @@ protocol OrderStore: AnyObject {
   func checkpoint() throws
   /// Reads all attributes of all orders, in the order of their numbers.
   func readAll() throws -> UInt64
-  /// Reads the 200 orders of a range of times that have the highest freight, for each range.
+  /// Reads, for each range of times, the 200 orders with the highest freight.
   func readHighest(in ranges: [Range<Double>]) throws -> UInt64
   /// Adds up the freight of all orders of each customer, through the customer.
   func sumByCustomer() throws -> UInt64

@@ -1,5 +1,5 @@
-/// The workloads on orders, a model as typical programs have it: texts, dates, optional values, an
-/// enumeration and a relationship.
+/// The workloads on orders, whose model is typical: strings, dates, optional values, an enumeration
+/// and a relationship.
 final class OrderWorkloads {
   private let engines: [any OrderEngine]
   private let directory: StoreDirectory
@@ -51,7 +51,7 @@ final class OrderWorkloads {
     }
   }
 
-  /// Returns ranges of times of a round, each with about a quarter of the orders.
+  /// Returns the time ranges of a round, each with about a quarter of the orders.
   private func ranges(of round: Int) -> [Range<Double>] {
     var random = RandomNumbers(seed: UInt64(round))
     let (first, last) = (orders[0].ordered, orders[orders.count - 1].ordered)

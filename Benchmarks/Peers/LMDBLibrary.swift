@@ -194,7 +194,7 @@ final class LMDBEnvironment: @unchecked Sendable {
   /// Prepares for commits with the given durability.
   ///
   /// Without syncs, commits that write through the memory map are several times faster; with syncs,
-  /// they are slower. The environment must be reopened to change that, and is not while there are
+  /// they are slower. Changing this reopens the environment, so it is done only while there are no
   /// readers.
   func prepare(isDurable: Bool) throws {
     guard writesThroughMap == isDurable, readerCount.load(ordering: .relaxed) == 0 else { return }
@@ -220,7 +220,7 @@ final class LMDBEnvironment: @unchecked Sendable {
     try library.check(library.commit(transaction))
   }
 
-  /// Replaces the environment's file by a copy without free pages.
+  /// Replaces the environment's file with a copy without free pages.
   ///
   /// There must be no readers.
   func compact() throws {

@@ -33,8 +33,7 @@ struct Peers {
   ///
   /// Otherwise, there are no peers, and none is reported as missing.
   ///
-  /// - Parameter readsAhead: Whether the entries fit in memory, so that it pays to read more of a
-  ///   file than is asked for.
+  /// - Parameter readsAhead: Whether the entries fit in memory, so that reading ahead pays off.
   init(wanted: Bool, readsAhead: Bool) throws {
     guard wanted else { return }
     if let library = try LMDBLibrary() {

@@ -141,7 +141,7 @@ extension SQLiteDatabase {
   ///   the cache is as large as Heartwood's.
   func setUp(readsAhead: Bool = true) throws {
     for text in [
-      // A checkpoint of another connection may hold a lock for a moment.
+      // A checkpoint of another connection may briefly hold a lock.
       "PRAGMA busy_timeout=10000",
       "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL",
       "PRAGMA mmap_size=\(readsAhead ? 2_147_418_112 : 0)",

@@ -215,7 +215,7 @@ extension String {
   /// The text, escaped for HTML.
   var escaped: String {
     var result = ""
-    // Look at scalars, because a character may consist of markup and a combining mark.
+    // Examine scalars, because a character may consist of markup and a combining mark.
     for scalar in unicodeScalars {
       switch scalar {
       case "&": result += "&amp;"

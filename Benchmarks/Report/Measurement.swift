@@ -6,7 +6,7 @@ struct Measurement {
   let slices: Slices
   /// The rate divided by the rate of the same workload without a writer, if both were measured.
   var shareOfIdle: Double?
-  /// Whether peers run this workload too.
+  /// Whether peers also run this workload.
   var isCompared = false
   /// Heartwood's rate divided by this peer's rate, round by round, or `nil` for Heartwood itself.
   var heartwoodShare: Spread?

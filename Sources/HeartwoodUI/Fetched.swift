@@ -3,7 +3,7 @@
   public import Heartwood
   public import SwiftUI
 
-  /// A list of objects that a view shows and follows.
+  /// A list of objects that a view shows and observes.
   ///
   /// ```swift
   /// struct NoteList: View {
@@ -16,9 +16,9 @@
   /// ```
   ///
   /// The list is a ``FetchedResultsController``: a collection that loads objects as rows come on
-  /// screen, with sections if they are asked for. The view is updated when the list or a property
-  /// that it has read changes, whatever context or process has made the change. The context is that
-  /// of the environment; see ``SwiftUICore/View/persistentContainer(_:)``.
+  /// screen, optionally in sections. The view updates when the list or a property that it has read
+  /// changes, whichever context or process made the change. The context comes from the environment;
+  /// see ``SwiftUICore/View/persistentContainer(_:)``.
   ///
   /// If the fetch fails, the list is empty, and `$notes` is the error.
   @propertyWrapper
@@ -37,8 +37,8 @@
     ///   - sort: The order.
     ///   - limit: The maximum number of objects, or `nil` for no limit.
     ///   - sectionedBy: The property whose values define the sections, or `nil` for no sections.
-    ///   - id: A value that identifies the request, such as the text of a search field. The list is
-    ///     fetched anew when it changes; otherwise, the view keeps its first request.
+    ///   - id: A value that identifies the request, such as the text of a search field. When it
+    ///     changes, the list is fetched anew; otherwise, the view keeps its first request.
     ///   - animation: The animation of changes to the list.
     public init(
       where predicate: Foundation.Predicate<M>? = nil, sort: [SortDescriptor<M>] = [],
@@ -95,8 +95,8 @@
 
     nonisolated init() {}
 
-    /// Returns the controller for a request, which is created and fetched if the view has none for
-    /// this request and this context yet.
+    /// Returns the controller for a request, creating and fetching it if the view has none for this
+    /// request and context.
     func controller(
       _ id: AnyHashable?, _ context: ManagedObjectContext,
       _ make: () -> FetchedResultsController<M>

@@ -13,7 +13,7 @@
 
     /// The context of the objects that views show, or `nil` if no view above has set one.
     ///
-    /// A sheet with edits that can be discarded can replace it by a child context. Turn on
+    /// A sheet whose edits can be discarded can replace it with a child context. Turn on
     /// `tracksObservation` of such a context, so that views follow its objects.
     public var objectContext: ManagedObjectContext? {
       get { self[ObjectContextKey.self] }
@@ -51,7 +51,7 @@
     /// }
     /// ```
     ///
-    /// An error stops the preview, and is shown.
+    /// An error stops the preview and is displayed.
     @MainActor
     public static func preview(
       _ types: ManagedObject.Type..., fill: (ManagedObjectContext) throws -> Void

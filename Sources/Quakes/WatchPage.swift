@@ -125,9 +125,8 @@ import Heartwood
     }
   }
 
-  /// The generation that the list shows, or `nil` if this process has no snapshot.
-  ///
-  /// It is the newest generation of which this process has a snapshot.
+  /// The generation that the list shows: the newest one of which this process has a snapshot, or
+  /// `nil` if it has none.
   private var generation: UInt64? {
     get throws {
       try container.store.liveGenerations().last { $0.snapshotCount > 0 }?.generation.frame

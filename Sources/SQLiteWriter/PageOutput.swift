@@ -10,7 +10,7 @@ final class PageOutput {
   private var next: UInt32 = 2
   private static let batchByteCount = 1 << 20
 
-  /// Begins with page 2 of a new file.
+  /// Starts with page 2 of a new file.
   init(_ file: SQLiteSystemFile) throws(SQLiteWriterError) {
     self.file = file
     pending.reserveCapacity(Self.batchByteCount + SQLiteFormat.pageByteCount)
@@ -68,7 +68,7 @@ final class PageOutput {
     try file.syncName()
   }
 
-  /// Removes the incomplete file, and ignores failures.
+  /// Removes the incomplete file, ignoring failures.
   func discard() { try? file.remove() }
 
   private func beginPage() throws(SQLiteWriterError) -> UInt32 {
@@ -96,7 +96,7 @@ final class PageOutput {
     pending.removeAll(keepingCapacity: true)
   }
 
-  /// Returns the first page from `page` on that SQLite may use.
+  /// Returns the first page, starting at `page`, that SQLite may use.
   private static func usablePage(from page: UInt32) -> UInt32 {
     page == SQLiteFormat.lockBytePage ? page + 1 : page
   }

@@ -1,6 +1,6 @@
 /// SQLite's order of records.
 ///
-/// Null is before numbers, numbers before texts, and texts before blobs. Integers and reals are
+/// Null sorts before numbers, numbers before texts, and texts before blobs. Integers and reals are
 /// compared exactly with each other, texts and blobs by their bytes; see
 /// <https://www.sqlite.org/datatype3.html>, § 4.1.
 enum RecordOrder {
@@ -10,7 +10,7 @@ enum RecordOrder {
   ///   - leftStart: The position of the left record in `left`.
   ///   - rightStart: The position of the right record in `right`.
   ///   - count: The number of values to compare.
-  /// - Returns: A negative number if the left one is before the right one, 0 if they are equal.
+  /// - Returns: A negative number if the left record sorts first, 0 if both are equal.
   static func compare(
     _ left: [UInt8], at leftStart: Int, _ right: [UInt8], at rightStart: Int, count: Int
   ) -> Int {
@@ -74,7 +74,7 @@ enum RecordOrder {
   /// Returns a number that sorts records by the first bits of their first values.
   ///
   /// Records whose heads differ are in the order of their heads; others must be compared. Most
-  /// comparisons need only the head. It consists of two bits for the storage class, and of the
+  /// comparisons need only the head. The head consists of two bits for the storage class and the
   /// first bits of the value.
   static func head(of record: [UInt8], at start: Int) -> UInt64 {
     let bytes = record.span

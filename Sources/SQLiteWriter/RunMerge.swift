@@ -1,6 +1,6 @@
 /// A temporary file to which sorted runs of records are appended.
 ///
-/// Each record follows its length in 4 bytes.
+/// A 4-byte length precedes each record.
 final class RunFile {
   fileprivate let file: SQLiteSystemFile
   private var pending: [UInt8] = []
@@ -126,7 +126,7 @@ private struct RunReader {
     return true
   }
 
-  /// Makes sure that the buffer has `byteCount` bytes from `start` on.
+  /// Ensures that the buffer has `byteCount` bytes from `start` on.
   private mutating func load(_ byteCount: Int) throws(SQLiteWriterError) {
     guard buffer.count - start < byteCount else { return }
     buffer.removeFirst(start)

@@ -95,7 +95,7 @@ package enum SQLiteColumnType: Equatable {
 
 /// The conversion that a column applies to the values it stores.
 ///
-/// Integer and numeric affinity differ only in casts, so one case stands for both.
+/// Integer and numeric affinity differ only in casts, so one case represents both.
 package enum SQLiteAffinity {
   case text
   case numeric
@@ -107,7 +107,7 @@ package enum SQLiteAffinity {
 package struct SQLiteIndex {
   package var name: String
   package var columns: [String]
-  /// Whether two rows must not have equal keys; keys with a null are never equal.
+  /// Whether keys must be unique; a key with a null equals no other key.
   package var isUnique = false
 
   package init(_ name: String, on columns: [String], isUnique: Bool = false) {
@@ -119,7 +119,7 @@ package struct SQLiteIndex {
 
 /// The definition of a foreign key.
 package struct SQLiteForeignKey {
-  /// The reaction to the deletion of the row that is referred to.
+  /// The reaction to the deletion of the referenced row.
   package enum Deletion: String {
     case noAction = "NO ACTION"
     case restrict = "RESTRICT"
@@ -129,7 +129,7 @@ package struct SQLiteForeignKey {
 
   package var columns: [String]
   package var parentTable: String
-  /// The columns referred to; they must be the primary key or have a unique index.
+  /// The referenced columns, which must be the primary key or have a unique index.
   package var parentColumns: [String]
   package var deletion = Deletion.noAction
   /// Whether SQLite checks the key only at the end of a transaction.

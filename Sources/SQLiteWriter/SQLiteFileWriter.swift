@@ -120,7 +120,7 @@ final class SQLiteFileState {
   var schema = SQLiteSchema()
   /// The error after which the file cannot be completed.
   var failure: SQLiteWriterError? { didSet { isOpen = false } }
-  /// Whether the file is neither finished nor failed.
+  /// Whether the file can still be extended.
   var isOpen = true
 
   init(path: String, _ memory: SortMemory) throws(SQLiteWriterError) {
@@ -135,7 +135,7 @@ final class SQLiteFileState {
     guard !isOpen else { return }
     throw SQLiteWriterError(
       .closed,
-      "The file \(path) takes nothing more, because "
+      "The file \(path) cannot be extended, because "
         + (failure.map { "of an earlier error: \($0.message)" } ?? "it is finished."))
   }
 }

@@ -4,8 +4,8 @@
 /// <https://www.sqlite.org/fileformat2.html>, § 2.1. Both are collected in buffers that all rows of
 /// a table share.
 ///
-/// A value that its column cannot store is remembered, and the row is rejected when it is complete,
-/// so the methods here do not throw.
+/// If a column cannot store its value, the row is rejected only when it is complete, so the methods
+/// here do not throw.
 package struct SQLiteRow: ~Copyable {
   /// The rules of a column.
   struct Column {
@@ -127,7 +127,7 @@ package struct SQLiteRow: ~Copyable {
     }
   }
 
-  // MARK: The use of the row
+  // MARK: Using the row
 
   /// Removes all values.
   mutating func removeAll() {

@@ -1,6 +1,6 @@
 /// The table `sqlite_schema`, which lists the tables, indexes and views of a file.
 ///
-/// It is the b-tree whose root is page 1; see <https://www.sqlite.org/fileformat2.html>, § 2.6.
+/// Page 1 is the root of its b-tree; see <https://www.sqlite.org/fileformat2.html>, § 2.6.
 struct SQLiteSchema {
   private struct Entry {
     let type: String

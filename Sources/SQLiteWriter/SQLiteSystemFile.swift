@@ -146,7 +146,7 @@ extension [UInt8] {
 
   /// Compares a range of bytes with a range of another array by their values.
   ///
-  /// - Returns: A negative number if this range is before the other, 0 if both are equal.
+  /// - Returns: A negative number if this range sorts first, 0 if both are equal.
   func compare(_ range: Range<Int>, with other: [UInt8], _ otherRange: Range<Int>) -> Int {
     let order = withUnsafeBytes { left in
       other.withUnsafeBytes { right in

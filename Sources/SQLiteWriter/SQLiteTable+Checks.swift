@@ -92,8 +92,8 @@ struct SQLiteNames {
     guard used.insert(name.sqlNameKey).inserted else {
       throw SQLiteWriterError(
         .invalidName,
-        "The name \(name.sqlQuoted) is in use already. Tables, indexes and views need different "
-          + "names; upper and lower case make no difference.")
+        "The name \(name.sqlQuoted) is already in use. Tables, indexes and views need different "
+          + "names, regardless of upper and lower case.")
     }
   }
 

@@ -39,7 +39,7 @@ extension SQLiteTable {
 }
 
 extension SQLiteColumnType {
-  /// The declared type as it stands in a statement.
+  /// The declared type as it appears in a statement.
   fileprivate var sql: String {
     if case .declared(let text) = self { return text.sqlQuoted }
     return declaration
@@ -67,7 +67,7 @@ extension SQLiteForeignKey {
 extension String {
   /// The name in quotation marks, with its own quotation marks doubled.
   package var sqlQuoted: String {
-    // Compare scalars: a combining character after a quotation mark is one character with it.
+    // Compare scalars: a quotation mark and a following combining mark form one character.
     var result = String.UnicodeScalarView()
     result.append("\"")
     for scalar in unicodeScalars {
@@ -78,12 +78,12 @@ extension String {
     return String(result)
   }
 
-  /// Returns whether SQLite takes this name and `other` for one name.
+  /// Returns whether SQLite treats this name and `other` as the same.
   ///
   /// Only the case of the letters a to z is ignored, and canonically equivalent texts differ.
   func isSameSQLName(as other: String) -> Bool { sqlNameKey == other.sqlNameKey }
 
-  /// The bytes by which SQLite compares the name: equal for names that SQLite takes for one name.
+  /// The bytes by which SQLite compares the name: equal for names that SQLite treats as the same.
   var sqlNameKey: [UInt8] { Array(asciiUppercased.utf8) }
 }
 

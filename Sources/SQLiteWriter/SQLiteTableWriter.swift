@@ -102,7 +102,7 @@ package final class SQLiteTableWriter {
 
   /// Appends a row with the given values.
   ///
-  /// The rules are those of the method that takes a closure, which is faster.
+  /// The rules are the same as for the method with a closure, which is faster.
   package func append(rowid: Int64? = nil, _ values: [SQLiteValue]) throws {
     try append(rowid: rowid) { row in
       for value in values { row.append(value) }
@@ -132,13 +132,13 @@ package final class SQLiteTableWriter {
 
   private func checkedRowid(_ given: Int64?) throws(SQLiteWriterError) -> Int64 {
     guard definition.hasRowid else {
-      guard given == nil else { throw invalid(.invalidRow, "has no rowids, but a row with one") }
+      guard given == nil else { throw invalid(.invalidRow, "has no rowids, but received one") }
       return 0
     }
     guard let last = lastRowid else { return given ?? 1 }
     if let given {
       guard given > last else {
-        throw invalid(.unorderedRowid, "has a row \(given) that comes after row \(last)")
+        throw invalid(.unorderedRowid, "received row \(given) after row \(last)")
       }
       return given
     }

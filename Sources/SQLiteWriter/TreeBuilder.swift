@@ -155,7 +155,7 @@ struct TreeBuilder: ~Copyable {
   mutating func finishBelowRoot() throws(SQLiteWriterError) -> (root: TreeNode, right: UInt32) {
     if !heldCell.isEmpty {
       // The key after a full leaf is the last one. No leaf but the root may be empty, so this key
-      // goes to a leaf of its own, and the one before it becomes the separator.
+      // goes to a new leaf, and the key before it becomes the separator.
       let separator = leaf.removeLastCell()
       let page = try output.append(leaf)
       leaf.removeAll()

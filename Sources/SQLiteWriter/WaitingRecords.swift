@@ -1,6 +1,6 @@
 /// Records in memory that wait to be sorted.
 struct WaitingRecords {
-  /// The place of a record.
+  /// The position of a record.
   struct Entry {
     /// A number by which entries are sorted first; see ``RecordOrder/head(of:at:)``.
     fileprivate(set) var head: UInt64
@@ -8,7 +8,7 @@ struct WaitingRecords {
     let offset: Int
   }
 
-  /// The records, each after its length in 4 bytes.
+  /// The records, each preceded by its 4-byte length.
   private(set) var bytes: [UInt8] = []
   private(set) var entries: [Entry] = []
 

@@ -88,8 +88,8 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   /// - Parameters:
   ///   - type: The class of the rows, if it cannot be inferred.
   ///   - predicate: The condition that rows must meet, or `nil` to update all rows.
-  ///   - change: A closure that is called once for each matching row. It can read the current
-  ///     values of the row, and sets the new ones.
+  ///   - change: A closure that is called once for each matching row. The closure can read the
+  ///     row's current values, and sets new ones.
   public init(
     _ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil,
     set change: @escaping (_ row: inout BatchRow<M>) throws -> Void
@@ -162,7 +162,7 @@ public struct BatchRow<M: ManagedObject> {
 /// The values of the current row of a batch request.
 ///
 /// Each access to an attribute uses several properties of this class, so they skip exclusivity
-/// checks to save time. This is safe because only one thread uses the object.
+/// checks, which is safe because only one thread uses the object.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content

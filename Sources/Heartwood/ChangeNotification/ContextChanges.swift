@@ -26,8 +26,8 @@ public struct ContextChange: Sendable {
   public internal(set) var refreshed: Set<ManagedObjectID> = []
   /// The generation that the save created.
   ///
-  /// It is `nil` if the generation no longer exists, in a child context, and for every kind other
-  /// than ``Kind/didSave``.
+  /// The property is `nil` if the generation no longer exists, in a child context, and for kinds
+  /// other than ``Kind/didSave``.
   public internal(set) var generation: QueryGenerationToken?
 
   fileprivate mutating func add(_ other: ContextChange) {

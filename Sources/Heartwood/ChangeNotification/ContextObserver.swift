@@ -114,9 +114,9 @@ extension ManagedObjectContext: Observable {
   /// Whether observers can track the context's objects and its lists of changed objects.
   ///
   /// The default is `false`. If `true`, `withObservationTracking` and SwiftUI are notified when a
-  /// stored property that they have read gets another value. This includes changes caused by
-  /// refreshing, merging or rolling back the object. If a user interface displays the context's
-  /// objects, turn tracking on before reading any of them.
+  /// stored property that they have read gets another value. Refreshing, merging or rolling back
+  /// the object can also change the value. If a user interface displays the context's objects, turn
+  /// tracking on before reading any of them.
   ///
   /// ```swift
   /// container.viewContext.tracksObservation = true

@@ -15,7 +15,7 @@ import Dispatch
 public actor BackgroundContext {
   /// A call of ``perform(_:)``, and the calls within it that wait for their turn.
   ///
-  /// Call 0 stands for the context: the calls within it are those that no other call contains.
+  /// Call 0 represents the context itself, and contains all calls that no other call contains.
   private struct Call {
     var isBusy = false
     /// The earliest waiting call comes first.
@@ -44,9 +44,9 @@ public actor BackgroundContext {
   /// Runs `body` with the context, after all earlier calls have finished.
   ///
   /// While `body` waits for something else, such as a download, no other call runs. A call within
-  /// `body`, or within a task that `body` creates, does not wait for the outer call: it runs while
-  /// `body` waits, and the outer call ends only after the inner one. If blocks of two contexts wait
-  /// for each other, they never finish.
+  /// `body`, or within a task that `body` creates, does not wait for the outer call. The inner call
+  /// runs while `body` waits, and ends before the outer one. If blocks of two contexts wait for
+  /// each other, they never finish.
   ///
   /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns: other
   /// calls may run before the caller's next call, and would see unsaved changes.

@@ -1,7 +1,7 @@
 import Dispatch
 
-/// An executor for an actor of one's own around a context: it runs the actor's jobs in order, on a
-/// thread that is not part of Swift's concurrency pool.
+/// An executor for an actor with a context, which runs the actor's jobs in order on a thread
+/// outside Swift's concurrency pool.
 ///
 /// ```swift
 /// actor Notebook {
@@ -25,7 +25,7 @@ import Dispatch
 public final class ContextExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "heartwood.context")
 
-  /// Creates an executor with a queue of its own.
+  /// Creates an executor with its own queue.
   public init() {}
 
   /// Adds a job to the queue.

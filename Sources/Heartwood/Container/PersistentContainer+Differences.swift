@@ -1,5 +1,5 @@
 extension PersistentContainer {
-  /// Returns the changes that lead from one generation to another.
+  /// Returns the changes from one generation to another.
   ///
   /// The target may be older than the source. The method compares the generations directly; it does
   /// not use the history. A to-many relationship counts as changed if its members differ or, for an

@@ -28,14 +28,14 @@ extension PersistentContainer {
     try Store.move(from: source.path, to: target.path)
   }
 
-  /// Replaces a store by another one, such as a backup, which moves there from its URL on the same
+  /// Replaces a store with another one, such as a backup, which is moved from its URL on the same
   /// volume.
   ///
   /// After a crash, the next opening finds either the old store or the new one.
   ///
   /// - Parameters:
   ///   - url: The URL of the store to replace, or a URL at which there is none.
-  ///   - source: The URL of the store that is to be at `url`.
+  ///   - source: The URL of the replacement store.
   /// - Throws: `busy` as for ``destroyStore(at:)``, for both stores; `notAStore`; `io`.
   public static func replaceStore(at url: URL, withStoreAt source: URL) throws {
     try Store.replace(at: url.path, with: source.path)

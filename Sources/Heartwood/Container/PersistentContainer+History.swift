@@ -183,7 +183,7 @@ extension PersistentContainer {
     }
   }
 
-  /// Moves a consumer to the position of a token in each store where that is later than its own.
+  /// Moves a consumer to the position of a token in each store where that position is later.
   ///
   /// - Throws: `historyExpired` if transactions that followed the token have been deleted; errors
   ///   from writing the store.

@@ -137,8 +137,7 @@ enum NamedStores {
 
   /// Returns the store with the given name, creating it if it is not open.
   ///
-  /// - Parameter options: The options for a new store. They do not affect a store that is already
-  ///   open.
+  /// - Parameter options: The options for a new store; a store that is already open ignores them.
   static func store(_ name: String, _ options: StoreOptions = StoreOptions()) throws -> Store {
     try entries.withLock { entries in
       entries = entries.filter { $0.value.store != nil }

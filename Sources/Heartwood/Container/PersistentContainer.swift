@@ -14,7 +14,7 @@ public struct ContainerOptions: Sendable {
   public var stages: [MigrationStage] = []
   /// A closure that receives the progress of a migration, or `nil`.
   ///
-  /// It is called about once for every thousand rows, while the store is being opened.
+  /// The closure is called about once per thousand rows, while the store is being opened.
   public var progress: (@Sendable (MigrationProgress) -> Void)?
 
   /// Creates the default options.
@@ -41,7 +41,7 @@ public final class PersistentContainer: Sendable {
   @MainActor private var view: ViewContext?
   /// The task that merges commits of other contexts and processes into the view context.
   ///
-  /// It is cancelled when the container is deallocated.
+  /// Deallocating the container cancels the task.
   private let viewFollower = Mutex<Task<Void, Never>?>(nil)
 
   /// Opens a store, creates it if necessary, and migrates it to the model.

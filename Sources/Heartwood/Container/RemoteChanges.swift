@@ -129,7 +129,7 @@ private final class CommitObservers: Sendable {
 
   /// The state that the tasks write to.
   ///
-  /// It is a separate object, so that the tasks do not retain the `CommitObservers`.
+  /// A separate object keeps the tasks from retaining the `CommitObservers`.
   private final class SharedState: Sendable {
     let content = Mutex(Content())
 
@@ -146,7 +146,7 @@ private final class CommitObservers: Sendable {
   let group: StoreGroup
   /// A stream that signals pending changes.
   ///
-  /// Several signals are equivalent to one.
+  /// Several pending signals are equivalent to one.
   let wakeups: AsyncStream<Void>
   private let waker: AsyncStream<Void>.Continuation
   private let state = SharedState()

@@ -1,4 +1,4 @@
-/// The fast paths of a store context: whether it uses them, and how often it did.
+/// The fast paths of a store context, and counts of their use.
 ///
 /// Tests turn them off to compare their results with those of the general paths.
 package struct FastPaths {

@@ -26,7 +26,7 @@ extension ManagedObjectContext {
     while !work.isEmpty { advance(&work) }
   }
 
-  /// Deletes an object again, whose deletion was reverted.
+  /// Repeats the reverted deletion of an object.
   ///
   /// `prepareForDeletion` is not called again for this object.
   func deleteAgain(_ object: ManagedObject) {

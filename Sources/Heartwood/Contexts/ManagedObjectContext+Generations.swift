@@ -13,7 +13,7 @@ extension ManagedObjectContext {
   enum Pin {
     /// The newest generation, at every read.
     case none
-    /// The newest generation at the time of the next read. That read pins the context to it.
+    /// The newest generation at the time of the next read, which pins the context to it.
     case atNextRead
     /// A fixed generation, which the view retains.
     case at(StoreView)
@@ -163,7 +163,7 @@ extension ManagedObjectContext {
   ///
   /// - Returns: The generation that the transaction creates.
   /// - Throws: The error that `body` throws, in which case nothing has changed;
-  ///   `incompatibleSchema` if the store now has another model; errors from writing the store.
+  ///   `incompatibleSchema` if the store's model has changed; errors from writing the store.
   func write(_ body: (WriteTransaction) throws -> Void) throws -> Generation {
     if case .within(var transaction, _) = pin {
       do {

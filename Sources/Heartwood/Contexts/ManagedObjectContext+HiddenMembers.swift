@@ -6,10 +6,10 @@ struct StoredRelations {
   var related: [ObjectNumber: [ObjectNumber]] = [:]
 }
 
-/// Hides objects with unsaved deletions from relationships that others have filled.
+/// Hides objects with unsaved deletions from relationships that still contain them.
 extension ManagedObjectContext {
   /// Returns the objects without unsaved changes that hide an object deleted in this context,
-  /// because it is still in a stored relationship of theirs.
+  /// because their stored relationships still contain it.
   ///
   /// Predicates must be evaluated for these objects instead of for their rows. The objects are
   /// up to date with their rows.

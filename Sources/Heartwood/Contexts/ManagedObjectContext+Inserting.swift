@@ -64,8 +64,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Registers an object in this context, and returns the relationships that were set before, while
-  /// the object was in no context.
+  /// Registers an object in this context, and returns the relationships that were set while the
+  /// object was in no context.
   func register(new object: ManagedObject) -> [Int: PendingRelated] {
     let before = object.changes
     object.changes = nil

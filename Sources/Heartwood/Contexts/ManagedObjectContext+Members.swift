@@ -24,7 +24,7 @@ extension ManagedObjectContext {
       return try isStored(member)
     }
 
-    /// Returns whether others have made the same change to a member as this context.
+    /// Returns whether other contexts have made this context's change to a member.
     func isSharedChange(_ member: ManagedObject) throws -> Bool {
       guard let changes else { return false }
       return changes.added.contains(member)
@@ -35,7 +35,7 @@ extension ManagedObjectContext {
     private func isStored(_ member: ManagedObject) throws -> Bool {
       guard !member.number.isTemporary else { return false }
       guard property.isOrdered else { return try hasEdge(keyspace, owner, member.number) }
-      // The entries of a list have positions in their keys, so look at the other side if possible.
+      // The entries of a list have positions in their keys, so search the other side if possible.
       if let inverse, let storage = view.model.storage(of: member.number) {
         if inverse.isReference {
           let target = try view.withRecord(member.number, storage) {
@@ -59,8 +59,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the stored members of a relationship, or `nil` if its members are loaded or only
-  /// loading them tells which ones are visible here.
+  /// Returns the stored members of a relationship, or `nil` if its members are loaded or must be
+  /// loaded to determine which are visible here.
   private func storedMembers(
     of object: ManagedObject, _ property: PropertyDescription
   ) throws -> StoredMembers? {
@@ -106,8 +106,8 @@ extension ManagedObjectContext {
 
   /// Returns whether an object is a member, before it is added or removed.
   ///
-  /// If others have made the same change to it as this context, the members are loaded, so that
-  /// undoing the change here is a change of its own.
+  /// If other contexts have made the same change, the members are loaded, so that undoing it here
+  /// is a separate change.
   private func isMemberBeforeChange(
     _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -134,7 +134,7 @@ extension ManagedObjectContext {
   ) -> Bool {
     confinement?.enter()
     defer { confinement?.leave() }
-    // Undo puts a member of a list back in its place, which only the loaded list tells.
+    // Undo restores the position of a list member, which only the loaded list contains.
     if property.isOrdered, undoLog != nil { _ = loadedMembers(of: object, property) }
     guard isMemberBeforeChange(member, of: object, property) else { return false }
     drop(member, from: object, property)

@@ -96,7 +96,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Reads again the attributes that are derived from related objects.
+  /// Rereads the attributes that are derived from related objects.
   ///
   /// Recomputing such an attribute does not change the version of the row, so the stored value may
   /// differ from the object's value even if the versions are equal.

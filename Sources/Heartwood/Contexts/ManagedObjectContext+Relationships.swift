@@ -301,8 +301,8 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Removes a member from one side of a relationship, unless the loaded members lack it because
-  /// others have removed it.
+  /// Removes a member from one side of a relationship, unless another context has removed it from
+  /// the loaded members.
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {

@@ -6,9 +6,9 @@ import Foundation
 /// program uses, is the store context of the first store. It owns the other store contexts, which
 /// are created on first use.
 ///
-/// Each public method of a context begins by dispatching the call: it passes the call to the store
-/// context that `otherStoreContext` returns for the class, ID or object, or to all store contexts.
-/// The rest of the method therefore handles one store. The only cost is the additional lookup.
+/// Each public method of a context first dispatches the call to the store context that
+/// `otherStoreContext` returns for the class, ID or object, or to all store contexts. The rest of
+/// the method therefore handles one store. The only cost is the additional lookup.
 extension ManagedObjectContext {
   /// The root context, which the program uses: the owner of this store context, or this context
   /// itself if it has no owner.

@@ -2,8 +2,8 @@
 ///
 /// A save commits all changes as one generation. A context and its objects must be used by one
 /// thread at a time. Debug builds trap if two threads use a context at once; so do release builds
-/// if `HEARTWOOD_CHECKS=1` is in the environment. A context holds its objects weakly, unless they
-/// have unsaved changes. It has at most one object for each row.
+/// if `HEARTWOOD_CHECKS=1` is in the environment. A context has at most one object for each row,
+/// and holds its objects weakly, unless they have unsaved changes.
 ///
 /// ```swift
 /// let note = Note(context: context)
@@ -66,7 +66,7 @@ public final class ManagedObjectContext {
 
   /// The registered objects by number.
   ///
-  /// They are not retained: an object removes itself when it is deallocated. Like the context's
+  /// The objects are not retained: each removes itself when it is deallocated. Like the context's
   /// other collections, the table skips exclusivity checks, because it is used for every row. This
   /// is safe, because changing a table calls no other code.
   @exclusivity(unchecked) var registered = NumberTable<Unmanaged<ManagedObject>>()
@@ -87,7 +87,7 @@ public final class ManagedObjectContext {
   /// otherwise, `nil`.
   var upToDate: Generation?
   @exclusivity(unchecked) var undoLog: UndoLog?
-  /// Whether the changes that one event makes are one undo group; `false` by default.
+  /// Whether all changes during one event form one undo group; `false` by default.
   ///
   /// In a view context, an event ends when the main actor is free; in a background context, at the
   /// end of a `perform` block. In other contexts, the property has no effect.
@@ -175,8 +175,8 @@ public final class ManagedObjectContext {
 
   /// Whether a save would write anything.
   ///
-  /// Objects that others deleted do not count, and neither do those whose properties were only set
-  /// to the values that they already had.
+  /// Objects that other contexts deleted do not count, nor do objects whose properties were only
+  /// set to the values that they already had.
   ///
   /// - Complexity: O(objects whose properties were only set to the values that they already had).
   public var hasChanges: Bool {
@@ -202,7 +202,7 @@ public final class ManagedObjectContext {
     observer?.recordRead(\.updatedObjects)
     return gather { one in one.updated.all.filter { !one.discardNoOpEdits(of: $0) } }
   }
-  /// The objects that the next save deletes, and those whose rows others have deleted.
+  /// The objects that the next save deletes, and those whose rows other contexts deleted.
   public var deletedObjects: Set<ManagedObject> {
     observer?.recordRead(\.deletedObjects)
     return gather { $0.deleted.all }

@@ -7,7 +7,7 @@ extension ChangeFeed {
     public enum Operation: String, Codable, Sendable {
       /// The object existed when the feed began.
       case existing
-      /// All objects of the store that existed when the feed began have been returned.
+      /// All existing objects of the store have been returned.
       case complete
       /// The object was inserted.
       case inserted
@@ -17,7 +17,7 @@ extension ChangeFeed {
       case deleted
     }
 
-    /// What happened to the object.
+    /// The kind of the event.
     public let operation: Operation
     /// The ID of the object, or `nil` if the operation is `complete`.
     public let objectID: ManagedObjectID?
@@ -25,41 +25,38 @@ extension ChangeFeed {
     public var key: Key?
     /// The names of the properties that an update changed.
     public let changedProperties: Set<String>
-    /// The values in the generation that the feed read before this one; `nil` if the object did not
-    /// exist there, if that generation is not known, or if the feed leaves these values out.
+    /// The values in the generation that the feed read previously; `nil` if the object did not
+    /// exist there, if that generation is unknown, or if the feed omits these values.
     public internal(set) var before: Values?
-    /// The values in ``generation``; `nil` if the object does not exist there, or if the feed
-    /// leaves these values out.
+    /// The values in ``generation``; `nil` if the object does not exist there, or if the feed omits
+    /// these values.
     public internal(set) var after: Values?
     /// The author of the transaction, or `nil` if none was set.
     public let author: String?
-    /// The time of the transaction, or that of the generation for existing objects.
+    /// The time of the transaction or, for existing objects, of the generation.
     public let time: Date
-    /// The number of the transaction in the history of the store, or that of the newest transaction
-    /// for existing objects.
+    /// The number of the transaction in the store's history or, for existing objects, of the newest
+    /// transaction.
     public let transaction: Int64
     /// The position of the change in its transaction.
     public let index: Int
-    /// Whether the transaction, or the existing objects of the store, end with this event.
+    /// Whether this event is the last of its transaction, or of the store's existing objects.
     public let isLast: Bool
     /// The generation that contains the values, which may be newer than the transaction.
     public let generation: Generation
-    /// A token with which a feed repeats no earlier event, and begins after this event if it is the
-    /// last of its transaction, or before the transaction; `nil` if the existing objects are not
-    /// complete.
+    /// A token with which a feed resumes after this event if it is the last of its transaction, and
+    /// otherwise before the transaction; `nil` until the existing objects are complete.
     public internal(set) var token: PersistentHistoryToken?
     /// The URI of the store.
     public let source: String
-    /// Whether the feed includes the values before the change, and they are known.
+    /// Whether the feed includes the values before the change and knows them.
     var includesBefore = false
     /// Whether the feed includes the values after the change.
     let includesAfter: Bool
 
-    /// The identifier of the event, which is the same each time that a feed of the store returns
-    /// it.
+    /// The identifier of the event, which is the same in all feeds of the store.
     ///
-    /// It contains the number of the transaction, and the position of the change in it or the
-    /// object.
+    /// It consists of the transaction number, and the position of the change or the object.
     public var id: String {
       switch operation {
       case .existing: "\(transaction)-\(objectID?.shortText ?? "")"
@@ -73,8 +70,7 @@ extension ChangeFeed {
 
     /// Returns the event as a JSON document on one line, in the format of CloudEvents 1.0.
     ///
-    /// This is what `heartwoodctl follow` writes, and what
-    /// ``FeedReceiver`` reads.
+    /// `heartwoodctl follow` writes this format, and ``FeedReceiver`` reads it.
     ///
     /// - Throws: `corrupt` if a value cannot be decoded.
     public func json() throws -> Data { try Self.encoder.encode(self) }

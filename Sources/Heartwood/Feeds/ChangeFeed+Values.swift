@@ -3,9 +3,9 @@ import Foundation
 extension ChangeFeed {
   /// The values of an object in one generation.
   ///
-  /// They contain all attributes that are not derived, the to-one relationships, and those to-many
-  /// relationships that changed and that the inverse does not determine. The values of a deleted
-  /// object whose generation cannot be read contain only the attributes that the history preserves.
+  /// The values include all attributes that are not derived, all to-one relationships, and the
+  /// changed to-many relationships that the inverse does not determine. If a deleted object's
+  /// generation cannot be read, its values contain only the attributes that the history preserves.
   public struct Values: Sendable {
     let entity: FeedEntity
     /// The values of the attributes, in the order of the entity.
@@ -25,7 +25,7 @@ extension ChangeFeed {
       return Dictionary(named) { first, _ in first }
     }
 
-    /// The targets of the to-one relationships that have one, by name.
+    /// The targets of the to-one relationships that are set, by name.
     ///
     /// - Complexity: O(to-one relationships).
     public var referencedObjects: [String: ManagedObjectID] {
@@ -52,7 +52,7 @@ extension ChangeFeed {
     }
   }
 
-  /// A unique attribute and its value, by which programs know an object.
+  /// A unique attribute and its value, which identify an object.
   public struct Key: Sendable {
     let property: PropertyDescription
     /// The value of the attribute.
@@ -63,7 +63,7 @@ extension ChangeFeed {
   }
 }
 
-/// An object to which another one refers, in an event.
+/// A reference to another object in an event.
 struct Reference: Sendable {
   let id: ManagedObjectID
   let key: ChangeFeed.Key?
@@ -71,7 +71,7 @@ struct Reference: Sendable {
 
 /// An entity in the events of a feed.
 final class FeedEntity: Sendable {
-  /// A property, and the JSON keys that lead to its value.
+  /// A property, and the JSON keys of its value.
   struct Property: Sendable {
     let description: PropertyDescription
     let keys: [ImportKey]
@@ -83,7 +83,7 @@ final class FeedEntity: Sendable {
   }
 
   let storage: EntityStorage
-  /// The unique attribute by which programs know the objects, or `nil` if there is none.
+  /// The unique attribute that identifies the objects, or `nil` if there is none.
   let key: PropertyDescription?
   /// The attributes that are not derived.
   let attributes: [Property]

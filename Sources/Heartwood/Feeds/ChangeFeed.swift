@@ -1,7 +1,7 @@
 import Foundation
 
-/// A sequence of events for the changes to a container's objects, by any context or process, in the
-/// order of the commits.
+/// A sequence of events for the changes that any context or process makes to a container's objects,
+/// in commit order.
 ///
 /// ```swift
 /// let feed = try container.changeFeed(from: .existingObjects, consumer: "search")
@@ -11,22 +11,22 @@ import Foundation
 /// }
 /// ```
 ///
-/// Events are read when the loop asks for them, so a slow loop needs no memory. It holds only the
-/// generation that it reads. Each iteration of the sequence is a separate one.
+/// Events are read when the loop asks for them, so a slow loop needs no memory, and pins only the
+/// generation that it reads. Each iteration reads the feed separately.
 ///
-/// A feed delivers each change at least once. With a consumer, it begins after the transactions
-/// that have been acknowledged, and the history keeps the others. Events have the same
-/// ``Event/id`` each time, so that a program can recognize repeated ones.
+/// A feed delivers each change at least once. With a consumer, it begins after the acknowledged
+/// transactions, and the history keeps the others. A repeated event has the same ``Event/id``, so
+/// that a program can detect it.
 ///
-/// The feed ends when the task is cancelled or the store is closed. While the store is suspended,
-/// it waits. It throws `historyExpired` if the next transactions have been deleted, and
+/// The feed ends when the task is cancelled or the store is closed, and waits while the store is
+/// suspended. The feed throws `historyExpired` if the next transactions have been deleted, and
 /// `incompatibleSchema` if another process has changed the model of the store.
 ///
-/// Changes that are not in the history are left out: see ``ContainerOptions/tracksHistory``.
+/// Changes that are not in the history are omitted: see ``ContainerOptions/tracksHistory``.
 public struct ChangeFeed: AsyncSequence, Sendable {
   /// A change to an object.
   public typealias Element = Event
-  /// Any error of reading the store.
+  /// Any error from reading the store.
   public typealias Failure = any Error
 
   /// The position at which a feed begins.
@@ -37,7 +37,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     case existingObjects
     /// With the oldest transaction in the history.
     case oldestTransaction
-    /// After a token. For a store that it does not cover, with the oldest transaction.
+    /// After a token or, for a store that it does not cover, with the oldest transaction.
     case after(PersistentHistoryToken)
   }
 
@@ -45,7 +45,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   public enum IncludedValues: Sendable {
     /// Only the key of each object.
     case none
-    /// The values before the changes, as far as they are known.
+    /// The values before the changes, if they are known.
     case before
     /// The values after the changes.
     case after
@@ -59,7 +59,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   private let container: PersistentContainer
   private let consumer: String?
   private let values: IncludedValues
-  /// The position at which the feed begins, which is not `now`.
+  /// The position at which the feed begins; never `now`.
   private let start: Start
 
   /// Creates the feed of a container.
@@ -91,13 +91,13 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 
   /// Records that the consumer has processed an event and all earlier ones.
   ///
-  /// The next feed of the consumer begins after it if it is the last event of its transaction;
+  /// If the event is the last of its transaction, the consumer's next feed begins after it;
   /// otherwise, the method does nothing.
   ///
   /// - Throws: `invalidArgument` if the feed has no consumer; `historyExpired` if later
   ///   transactions have been deleted; errors from writing the store.
-  /// - Complexity: A transaction that writes one row. Programs with many small transactions save
-  ///   time if they acknowledge only some of them.
+  /// - Complexity: A transaction that writes one row. If there are many small transactions,
+  ///   acknowledging only some of them saves time.
   public func acknowledge(_ event: Event) throws {
     let consumer = try requireConsumer()
     guard event.isLast, let token = event.token else { return }
@@ -136,9 +136,9 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     }
   }
 
-  /// Returns a sequence of arrays, each with the events that exist when the loop asks for them.
+  /// Returns a sequence of arrays, each with the events that exist when the loop asks for it.
   ///
-  /// It waits only for the first event of an array.
+  /// The sequence waits only for the first event of an array.
   ///
   /// - Parameter maxCount: The maximum number of events in an array.
   public func batches(ofAtMost maxCount: Int) -> Batches { Batches(feed: self, maxCount: maxCount) }
@@ -168,7 +168,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     ///
     /// - Returns: The event, or `nil` if the task is cancelled or the store is closed.
     /// - Throws: `historyExpired`, `incompatibleSchema`; `generationExpired` if the store was
-    ///   suspended while existing objects were read; errors of reading. The iteration then ends.
+    ///   suspended while existing objects were read; errors from reading. The iteration then ends.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> Event? {
@@ -188,7 +188,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
       return nil
     }
 
-    /// Waits for the next event, and returns it with those that follow without waiting.
+    /// Waits for the next event, and returns it with all events that follow immediately.
     fileprivate mutating func nextBatch(
       _ maxCount: Int, isolation actor: isolated (any Actor)?
     ) async throws -> [Event] {
@@ -232,13 +232,13 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   public struct Batches: AsyncSequence, Sendable {
     /// At least one event.
     public typealias Element = [Event]
-    /// Any error of reading the store.
+    /// Any error from reading the store.
     public typealias Failure = any Error
 
     fileprivate let feed: ChangeFeed
     fileprivate let maxCount: Int
 
-    /// Creates an iterator, which begins where that of the feed would.
+    /// Creates an iterator, which begins where the feed's iterator would.
     public func makeAsyncIterator() -> Iterator {
       Iterator(events: feed.makeAsyncIterator(), maxCount: maxCount)
     }

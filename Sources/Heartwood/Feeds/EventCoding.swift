@@ -6,8 +6,8 @@ extension ImportKey {
   fileprivate static let key = ImportKey("key")
 }
 
-// Every value is encoded in a container of its object. Encoding a value of its own type would take
-// several times as long.
+// Values are encoded directly in the container of their object. Encoding each as a separate type
+// would take several times as long.
 extension KeyedEncodingContainer where Key == ImportKey {
   /// Encodes the values of an object.
   mutating func encode(_ values: ChangeFeed.Values) throws {
@@ -60,7 +60,7 @@ extension KeyedEncodingContainer where Key == ImportKey {
     case .largeInteger(let value): try encode(value, forKey: key)
     case .double(bits: let bits) where Double(bitPattern: bits).isFinite:
       let double = Double(bitPattern: bits)
-      // The shortest text of a `Float` is not that of the equal `Double`.
+      // A `Float` and the equal `Double` have different shortest texts.
       if property.fieldStorageType == .float {
         try encode(Float(double), forKey: key)
       } else {
@@ -92,8 +92,8 @@ extension ChangeFeed.Event: Encodable {
 
   /// Encodes the event in the envelope of CloudEvents 1.0.
   ///
-  /// Within values of `Codable` types, the formats of dates, data and numbers such as NaN are those
-  /// of the encoder; those of a feed are in ``json()``.
+  /// Within values of `Codable` types, the encoder chooses the formats of dates, data and numbers
+  /// such as NaN; ``json()`` uses those of a feed.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Field.self)
     try container.encode("1.0", forKey: .specversion)

@@ -11,7 +11,7 @@ struct FeedBatch {
   /// The counterpart in this store of an object of another store.
   private struct Counterpart {
     let number: ObjectNumber
-    /// The number before this batch, or `nil` if the object was not known.
+    /// The number before this batch, or `nil` if the object was unknown.
     var recorded: ObjectNumber?
     var values: AppliedValues
   }
@@ -31,7 +31,7 @@ struct FeedBatch {
   private var counterparts: [Subject: Counterpart] = [:]
   /// The last new event about each object.
   private var last: [Subject: FeedElement] = [:]
-  /// By source, the time of a snapshot of existing objects that these events complete.
+  /// The time of each completed snapshot of existing objects, by source.
   private var completed: [String: Int64] = [:]
   private var report = FeedReport()
 
@@ -107,7 +107,7 @@ struct FeedBatch {
     return order
   }
 
-  /// Records the transaction of which all events have been applied.
+  /// Records the last transaction whose events have all been applied.
   private mutating func recordProgress(_ element: FeedElement) {
     guard element.operation != .existing, let store = element.store else { return }
     let transaction = element.isLast ? element.transaction : element.transaction - 1
@@ -121,8 +121,8 @@ struct FeedBatch {
       transaction: element.transaction, index: element.index, time: element.time)
     switch element.operation {
     case .existing, .complete:
-      // Existing objects have the number of the newest transaction when the feed began. If the
-      // source was restored from a backup, the number may be lower, but the time is later.
+      // Existing objects have the number of the transaction that was newest when the feed began. If
+      // the source was restored from a backup, the number may be lower, but the time is later.
       guard element.transaction >= known.transaction || element.time > known.time else {
         return false
       }
@@ -145,12 +145,12 @@ struct FeedBatch {
     guard element.time > known.time else { return }
     throw ObjectGraphError(
       .historyExpired,
-      "The feed contains a new transaction with the number \(element.transaction), but events up "
-        + "to \(known.transaction) have been applied, so its source was restored to an earlier "
-        + "state. Begin the feed again with the existing objects and another consumer.")
+      "The feed contains a new transaction \(element.transaction), but events up to transaction "
+        + "\(known.transaction) have been applied, so its source was restored to an earlier "
+        + "state. Start a new feed from the existing objects, with another consumer.")
   }
 
-  /// Returns an error that names the event about the object that an error of the model names.
+  /// Returns an error of the model that also names the event about its object.
   private func named(_ error: ObjectGraphError) -> ObjectGraphError {
     guard let number = error.objectID?.number,
       let subject = counterparts.first(where: { $0.value.number == number })?.key,
@@ -161,7 +161,7 @@ struct FeedBatch {
 
   // MARK: Objects
 
-  /// Returns the known counterpart of an object, which may not exist any more, or `nil`.
+  /// Returns the known counterpart of an object, which may no longer exist, or `nil`.
   private mutating func known(_ subject: Subject) throws -> Counterpart? {
     if let known = counterparts[subject] { return known }
     guard let (number, values) = try records.object(of: subject.source, subject.id) else {
@@ -185,7 +185,7 @@ struct FeedBatch {
   }
 
   /// Returns the change to an object, which is inserted if it is neither known nor found by a
-  /// unique attribute; `nil` if it was deleted in this store, and the merge policy keeps that.
+  /// unique attribute; `nil` if the merge policy keeps its deletion in this store.
   private mutating func change(
     _ subject: Subject, _ event: FeedElement, _ entity: EntityDescription, _ values: FeedValues
   ) throws -> RowChange? {
@@ -265,7 +265,7 @@ struct FeedBatch {
 
   // MARK: Values
 
-  /// Sets the attributes of an object, as far as the merge policy prefers those of the event.
+  /// Sets the attributes of an object for which the merge policy prefers the event.
   private mutating func merge(_ work: Work) throws {
     let (change, storage) = (work.change, work.change.storage)
     let known = counterparts[work.subject]?.values ?? AppliedValues()
@@ -300,7 +300,8 @@ struct FeedBatch {
     }
   }
 
-  /// Sets the relationships that the event contains or, if the policy merges, those that changed.
+  /// Sets the relationships that the event contains or, if the policy merges, only the changed
+  /// ones.
   private mutating func relate(_ work: Work) throws {
     for (property, objects) in work.values.targets {
       if policy != .overwrite, !work.change.isNew, let changed = work.event.changed,
@@ -313,8 +314,8 @@ struct FeedBatch {
     }
   }
 
-  /// Returns the number of a related object, whose own event may not have arrived yet; `nil` if it
-  /// was deleted in this store, and the merge policy keeps that.
+  /// Returns the number of a related object, whose own event may not have arrived yet; `nil` if the
+  /// merge policy keeps its deletion in this store.
   private mutating func target(
     _ reference: FeedReference, _ source: String
   ) throws -> ObjectNumber? {
@@ -342,8 +343,8 @@ struct FeedBatch {
     return change.number
   }
 
-  /// Returns whether the merge policy keeps an object that the source has deleted, because it was
-  /// changed in this store.
+  /// Returns whether the merge policy keeps an object that the source has deleted but this store
+  /// has changed.
   private mutating func keeps(_ number: ObjectNumber, _ subject: Subject) throws -> Bool {
     guard policy != .overwrite, policy != .objectTrump,
       let change = try run.changes.change(of: number), let before = change.before
@@ -364,7 +365,7 @@ struct FeedBatch {
 }
 
 extension FeedElement {
-  /// The UUID of the store from which the event comes, or `nil` if the source is none.
+  /// The UUID of the store from which the event comes, or `nil` if the source is not a store.
   fileprivate var store: UUID? {
     let scheme = "x-heartwood://"
     guard source.hasPrefix(scheme) else { return nil }

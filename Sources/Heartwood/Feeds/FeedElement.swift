@@ -42,20 +42,20 @@ struct FeedElement: Decodable {
   let operation: ChangeFeed.Event.Operation
   let transaction: Int64
   let index: Int64
-  /// Whether the transaction, or the existing objects, end with this event.
+  /// Whether this event is the last of its transaction, or of the existing objects.
   let isLast: Bool
   /// The generation that contains the values.
   let generation: Int64
-  /// The time of the transaction in milliseconds since 1970, or that of the generation to which
-  /// existing objects belong.
+  /// The time of the transaction or, for existing objects, of the generation, in milliseconds since
+  /// 1970.
   let time: Int64
-  /// The value of the unique attribute by which the object is known, or `nil` if there is none.
+  /// The value of the unique attribute that identifies the object, or `nil` if there is none.
   private(set) var key: StoredValue?
   /// The object's entity, or `nil` if the event is not about an object.
   let entity: EntityDescription?
   /// The names of the properties that changed, or `nil` if all of them count as changed.
   private(set) var changed: Set<String>?
-  /// The values, or `nil` if the object did not exist any more.
+  /// The values, or `nil` if the object no longer existed.
   private(set) var values: FeedValues?
 
   /// Adds the changes of an earlier event about the same object, because an event has only the
@@ -65,7 +65,7 @@ struct FeedElement: Decodable {
     changed = changed.flatMap { own in earlier.changed.map { own.union($0) } }
   }
 
-  /// The event in messages, such as `Event 2-1 about Team/1`.
+  /// The event's name in messages, such as `Event 2-1 about Team/1`.
   var name: String { "Event \(id)" + (subject.map { " about \($0)" } ?? "") }
 
   init(from decoder: any Decoder) throws {
@@ -102,7 +102,7 @@ struct FeedElement: Decodable {
           ImportKey("after"),
           DecodingError.Context(
             codingPath: data.codingPath,
-            debugDescription: "The feed lacks the values after the changes."))
+            debugDescription: "The feed lacks the values after changes. Include them in the feed."))
       }
       values = try Self.container("after", in: data).map { try FeedValues(plan, $0) }
     }
@@ -137,7 +137,7 @@ struct FeedReference: Decodable {
   let id: String
   /// The name of the object's entity.
   let entityName: String
-  /// The value of the unique attribute by which the object is known, or `nil` if there is none.
+  /// The value of the unique attribute that identifies the object, or `nil` if there is none.
   let key: StoredValue?
 
   init(from decoder: any Decoder) throws {

@@ -2,13 +2,13 @@ import Foundation
 
 /// Reads the events of a container's stores, without waiting for new ones.
 ///
-/// The transactions of one store are in commit order, and those of different stores in the order of
-/// their times, as far as they are known.
+/// The transactions of one store are in commit order. Known transactions of different stores are in
+/// the order of their times.
 package struct FeedReader {
   private let group: StoreGroup
   private let values: ChangeFeed.IncludedValues
   private var stores: [StoreFeed] = []
-  /// The index of the store whose transaction or existing objects are not complete.
+  /// The index of the store whose transaction or existing objects are incomplete.
   private var current: Int?
 
   /// Creates a reader.
@@ -28,7 +28,7 @@ package struct FeedReader {
   /// Returns the next event, or `nil` if there is none yet.
   ///
   /// - Throws: `historyExpired` if the next transactions have been deleted; `incompatibleSchema` if
-  ///   a store now has another model; errors of reading.
+  ///   a store's model has changed; errors from reading.
   package mutating func next() throws -> ChangeFeed.Event? {
     while true {
       if current == nil { current = try nextStore() }

@@ -10,15 +10,15 @@ public import Foundation
 /// }
 /// ```
 ///
-/// The events are those of a ``ChangeFeed`` or of `heartwoodctl follow`, in their order. The store
-/// remembers which of its objects correspond to those of the other store. An object that is not
-/// known yet is found by a unique attribute, or inserted. The store also remembers the last event
-/// of each source, and skips earlier ones, so a feed may be repeated from any earlier position.
+/// The events come from a ``ChangeFeed`` or `heartwoodctl follow`, in their original order. The
+/// store records which of its objects correspond to those of the other store. An unknown object is
+/// found by a unique attribute, or inserted. The store also records the last event of each source,
+/// and skips earlier ones, so a feed may be repeated from any earlier position.
 ///
-/// The merge policy decides about objects that were edited in this store: the values of the event
-/// count as those of a context that is being saved. `custom` policies merge as
-/// ``MergePolicy/mergeByPropertyObjectTrump``. Relationships that the source has changed always get
-/// its objects.
+/// The merge policy resolves conflicts with edits in this store: the event's values count as those
+/// of a context that is being saved. `custom` policies merge as
+/// ``MergePolicy/mergeByPropertyObjectTrump``. Relationships that the source changed always get the
+/// source's objects.
 public struct FeedReceiver {
   private let container: PersistentContainer
   private let author: String?
@@ -30,7 +30,7 @@ public struct FeedReceiver {
   /// The number of waiting events at which they should be applied.
   private var limit = maxEventCount
 
-  /// The number of events in a transaction, unless later ones resolve a conflict.
+  /// The maximum number of events in a transaction, except to resolve a conflict.
   private static let maxEventCount = 10_000
 
   /// Creates a receiver.
@@ -52,10 +52,10 @@ public struct FeedReceiver {
       container.group.attachedStores.map(\.model.schema))
   }
 
-  /// Whether as many events are waiting as a transaction should have.
+  /// Whether enough events are waiting for a full transaction.
   ///
-  /// Programs that call ``apply(isComplete:)`` only now and then use this to limit the memory of
-  /// the waiting events.
+  /// A program that rarely calls ``apply(isComplete:)`` uses this to limit the memory of waiting
+  /// events.
   public var isFull: Bool { waiting.count >= limit }
 
   /// Adds an event, which ``apply(isComplete:)`` will apply.
@@ -86,18 +86,18 @@ public struct FeedReceiver {
       underlyingError: error)
   }
 
-  /// Applies the events that have been added, except those that later ones may make possible.
+  /// Applies the added events, except those that may depend on later ones.
   ///
-  /// A unique value can move from one object to another, and a related object that denies a
-  /// deletion can be deleted. As the values of all events are those of their generation, this needs
-  /// no events beyond those of the same generation.
+  /// For example, a later event may move a unique value to another object, or delete a related
+  /// object that denies a deletion. The later events are always of the same generation, because all
+  /// events contain the values of their generation.
   ///
   /// - Parameter isComplete: Whether there are no later events.
-  /// - Returns: The number of events, and the position in the history of the other store up to
-  ///   which they have been applied, durably if the store's commits are durable.
+  /// - Returns: The number of events, and the position in the other store's history up to which
+  ///   they have been applied, durably if the store's commits are durable.
   /// - Throws: `mergeConflict` with the policy ``MergePolicy/error``; `constraintConflict`,
   ///   `deniedDelete`, `unknownEntity` or `validation` if an event violates the model;
-  ///   `historyExpired` if the source was restored to an earlier state; errors of writing. The
+  ///   `historyExpired` if the source was restored to an earlier state; errors from writing. The
   ///   message names the event. Transactions before the error have been committed.
   /// - Complexity: One lookup and one write for each event, in transactions of at most 10,000
   ///   events, or more if unique values move between objects.
@@ -123,8 +123,8 @@ public struct FeedReceiver {
     return report
   }
 
-  /// Returns the index after the last event of the same generation as the event before an index, or
-  /// `nil` if there may be more of them.
+  /// Returns the end of the generation that the event before an index belongs to, or `nil` if more
+  /// events may follow.
   private func endOfGeneration(from index: Int) -> Int? {
     let last = waiting[index - 1]
     return waiting[index...].firstIndex {
@@ -132,7 +132,7 @@ public struct FeedReceiver {
     }
   }
 
-  /// Applies events in one transaction of each store.
+  /// Applies events in one transaction for each store.
   private func apply(_ events: ArraySlice<FeedElement>) throws -> FeedReport {
     let attachedStores = container.group.attachedStores
     guard attachedStores.count > 1 else {
@@ -165,6 +165,6 @@ public struct FeedReceiver {
 }
 
 extension ObjectGraphError {
-  /// Whether events that cannot be applied alone may be applicable together with later ones.
+  /// Whether applying the events together with later ones may avoid the error.
   fileprivate var mayBeResolved: Bool { kind == .constraintConflict || kind == .deniedDelete }
 }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// How far the feed of another store has been applied.
+/// The position of the last applied event in another store's feed.
 struct FeedPosition: Comparable {
   /// The number of the last transaction.
   var transaction: Int64 = 0
-  /// The position of the last change in it.
+  /// The position of the last change in the transaction.
   var index: Int64 = -1
-  /// Its time, in milliseconds since 1970.
+  /// The transaction's time, in milliseconds since 1970.
   var time: Int64 = 0
 
   static func < (one: FeedPosition, other: FeedPosition) -> Bool {
@@ -42,8 +42,8 @@ struct FeedRecords {
     try positions.put(source, Key(position.transaction, position.index, position.time).bytes)
   }
 
-  /// Returns the number that an object of the source has in this store, and the values that it has
-  /// received, or `nil` if it is not known.
+  /// Returns the number of a source's object in this store, and the values that it has received, or
+  /// `nil` if the object is unknown.
   func object(
     of source: String, _ id: String
   ) throws -> (number: ObjectNumber, values: AppliedValues)? {
@@ -53,10 +53,10 @@ struct FeedRecords {
     }
   }
 
-  /// Returns the objects for which there has been no event of a time or later.
+  /// Returns the objects without an event at or after a time.
   func unseen(since time: Int64, _ source: String) throws -> [(id: String, ObjectNumber)] {
     var unseen: [(String, ObjectNumber)] = []
-    // The keys of a source are those that begin with its name.
+    // The keys of a source begin with its name.
     try numbers.forEach(from: Key(source)) { key, value in
       let (owner, id) = try Key.decode(key, as: String.self, String.self)
       guard owner == source else { return false }
@@ -67,7 +67,7 @@ struct FeedRecords {
     return unseen
   }
 
-  /// Returns whether no object of the source is known to correspond to an object of this store.
+  /// Returns whether no known object of the source corresponds to an object of this store.
   func isUnknown(_ number: ObjectNumber, _ source: String) throws -> Bool {
     try subjects.get(Key(source, number.bits)) == nil
   }
@@ -75,7 +75,7 @@ struct FeedRecords {
   /// Records that an object of the source corresponds to an object of this store.
   ///
   /// - Parameters:
-  ///   - old: The object to which it has corresponded so far, or `nil` if it was not known.
+  ///   - old: The object to which it has corresponded so far, or `nil` if unknown.
   ///   - time: The time of the event, in milliseconds since 1970.
   func put(
     _ number: ObjectNumber, insteadOf old: ObjectNumber?, for source: String, _ id: String,
@@ -93,9 +93,9 @@ struct FeedRecords {
   }
 }
 
-/// The hashes of the values that a feed has last given to the attributes of an object.
+/// The hashes of the values that a feed last assigned to the attributes of an object.
 ///
-/// A value with another hash was changed in the copy.
+/// A value with another hash was changed in this store.
 struct AppliedValues {
   /// For each attribute, its number in the store, followed by the hash of its value.
   private(set) var bytes: [UInt8] = []
@@ -110,7 +110,7 @@ struct AppliedValues {
     bytes.append(littleEndian: value.fingerprint)
   }
 
-  /// Returns whether the attribute has received this value; `false` if that is not known.
+  /// Returns whether the attribute has received this value; `false` if that is unknown.
   func contains(_ property: UInt16, _ value: StoredValue) -> Bool {
     var wanted: [UInt8] = []
     wanted.append(littleEndian: property)

@@ -6,12 +6,11 @@ public struct FeedReport: Sendable {
   public internal(set) var appliedCount = 0
   /// The number of events that had been applied before.
   public internal(set) var repeatedCount = 0
-  /// The position in the histories of the stores from which the events come, up to which all events
-  /// have been applied; `nil` if no transaction is complete.
+  /// The position in the source stores' histories up to which all events have been applied, or
+  /// `nil` if no transaction is complete.
   public var token: PersistentHistoryToken? { PersistentHistoryToken(positions) }
 
-  /// The number of the last transaction of each store, by UUID, of which all events have been
-  /// applied.
+  /// The number of each store's last transaction whose events have all been applied, by UUID.
   private var positions: [UUID: Int64] = [:]
 
   package init() {}

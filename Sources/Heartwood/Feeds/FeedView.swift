@@ -1,13 +1,13 @@
 import Foundation
 
-/// The objects of a store in one generation, as the events of a feed show them.
+/// The objects of a store in one generation, as a feed's events contain them.
 final class FeedView {
   let snapshot: Snapshot
   private let view: StoreView
   private let model: StoreModel
   private let entities: [FeedEntity]
 
-  /// - Throws: `incompatibleSchema` if the store now has another model.
+  /// - Throws: `incompatibleSchema` if the store's model has changed.
   init(_ snapshot: Snapshot, _ model: StoreModel, _ entities: [FeedEntity]) throws {
     self.snapshot = snapshot
     self.model = model

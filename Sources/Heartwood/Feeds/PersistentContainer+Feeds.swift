@@ -7,14 +7,14 @@ extension PersistentContainer {
   ///   - start: The position at which the feed begins, unless the consumer has a position.
   ///   - consumer: The name of a consumer of the history. The feed begins after the transactions
   ///     that it has acknowledged, and `deleteHistory` keeps the others. A new consumer is
-  ///     registered at the start of the feed, or, if that is `existingObjects`, by the first
-  ///     ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)`` after them.
+  ///     registered at the start of the feed or, for `existingObjects`, by the first
+  ///     ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)`` after these objects.
   ///   - values: The values that the events contain.
   /// - Throws: `foreignStore` if a token belongs to other stores; `historyExpired` if the
-  ///   transactions after it have been deleted, and there is a new consumer; errors of writing.
+  ///   transactions after it have been deleted and the consumer is new; errors from writing.
   /// - Complexity: Each event takes one lookup of the object in each generation whose values it
   ///   contains, and one of each related object that it names. At most about 1,000 changes are in
-  ///   memory, however many a transaction has.
+  ///   memory, even if a transaction has more.
   public func changeFeed(
     from start: ChangeFeed.Start = .now, consumer: String? = nil,
     values: ChangeFeed.IncludedValues = .after
@@ -30,7 +30,8 @@ extension PersistentContainer {
   /// See ``FeedReceiver`` for the details, and for feeds that do not end.
   ///
   /// - Parameters:
-  ///   - events: Events as JSON documents, in their order, with the values after the changes.
+  ///   - events: Events as JSON documents, in their original order, with the values after the
+  ///     changes.
   ///   - author: The author of the transactions.
   ///   - mergePolicy: The policy for objects that were edited in this store. By default, they get
   ///     all values of an event.
@@ -53,10 +54,10 @@ extension PersistentContainer {
 
   /// Applies complete events that arrive asynchronously.
   ///
-  /// They are applied when 10,000 have arrived, and at the end of the sequence. Everything else is
-  /// the same as for events that exist already.
+  /// The method applies each 10,000 events when they have arrived, and the rest at the end.
+  /// Otherwise, it works like the synchronous method.
   ///
-  /// - Throws: The same errors as ``FeedReceiver``; errors of `events`; `CancellationError`.
+  /// - Throws: The same errors as ``FeedReceiver``; errors from `events`; `CancellationError`.
   @discardableResult
   public nonisolated(nonsending) func apply<Events: AsyncSequence>(
     events: Events, author: String? = nil, mergePolicy: MergePolicy = .overwrite
@@ -67,7 +68,7 @@ extension PersistentContainer {
       try receiver.add(event)
       if receiver.isFull { report += try receiver.apply() }
     }
-    // A cancelled sequence may just end.
+    // A cancelled sequence may end without an error.
     try Task.checkCancellation()
     report += try receiver.apply(isComplete: true)
     return report

@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads the events of one store, without waiting for new ones.
 struct StoreFeed {
-  /// Where the feed of a store begins.
+  /// The start of a store's feed.
   enum Start {
     /// With the objects of the newest generation.
     case existingObjects
@@ -16,7 +16,7 @@ struct StoreFeed {
     let transaction: Int64
     /// The entities that remain.
     var entities: ArraySlice<FeedEntity>
-    /// The last row of the first of them that was read.
+    /// The last row read of the first remaining entity.
     var row: Int64 = 0
     /// The next events, in reverse order.
     var waiting: [ChangeFeed.Event] = []
@@ -42,7 +42,7 @@ struct StoreFeed {
   private var last: (transaction: Int64, index: Int)?
   private var existing: Existing?
   private var changes: Changes?
-  /// The generation that the feed has read last, if the values before changes are needed.
+  /// The generation that the feed read last, if values before changes are needed.
   private var previous: FeedView?
 
   /// The number of existing objects that are read together.
@@ -50,7 +50,7 @@ struct StoreFeed {
 
   private var model: StoreModel { attached.model }
 
-  /// - Throws: `incompatibleSchema` if the store now has another model; errors of reading.
+  /// - Throws: `incompatibleSchema` if the store's model has changed; errors from reading.
   init(
     _ attached: StoreGroup.AttachedStore, from start: Start, _ values: ChangeFeed.IncludedValues
   ) throws {
@@ -74,7 +74,7 @@ struct StoreFeed {
   /// Returns the time of the next transaction, or `nil` if there is none yet.
   ///
   /// - Throws: `historyExpired` if transactions that follow the position have been deleted;
-  ///   `incompatibleSchema` if the store now has another model; errors of reading.
+  ///   `incompatibleSchema` if the store's model has changed; errors from reading.
   mutating func nextTime() throws -> Double? {
     if changes == nil { try readChanges() }
     return changes?.next?.transaction.header.timestamp
@@ -103,7 +103,7 @@ struct StoreFeed {
     guard existing == nil else {
       throw StorageError(
         .generationExpired,
-        "The store was suspended before the feed had returned all existing objects. Begin a new "
+        "The store was suspended before the feed had returned all existing objects. Start a new "
           + "feed.")
     }
     (changes, previous) = (nil, nil)
@@ -171,7 +171,7 @@ struct StoreFeed {
   private mutating func readChanges() throws {
     let view = try newestView()
     var cursor = try HistoryCursor(view.snapshot, after: position)
-    // From now on, a transaction that is deleted is missing.
+    // From now on, a deleted transaction counts as missing.
     position = position ?? cursor.deleted
     guard cursor.newest > position ?? 0 else {
       if values.includesBefore { previous = view }
@@ -201,8 +201,8 @@ struct StoreFeed {
     return nil
   }
 
-  /// Returns a readable generation that ends with the transaction of the position, or `nil` if
-  /// there is none.
+  /// Returns a readable generation whose newest transaction is at the position, or `nil` if there
+  /// is none.
   private func viewAtPosition() throws -> FeedView? {
     for live in try attached.store.liveGenerations().reversed() {
       guard let snapshot = try? attached.store.snapshot(at: live.generation),
@@ -222,7 +222,7 @@ struct StoreFeed {
     var event = ChangeFeed.Event(
       operation: operation, objectID: ManagedObjectID(change.number, model.space),
       changedProperties: properties ?? [], author: header.author,
-      // Rounded down, like the times of generations: a snapshot is not older than what it contains.
+      // Round down, like the times of generations: no snapshot is older than its contents.
       time: Date(
         timeIntervalSinceReferenceDate: (header.timestamp * 1000).rounded(.down) / 1000),
       transaction: change.transaction.sequence, index: change.index, isLast: change.isLast,

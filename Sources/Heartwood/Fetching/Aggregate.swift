@@ -55,12 +55,12 @@ extension Aggregate where Value == Int {
 extension Aggregate where Value: AttributeValue & Numeric {
   /// The sum of an attribute, or 0 if there are no values.
   ///
-  /// Computing the sum throws `numericOverflow` if it does not fit in the type of the attribute.
+  /// Computing the sum throws `numericOverflow` if the sum does not fit in the attribute's type.
   public static func sum(_ keyPath: KeyPath<M, Value>) -> Aggregate { total(keyPath) }
 
   /// The sum of the non-`nil` values of an attribute, or 0 if there are none.
   ///
-  /// Computing the sum throws `numericOverflow` if it does not fit in the type of the attribute.
+  /// Computing the sum throws `numericOverflow` if the sum does not fit in the attribute's type.
   public static func sum(_ keyPath: KeyPath<M, Value?>) -> Aggregate { total(keyPath) }
 
   private static func total(_ keyPath: AnyKeyPath) -> Aggregate {

@@ -2,7 +2,7 @@
 ///
 /// Objects that are not yet loaded are read from the generation of the fetch, even if the context
 /// has advanced since. The collection holds the objects of only one batch at a time, plus eight
-/// bytes for each object in the result. It must be used on the thread of its context.
+/// bytes for each object in the result. Use the collection on the thread of its context.
 ///
 /// ```swift
 /// for note in try context.fetchBatched(FetchRequest<Note>(batchSize: 500)) { … }

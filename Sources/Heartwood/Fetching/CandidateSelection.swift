@@ -18,8 +18,8 @@ struct CandidateSelection {
   /// The sort keys of the last candidate, if candidates arrive in groups.
   private var lastKeys: FetchOrder.Keys?
 
-  /// The sort keys of the last of the first candidates, up to the limit, that were found when they
-  /// were last sorted; later candidates that come after it cannot belong to the result.
+  /// The sort keys of the candidate at the limit when the candidates were last sorted; a new
+  /// candidate that sorts after it cannot belong to the result.
   private var lastWanted: FetchOrder.Keys?
 
   /// The number of candidates, in addition to twice the limit, that are collected before they are

@@ -3,7 +3,7 @@
 /// A shortened key contains only a prefix of the encoded values. Entries with the same prefix are
 /// adjacent, but not in order, so they are sorted by the values in their rows.
 ///
-/// The variables are used for every entry of an index, so they skip exclusivity checks. This is
+/// The variables are used for every entry of an index, so they skip exclusivity checks, which is
 /// safe because only one thread uses them.
 final class EntryTies {
   private let search: RowSearch
@@ -19,7 +19,7 @@ final class EntryTies {
 
   /// Adds an entry, and calls `body` with the entries whose order is now known.
   ///
-  /// - Parameter body: A closure that is called with each number, in order. It returns `false` to
+  /// - Parameter body: A closure that is called with each number, in order, and returns `false` to
   ///   stop.
   /// - Returns: `false` if `body` returned `false`, and otherwise `true`.
   func add(

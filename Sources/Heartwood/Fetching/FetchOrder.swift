@@ -109,7 +109,7 @@ extension FetchRequest {
 extension FetchOrder.Term {
   /// Creates the term for a section key, in ascending order.
   ///
-  /// - Throws: `unknownProperty` if the key path does not lead to a value that has an order.
+  /// - Throws: `unknownProperty` if the key path does not refer to a value that has an order.
   init(section: AnyKeyPath, _ resolver: QueryResolver) throws {
     try self.init(try resolver.term(at: section), isReversed: false, "be used for sections")
   }
@@ -117,13 +117,13 @@ extension FetchOrder.Term {
   /// Creates the term for a value in the format language, such as `team.name`.
   ///
   /// - Throws: `predicateSyntax` if the text cannot be parsed; `unknownProperty` if it does not
-  ///   lead to a value that has an order.
+  ///   refer to a value that has an order.
   init(_ path: String, isReversed: Bool, _ resolver: QueryResolver) throws {
     let term = try resolver.resolve(try FormatParser.expression(path, []))
     try self.init(term, isReversed: isReversed, "order objects")
   }
 
-  /// - Parameter use: What the term is for, for the error message.
+  /// - Parameter use: The use of the term, for the error message.
   private init(_ term: QueryTerm, isReversed: Bool, _ use: String) throws {
     guard case .value(let value) = term.content, term.type.hasOrder else {
       throw ObjectGraphError(

@@ -114,9 +114,7 @@ struct FetchPlan {
   /// The plan that finds all matching objects, without a limit, in the order of their rows.
   var unordered: FetchPlan { FetchPlan(resolved, .byRow, limit: nil) }
 
-  /// The plan for counting the matching objects, up to the limit.
-  ///
-  /// It needs no sorting.
+  /// The plan for counting the matching objects, up to the limit, without sorting.
   var counting: FetchPlan { FetchPlan(resolved, .byRow, limit: limit) }
 
   /// Returns the plan with another limit.
@@ -151,7 +149,7 @@ struct FetchPlan {
     guard case .value(let value) = term.content else {
       throw QueryResolver.unsupported(
         "\(term.name) is \(term.type.phrase), but only single values can be fetched. Use a key "
-          + "path that leads to one value for each object.")
+          + "path that has one value for each object.")
     }
     return value
   }

@@ -7,14 +7,14 @@ extension FetchRequest {
   /// let next = try context.fetch(request.after(page[page.count - 1]))
   /// ```
   ///
-  /// Unlike an offset, it skips no rows, and insertions by others do not move objects to other
-  /// pages. The new request keeps the sort values that the object has now, so the object may change
+  /// Unlike an offset, it reads no skipped rows, and concurrent insertions do not move objects to
+  /// other pages. The new request keeps the object's current sort values, so the object may change
   /// or be deleted afterwards. The offset of the new request is 0.
   ///
   /// - Throws: `unsupportedPredicate` if a sort descriptor has a comparator; `foreignObject` if the
   ///   object is in no context; errors from reading rows.
-  /// - Complexity: If an index provides the order of the first sort descriptor, the fetch begins to
-  ///   read at the value of the object.
+  /// - Complexity: If an index provides the order of the first sort descriptor, the fetch begins at
+  ///   the value of the object.
   public func after(_ object: M) throws -> FetchRequest {
     guard let context = object.storeContext else {
       throw ObjectGraphError(
@@ -46,7 +46,7 @@ extension FetchRequest {
 }
 
 extension FetchOrder {
-  /// The error for a position that is one of another order.
+  /// The error for a position that belongs to another order.
   static let changed = QueryResolver.unsupported(
     "The sort descriptors were changed after the position of the page had been set. Call `after` "
       + "again.")
@@ -54,7 +54,7 @@ extension FetchOrder {
   /// Returns the condition that an object comes after a position.
   ///
   /// - Parameter first: The value of the first sort term, which an index may provide.
-  /// - Throws: `unsupportedPredicate` if the position is one of another order.
+  /// - Throws: `unsupportedPredicate` if the position belongs to another order.
   func following(_ position: Keys, _ first: QueryTerm?) throws -> QueryTerm {
     guard position.values.count == terms.count else { throw Self.changed }
     var result = QueryTerm("after an object") { scope in
@@ -75,7 +75,7 @@ extension FetchOrder {
 }
 
 extension QueryDemand {
-  /// The same test, which does not suffice for the condition.
+  /// The same demand, without the guarantee that it implies the condition.
   fileprivate var inexact: QueryDemand {
     var demand = self
     (demand.isExact, demand.isStrict) = (false, false)

@@ -27,11 +27,11 @@ public struct FetchRequest<M: ManagedObject> {
   public var relationshipKeyPathsForPrefetching: [PartialKeyPath<M>] = []
   /// Whether values are read together with the objects.
   ///
-  /// This property has no effect. It exists so that code ported from Core Data compiles.
+  /// This property has no effect, and exists so that code ported from Core Data compiles.
   public var includesPropertyValues = true
   /// Whether objects are returned as faults.
   ///
-  /// This property has no effect. It exists so that code ported from Core Data compiles.
+  /// This property has no effect, and exists so that code ported from Core Data compiles.
   public var returnsObjectsAsFaults = true
   /// Whether unsaved changes of the context are included.
   public var includesPendingChanges = true

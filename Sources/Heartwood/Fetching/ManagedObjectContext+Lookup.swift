@@ -5,7 +5,7 @@ extension ManagedObjectContext {
   /// let quake = try context.existingObject(where: \Quake.code, equals: "nc73275410")
   /// ```
   ///
-  /// The method returns the same object as a fetch with this condition. It is faster because there
+  /// The method returns the same object as a fetch with this condition, but is faster because there
   /// is no predicate to resolve.
   ///
   /// - Parameters:
@@ -61,7 +61,7 @@ extension ManagedObjectContext {
       throw ObjectGraphError(
         .unknownProperty,
         "Objects cannot be found by this value of \(entity.name).\(property.name). Use an "
-          + "attribute that is unique by itself, and no decimal number or very long string.")
+          + "attribute that is unique by itself, but no decimal number or very long string.")
     }
     if value.isNotANumber { return nil }
     return try object(with: value, of: property, index) { object in
@@ -89,8 +89,8 @@ extension ManagedObjectContext {
 
   // MARK: Fetches that are lookups
 
-  /// Returns the unique value that the objects of a request must have, with its index, or `nil` if
-  /// the request is not a lookup of a single unique value in the store.
+  /// Returns the single unique value that a request looks up in the store, with its index, or `nil`
+  /// for any other kind of request.
   ///
   /// Such a fetch needs no plan, and resolving one takes longer than the lookup.
   func uniqueLookup<M: ManagedObject>(

@@ -29,8 +29,8 @@ extension ManagedObjectContext {
   /// Calls `body` with each object of a request as a value of a `Decodable` type, without creating
   /// the objects.
   ///
-  /// - Parameter began: A closure that is called before the first row, and again if the rows are
-  ///   decoded once more because one of them asks for columns that the earlier ones did not need.
+  /// - Parameter began: A closure that is called before the first row, and again if all rows are
+  ///   decoded once more because a row asks for columns that earlier rows did not need.
   private func forEachRow<M: ManagedObject, Row: Decodable>(
     _ request: FetchRequest<M>, as type: Row.Type, began: () -> Void,
     _ body: @escaping (Row) throws -> Void

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
   /// an offset, only the objects that they select are aggregated.
   ///
   /// - Throws: The same errors as ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` if a key
-  ///   path leads to several values for one object.
+  ///   path has several values for one object.
   /// - Complexity: The same as ``fetch(_:)``. Memory use grows with the number of objects only if
   ///   there is a limit or an offset.
   public func aggregate<M: ManagedObject, each Value>(
@@ -71,15 +71,15 @@ extension ManagedObjectContext {
   /// for (code, time) in try context.fetchValues(request, \.code, \.time) { … }
   /// ```
   ///
-  /// Key paths may lead through to-one relationships.
+  /// Key paths may traverse to-one relationships.
   ///
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.
   ///   - keyPaths: The properties to fetch.
   ///   - isDistinct: Whether duplicate rows are removed. The limit and the offset of the request
   ///     then apply to the remaining rows.
-  /// - Throws: The same errors as ``fetch(_:)``; `unsupportedPredicate` if a key path leads to
-  ///   several values for one object.
+  /// - Throws: The same errors as ``fetch(_:)``; `unsupportedPredicate` if a key path has several
+  ///   values for one object.
   /// - Complexity: The same as ``fetch(_:)``.
   public func fetchValues<M: ManagedObject, each Value: AttributeValue>(
     _ request: FetchRequest<M>, _ keyPaths: repeat KeyPath<M, each Value>,
@@ -112,7 +112,7 @@ extension ManagedObjectContext {
   /// Functions that read the values of an object, created for the plan of a request.
   typealias RowValues = (FetchPlan, StoreModel) throws -> [QueryTerm.Value]
 
-  /// Returns the values at key paths, where `nil` stands for the object itself.
+  /// Returns the values at key paths, where `nil` means the object itself.
   private static func values(at keyPaths: [AnyKeyPath?]) -> RowValues {
     { plan, model in try keyPaths.map { try plan.value(at: $0, model) } }
   }

@@ -1,8 +1,8 @@
-/// The columns that a `Decodable` type reads from rows, found out while it is decoded.
+/// The columns that a `Decodable` type reads from rows, discovered during decoding.
 ///
 /// A column is a property of the fetched object, or of an object reached through to-one
-/// relationships. Which ones a type reads is known only once it asks for them, so a row that asks
-/// for an unknown column is decoded again after the column has been added.
+/// relationships. The decoder learns of a column only when the type asks for it. The column is then
+/// added, and the row is decoded again.
 final class RowColumns {
   /// The fetched object or an object reached from it.
   struct Node {
@@ -21,7 +21,7 @@ final class RowColumns {
 
   private(set) var nodes: [Node]
   private(set) var columns: [Column] = []
-  /// The column for which a row has asked in vain.
+  /// The column that a row has asked for but that was not read.
   private(set) var missing: Column?
   let space: ManagedObjectID.Space
   private let schema: Schema.Content
@@ -49,7 +49,7 @@ final class RowColumns {
     }
   }
 
-  /// Adds the column for which a row has asked, and returns whether there was one.
+  /// Adds the column that a row has asked for, and returns whether there was one.
   func addMissing() -> Bool {
     guard let missing else { return false }
     columns.append(missing)
@@ -75,7 +75,7 @@ final class RowColumns {
     return Column(node: node, name: name, property: property)
   }
 
-  /// Returns whether a name is that of a composite attribute of a node.
+  /// Returns whether a node has a composite attribute with the given name.
   func isComposite(_ name: String, in node: Int) -> Bool { nodes[node].entity.isComposite(name) }
 
   func contains(_ name: String, in node: Int) -> Bool {
@@ -123,7 +123,7 @@ final class RowColumns {
     throw Unread()
   }
 
-  /// Returns the node of the object to which a to-one relationship leads.
+  /// Returns the node for the target of a to-one relationship.
   func node(_ property: PropertyDescription, of parent: Int) -> Int? {
     if let known = nodes.firstIndex(where: {
       $0.origin.map { $0.parent == parent && $0.name == property.name } ?? false

@@ -55,7 +55,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try columns.value(name(key), key, in: node, codingPath)
   }
 
-  /// Returns the decoder of a composite attribute, or `nil` if the key is not that of one.
+  /// Returns the decoder of a composite attribute, or `nil` if the key does not name one.
   private func composite(_ key: Key) -> RowDecoder? {
     guard columns.isComposite(name(key), in: node) else { return nil }
     return RowDecoder(
@@ -69,7 +69,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
       value: found.value, property: found.property, codingPath: codingPath + [key])
   }
 
-  /// Decodes a value of one of the basic types, for which `value` builds no path unless it fails.
+  /// Decodes a value of a basic type, for which a coding path is built only on failure.
   private func basic<Value: AttributeValue>(_ type: Value.Type, _ key: Key) throws -> Value {
     let (found, property) = try column(key)
     guard property?.isAttribute == true else {
@@ -113,11 +113,11 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try Value(from: try decoder(of: property, key))
   }
 
-  /// Returns the decoder of the object to which a to-one relationship leads.
+  /// Returns the decoder for the target of a to-one relationship.
   private func decoder(of property: PropertyDescription?, _ key: Key) throws -> RowDecoder {
     guard let property, let target = columns.node(property, of: node) else {
       throw ValueContainer.mismatch(
-        ManagedObjectID.self, codingPath + [key], "This is the ID of an object. Decode it as such.")
+        ManagedObjectID.self, codingPath + [key], "This is an object's ID. Decode it as that.")
     }
     return RowDecoder(columns: columns, node: target, codingPath: codingPath + [key])
   }
@@ -138,7 +138,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
     throw ValueContainer.mismatch(
-      [Any].self, codingPath + [key], "Decode the array as a whole.")
+      [Any].self, codingPath + [key], "Decode the array as one value.")
   }
 
   func superDecoder() -> any Decoder {
@@ -206,7 +206,7 @@ private struct ValueContainer: SingleValueDecodingContainer, Decoder {
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    throw Self.mismatch([Any].self, codingPath, "The attribute is a single value and no array.")
+    throw Self.mismatch([Any].self, codingPath, "The attribute is a single value, not an array.")
   }
 
   func singleValueContainer() -> any SingleValueDecodingContainer { self }

@@ -25,7 +25,7 @@ struct RowSearch {
 
   /// The initial number of rows to look up together.
   ///
-  /// It is small because a limit may end the search early.
+  /// The number is small because a limit may end the search early.
   private static let firstLookups = 16
   private static let maxLookupCount = 512
 
@@ -64,8 +64,8 @@ struct RowSearch {
     }
   }
 
-  /// Returns the numbers of the rows that the path leads to, in ascending order, or `nil` for a
-  /// full scan.
+  /// Returns the numbers of the rows that the path finds, in ascending order, or `nil` for a full
+  /// scan.
   func numbers() throws -> [ObjectNumber]? {
     switch path.kind {
     case .everyRow: nil
@@ -92,8 +92,8 @@ struct RowSearch {
 
   /// Calls `body` with each entry of an index use until `body` returns `false`.
   ///
-  /// - Parameter body: A closure that is called with the object number of each entry. It also
-  ///   receives the key of the entry, or `nil` if the entry was looked up by a complete key.
+  /// - Parameter body: A closure that is called with the object number and the key of each entry;
+  ///   the key is `nil` if the entry was looked up by a complete key.
   private func forEachNumber(
     _ use: IndexUse, reversed: Bool, _ body: (ObjectNumber, RawSpan?) throws -> Bool
   ) throws {
@@ -141,7 +141,7 @@ struct RowSearch {
 
   /// Pending row lookups, which run in batches of one entity so that their cache misses overlap.
   ///
-  /// The variables are used for every entry of an index, so they skip exclusivity checks. This is
+  /// The variables are used for every entry of an index, so they skip exclusivity checks, which is
   /// safe because only one thread uses them.
   private final class RowLookups {
     let search: RowSearch

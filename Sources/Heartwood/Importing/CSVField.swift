@@ -1,13 +1,13 @@
 /// Fields of comma-separated values, as in RFC 4180.
 package enum CSVField {
-  /// Returns the text of a field: nothing for `nil`, and a text in quotation marks if it is empty
-  /// or contains a separator.
+  /// Returns the text of a field, which is empty for `nil`, and in quotation marks for an empty
+  /// string or one with a separator.
   package static func text(_ value: String?) -> String {
     guard let value else { return "" }
     guard value.isEmpty || value.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else {
       return value
     }
-    // Compare bytes: a quotation mark and a combining mark after it are one character.
+    // Compare bytes: a quotation mark and a following combining mark form one character.
     var bytes: [UInt8] = [UInt8(ascii: "\"")]
     for byte in value.utf8 {
       if byte == UInt8(ascii: "\"") { bytes.append(byte) }

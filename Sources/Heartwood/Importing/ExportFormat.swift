@@ -2,7 +2,7 @@
 public enum ExportFormat: Sendable {
   /// One JSON array of objects.
   case json
-  /// A JSON object in each line.
+  /// One JSON object per line.
   case jsonLines
   /// Comma-separated values with a header, as in RFC 4180.
   ///

@@ -8,13 +8,13 @@ struct ExportedColumns {
     /// The attribute whose value is exported: the property itself, or a unique attribute of the
     /// object to which it refers.
     let attribute: PropertyDescription
-    /// The keys that lead to the value; several for an element of a composite attribute.
+    /// The path of keys to the value; several for an element of a composite attribute.
     let keys: [ImportKey]
-    /// The key of the value in an object of its own, or `nil` if the value stands alone.
+    /// The key of the value in a nested object, or `nil` if the value stands alone.
     ///
-    /// A unique value alone names an object only if its class has no other unique attribute.
+    /// A unique value alone identifies an object only if its class has no other unique attribute.
     let key: ImportKey?
-    /// Whether a missing value does not mean that there is no object.
+    /// Whether there may be an object although the value is missing.
     var omitsNull = false
   }
 
@@ -45,7 +45,7 @@ struct ExportedColumns {
   func text(_ value: StoredValue, _ column: Column, _ encoder: JSONEncoder) throws -> String? {
     switch value {
     case .null: return nil
-    // As below, but in a fiftieth of the time.
+    // The same as below, fifty times as fast.
     case .bool(let value): return "\(value)"
     case .integer(let value): return "\(value)"
     case .uuid: return try UUID(storedValue: value).uuidString
@@ -78,7 +78,7 @@ struct ExportedRow: Encodable {
 }
 
 extension KeyedEncodingContainer where Key == ImportKey {
-  /// Returns the container of the object to which all keys except the last one lead.
+  /// Returns the container of the nested object that contains the last key.
   func innermost(of keys: [ImportKey]) -> Self {
     var inner = self
     for key in keys.dropLast() {
@@ -116,7 +116,7 @@ struct ExportedValue: Encodable {
     case .largeInteger(let value): try container.encode(value)
     case .double(bits: let bits):
       let double = Double(bitPattern: bits)
-      // The shortest text of a `Float` is not that of the equal `Double`.
+      // A `Float` and the equal `Double` have different shortest texts.
       if storageType == .float {
         try container.encode(Float(double))
       } else {

@@ -2,7 +2,7 @@ public import Foundation
 
 /// The options of an import of JSON elements.
 public struct ImportOptions: Sendable {
-  /// What an import does with an element that cannot be imported.
+  /// The treatment of elements that cannot be imported.
   public enum InvalidElements: Sendable {
     /// The import throws, and nothing is saved.
     case stop
@@ -22,7 +22,7 @@ public struct ImportOptions: Sendable {
   public var dateDecodingStrategy = ExactDates.decoding
   /// The format of `Data`.
   public var dataDecodingStrategy = JSONDecoder.DataDecodingStrategy.base64
-  /// What happens to an element that cannot be imported.
+  /// The treatment of elements that cannot be imported.
   public var invalidElements = InvalidElements.stop
   /// A closure that is called with the number of elements and bytes read so far, about once for
   /// every thousand elements.

@@ -6,7 +6,7 @@ final class ImportPlan: @unchecked Sendable {
   // the plan.
   struct Field {
     let property: PropertyDescription
-    /// The keys that lead to the value.
+    /// The path of the value.
     let keys: [ImportKey]
   }
 
@@ -32,7 +32,7 @@ final class ImportPlan: @unchecked Sendable {
     where !entity.isComposite(name) && !entity.properties.contains(where: { $0.name == name }) {
       throw ObjectGraphError(
         .unknownProperty,
-        "\(entity.name) has no property called \(name), for which the import names a key. Use the "
+        "The import names a key for \(name), which is not a property of \(entity.name). Use the "
           + "names of the class's properties.")
     }
     fields = entity.properties.filter { $0.isAttribute || $0.isRelationship }.map { property in
@@ -40,8 +40,8 @@ final class ImportPlan: @unchecked Sendable {
     }
   }
 
-  /// Returns the path of a property's value: the given one, or that of the composite attribute
-  /// whose element the property is, or the property's name.
+  /// Returns the path of a property's value: the given path, one within its composite attribute's
+  /// path, or the property's name.
   private static func path(
     of property: PropertyDescription, _ keys: [String: String]
   ) -> [ImportKey] {
@@ -59,18 +59,18 @@ final class ImportPlan: @unchecked Sendable {
     return ImportKey(keys.map(\.stringValue).joined(separator: "."))
   }
 
-  /// Returns the keys of a JSON object that lead to no property.
+  /// Returns the keys of a JSON object that name no property.
   fileprivate func ignoredKeys(_ container: KeyedDecodingContainer<ImportKey>) -> [String] {
     container.allKeys.map(\.stringValue).filter { name in
       !fields.contains { $0.keys.first?.stringValue == name }
     }
   }
 
-  /// Returns the plan of the objects to which a relationship leads.
+  /// Returns the plan for the destination of a relationship.
   func plan(of property: PropertyDescription) throws -> ImportPlan {
     if let known = plans[property.slot] { return known }
     guard let destination = schema.destination(of: property) else {
-      throw ObjectGraphError(.unknownEntity, "\(property.name) leads to no class of the model.")
+      throw ObjectGraphError(.unknownEntity, "The model lacks the destination of \(property.name).")
     }
     let new = try ImportPlan(destination, schema)
     plans[property.slot] = new
@@ -94,13 +94,13 @@ struct ImportKey: CodingKey {
 }
 
 extension PropertyDescription {
-  /// The keys that lead to the property's value; several for an element of a composite attribute.
+  /// The path of keys to the property's value; several for an element of a composite attribute.
   var importKeys: [ImportKey] { ImportKey.path(name) }
 }
 
 /// The values of one JSON object.
 struct ImportedRow {
-  /// An object to which a relationship leads.
+  /// A target of a relationship.
   enum Target {
     case row(ImportedRow)
     case key(ImportPlan, PropertyDescription, StoredValue)
@@ -116,7 +116,7 @@ struct ImportedRow {
   /// The keys that name no property, if the plan asks for them.
   private(set) var ignoredKeys: [String] = []
 
-  /// Creates a row from values that another format than JSON contains.
+  /// Creates a row from values in a format other than JSON.
   init(
     _ plan: ImportPlan, attributes: [(property: PropertyDescription, value: StoredValue)],
     targets: [(property: PropertyDescription, targets: [Target])]
@@ -127,7 +127,7 @@ struct ImportedRow {
     self.targets = targets
   }
 
-  /// The maximum number of keys and positions that lead to a nested object.
+  /// The maximum number of keys and positions in the path of a nested object.
   private static let maxDepth = 64
 
   init(_ plan: ImportPlan, _ container: KeyedDecodingContainer<ImportKey>) throws {
@@ -186,8 +186,8 @@ struct ImportedRow {
         [String: Any].self,
         DecodingError.Context(
           codingPath: decoder.codingPath,
-          debugDescription: "\(plan.entity.name) has \(unique.count) unique attributes, so a "
-            + "single value does not name an object."))
+          debugDescription: "\(plan.entity.name) has \(unique.count) unique attributes. Use "
+            + "an object with one of them."))
     }
     return .key(plan, unique[0], try unique[0].storage.decodedValue(decoder))
   }
@@ -203,10 +203,10 @@ extension ImportedRow {
     }
     throw missing(
       plan.key(of: property),
-      "An element needs a value of \(property.name), by which its object is found.")
+      "An element needs a value for \(property.name), which identifies its object.")
   }
 
-  /// Returns the first unique attribute of which a related object has a value.
+  /// Returns the first unique attribute for which a related object has a value.
   ///
   /// - Throws: `DecodingError` if it has none.
   func uniqueProperty() throws -> PropertyDescription {
@@ -216,7 +216,7 @@ extension ImportedRow {
     if let present { return present }
     throw missing(
       ImportKey(plan.uniqueProperties.first?.name ?? "a unique attribute"),
-      "A related object needs a value of a unique attribute, by which it is found.")
+      "A related object needs a value for a unique attribute, which identifies it.")
   }
 
   /// Returns the error for a related object that does not exist, and that cannot be created because

@@ -2,7 +2,7 @@ import Foundation
 
 /// Applies JSON elements to the objects of a context that works within a transaction.
 struct ImportRun {
-  /// What happened to an element.
+  /// The effect of an element.
   private enum Outcome { case inserted, updated, unchanged }
 
   private let context: ManagedObjectContext
@@ -60,15 +60,15 @@ struct ImportRun {
     return report
   }
 
-  /// Saves the objects of a batch or, if that fails, those of one element after the other, to find
-  /// the element that is the reason.
+  /// Saves the objects of a batch or, if that fails, saves the elements one by one to find the
+  /// invalid ones.
   private mutating func save(_ batch: [(position: Int, row: ImportedRow)]) throws {
     defer { context.reset() }
     guard (try? saveTogether(batch[...])) == nil else { return }
     for position in batch.indices {
       context.reset()
       do { try saveTogether(batch[position...position]) } catch let error as StorageError {
-        // The store has failed, which is not the fault of the element.
+        // The store has failed, so the element may be valid.
         throw error
       } catch {
         try refuse(batch[position].position, error)
@@ -104,7 +104,7 @@ struct ImportRun {
     }
   }
 
-  /// Reports the error of an element or throws it, as the options demand, with its path.
+  /// Reports or throws the error of an element with its path, as the options require.
   private mutating func refuse(_ position: Int, _ error: any Error) throws {
     guard options.invalidElements == .skip else { throw ImportReport.invalid(position, error) }
     report.refuse(position, ImportReport.path(of: error, position), error)

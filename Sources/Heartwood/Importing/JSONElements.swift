@@ -1,11 +1,11 @@
 /// Splits JSON text into its elements, and holds only one of them in memory.
 ///
-/// The elements are those of an array, which may be the value of a key of the outermost object, or
-/// the values of a sequence such as JSON lines. Elements are split here and parsed by Foundation.
+/// The text is an array, which may be the value of a key of the outermost object, or a sequence of
+/// values such as JSON lines. Foundation parses the elements.
 package struct JSONElements {
   /// Returns the next bytes of the text, or no bytes at its end.
   private let read: () throws -> [UInt8]
-  /// The keys that lead from the outermost object to the array.
+  /// The path of keys from the outermost object to the array.
   private let keys: [String]
   private var chunk: [UInt8] = []
   private var position = 0
@@ -89,7 +89,7 @@ package struct JSONElements {
       }
       let found = try value()
       try expect(":")
-      // A key with escapes is compared without decoding them, as exporters do not use any.
+      // Escapes in keys are not decoded, because exporters do not use any.
       if found.dropFirst().dropLast().elementsEqual(key.utf8) { return }
       _ = try skipSpace()
       _ = try value(isKept: false)

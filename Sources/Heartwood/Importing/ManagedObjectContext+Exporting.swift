@@ -8,19 +8,19 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// All rows are of one generation, and unsaved changes are included unless the request excludes
-  /// them. A relationship is exported as the value of its destination's unique attribute or, if
-  /// the destination has several, as a JSON object with one of them. The JSON that this method
-  /// writes can be imported. Relationships to objects without unique attributes are left out. The
-  /// classes of the objects, and properties that only a subclass has, are left out too; to include
-  /// these properties, export each class by itself.
+  /// them. A relationship is exported as the value of its destination's unique attribute or, if the
+  /// destination has several, as a JSON object with one of them. The JSON that this method writes
+  /// can be imported. It omits relationships to objects without unique attributes, the classes of
+  /// the objects, and properties that only a subclass has. To include these properties, export each
+  /// class separately.
   ///
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.
   ///   - format: The format.
   ///   - dates: The format of dates, or `nil` for ISO 8601 with fractions of seconds as needed.
-  ///   - output: A closure that is called with one piece of the text after the other, in UTF-8.
+  ///   - output: A closure that is called with one piece of UTF-8 text after another.
   /// - Returns: The number of objects.
-  /// - Throws: The same errors as ``fetch(_:)``; errors of `output`.
+  /// - Throws: The same errors as ``fetch(_:)``; errors from `output`.
   /// - Complexity: The same as ``fetch(_:)``. Memory use grows with the number of objects only if
   ///   the request has sort descriptors, a limit or an offset.
   @discardableResult
@@ -53,8 +53,7 @@ extension ManagedObjectContext {
   /// try context.export(FetchRequest<Quake>(), as: .csv, to: URL(filePath: "quakes.csv"))
   /// ```
   ///
-  /// The file is replaced when everything has been written. If an error is thrown, it does not
-  /// change.
+  /// The file is replaced when everything has been written. If the method throws, it is unchanged.
   ///
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.

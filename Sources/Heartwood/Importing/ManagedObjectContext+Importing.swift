@@ -12,8 +12,8 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// Only properties whose keys an element contains are set. A relationship is set from objects,
-  /// which are found or created by a unique attribute too, or from values of the unique attribute.
-  /// The import makes one commit, with the author of this context, and calls the same methods of
+  /// which are also found or created by a unique attribute, or from values of that attribute. The
+  /// import makes one commit, with the author of this context, and calls the same methods of
   /// objects as a save. Unsaved changes of this context are neither written nor changed.
   ///
   /// - Parameters:
@@ -25,7 +25,7 @@ extension ManagedObjectContext {
   /// - Throws: `invalidElement`, with the path of the value in the message, if an element cannot be
   ///   imported and invalid elements are not skipped, or if the text is not JSON; `unknownProperty`
   ///   if the attribute is not unique, or a path is given for an unknown property; errors from
-  ///   writing the store. Nothing is saved then.
+  ///   writing the store. Then nothing is saved.
   /// - Complexity: For each element, the cost of finding and saving its objects. Memory use does
   ///   not grow with the number of elements.
   @discardableResult
@@ -68,7 +68,7 @@ extension ManagedObjectContext {
   ///   - keyPath: An attribute that is declared unique by itself.
   ///   - chunks: Pieces of any size, such as `Data` or arrays of bytes.
   ///   - options: The options.
-  /// - Throws: The same errors as the import of `Data`; errors of `chunks` and of the file;
+  /// - Throws: The same errors as the import of `Data`; errors from `chunks` and the file;
   ///   `CancellationError`.
   @discardableResult
   public nonisolated(nonsending) func upsert<M: ManagedObject, Value: AttributeValue, Chunks>(
@@ -78,14 +78,14 @@ extension ManagedObjectContext {
   where Chunks: AsyncSequence, Chunks.Element: Sequence, Chunks.Element.Element == UInt8 {
     let file = try TemporaryFile()
     for try await chunk in chunks { try file.append(chunk) }
-    // A cancelled sequence may just end.
+    // A cancelled sequence may end without an error.
     try Task.checkCancellation()
     return try upsert(type, matching: keyPath, options, file.reader())
   }
 
   /// Imports the JSON elements of single bytes that arrive asynchronously.
   ///
-  /// Everything else is the same as for the import of chunks, which takes less time.
+  /// Importing chunks is faster, but works in the same way.
   @discardableResult
   public nonisolated(nonsending) func upsert<M: ManagedObject, Value: AttributeValue, Bytes>(
     _ type: M.Type = M.self, matching keyPath: KeyPath<M, Value>, from bytes: Bytes,

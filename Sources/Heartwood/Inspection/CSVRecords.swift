@@ -49,7 +49,7 @@ struct CSVRecords {
         }
         bytes.append(byte)
         guard bytes.count <= Self.maxFieldByteCount else {
-          throw Self.invalid("A field is too long.")
+          throw Self.invalid("A field exceeds \(Self.maxFieldByteCount) bytes.")
         }
       }
     } else {
@@ -59,7 +59,7 @@ struct CSVRecords {
         bytes.append(byte)
         position += 1
         guard bytes.count <= Self.maxFieldByteCount else {
-          throw Self.invalid("A field is too long.")
+          throw Self.invalid("A field exceeds \(Self.maxFieldByteCount) bytes.")
         }
       }
       if bytes.isEmpty { return nil }

@@ -1,4 +1,4 @@
-/// What a store's model says about an entity.
+/// An entity as the store's model describes it.
 package struct EntityFacts: Sendable {
   package struct Attribute: Sendable {
     package let name: String
@@ -12,7 +12,7 @@ package struct EntityFacts: Sendable {
     package let name: String
     package let isToMany: Bool
     package let isOrdered: Bool
-    /// The name of the entity to which the relationship leads.
+    /// The name of the destination entity.
     package let destination: String
     /// The name of the relationship at the other end, or `nil` if there is none.
     package let inverse: String?

@@ -1,6 +1,6 @@
-/// Recognises object graph keyspaces whose names were lost, by their contents.
+/// Recognises object graph keyspaces with lost names by their contents.
 ///
-/// A keyspace gets its name back only if no other name is possible for it.
+/// A keyspace is renamed only if exactly one name is possible for it.
 struct LostKeyspaces {
   private let store: Store
   var report: SalvageReport

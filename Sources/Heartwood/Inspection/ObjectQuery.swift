@@ -1,4 +1,4 @@
-/// A query for the objects of an entity without a class, as texts of the format language.
+/// A query for the objects of an entity without a class, as strings in the format language.
 package struct ObjectQuery: Sendable {
   /// The name of the entity.
   package var entity: String
@@ -8,7 +8,7 @@ package struct ObjectQuery: Sendable {
   package var order: [(path: String, isReversed: Bool)] = []
   package var limit: Int?
   package var offset = 0
-  /// Whether objects of entities that inherit from the entity are included.
+  /// Whether objects of subentities are included.
   package var includesSubentities = true
 
   package init(entity: String, condition: String? = nil) {

@@ -1,8 +1,8 @@
 extension ObjectRepair {
   /// Removes the transactions of the history up to the last one with lost entries.
   ///
-  /// A consumer that has not read them is told to fetch everything again, as after any deletion
-  /// from the history.
+  /// A consumer that has not read them must fetch everything again, as after any deletion from the
+  /// history.
   func repairHistory(_ report: SalvageReport) throws {
     guard let salvaged = report.keyspaces.first(where: { $0.name == HistoryFormat.keyspace }),
       !salvaged.isComplete
@@ -38,7 +38,7 @@ extension ObjectRepair {
       guard let before = range.before,
         let (transaction, chunk) = before.span.bytes.integerPair
       else { return next - 1 }
-      // Chunk 0 is the first entry of a transaction, so nothing of it is missing.
+      // Chunk 0 is a transaction's first entry, so the range contains none of it.
       last = max(last, chunk == 0 ? max(transaction, 1) - 1 : transaction)
     }
     for key in salvaged.damagedValues {

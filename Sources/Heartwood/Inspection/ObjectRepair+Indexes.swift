@@ -35,7 +35,7 @@ extension ObjectRepair {
 
   /// Removes the older of two rows that have the same values in a unique index.
   ///
-  /// Only a stale row, from a leaf that may be stale, can have the values of another row.
+  /// Only a row from a leaf that may be stale can have the values of another row.
   func removeDuplicates() throws {
     for (name, parts) in parts().sorted(by: { $0.key < $1.key })
     where parts.contains(where: { $0.index.isUnique }) {

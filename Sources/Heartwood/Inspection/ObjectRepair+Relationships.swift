@@ -52,7 +52,7 @@ extension ObjectRepair {
     return lists.values.sorted { $0.keyspace < $1.keyspace }
   }
 
-  /// Removes lost objects from lists, and adds the members that inverse relationships show.
+  /// Removes lost objects from lists, and restores members from inverse relationships.
   func repairLists() throws {
     for list in lists { try removeLostMembers(list) }
     for list in lists where list.inverse != nil { try restoreMembers(list) }
@@ -114,9 +114,8 @@ extension ObjectRepair {
     return slots
   }
 
-  /// Adds the members that a list lacks according to the inverse relationship.
-  ///
-  /// In an ordered list, they come last.
+  /// Adds the members that a list lacks according to the inverse relationship, at the end of an
+  /// ordered list.
   private func restoreMembers(_ list: List) throws {
     let sorted = "heartwood.sorting.salvage"
     try store.write { transaction in

@@ -18,7 +18,7 @@ extension ObjectRepair {
     }
   }
 
-  /// The lowest key of all.
+  /// The lowest possible key.
   static var firstKey: Key { Key(Optional<Int>.none) }
 
   /// Sets references to lost rows to `nil`.
@@ -48,8 +48,7 @@ extension ObjectRepair {
     }
   }
 
-  /// Returns whether a reference leads to an existing row that refers back if the inverse is
-  /// to-one.
+  /// Returns whether the target of a reference exists and, if the inverse is to-one, refers back.
   private func isTarget(
     _ target: ObjectNumber, of property: PropertyDescription, _ number: ObjectNumber,
     _ storage: EntityStorage, _ rows: RowWriter
@@ -63,7 +62,7 @@ extension ObjectRepair {
     return row.values[slot] == .integer(number.bits)
   }
 
-  /// Makes sure that no row ID is assigned again.
+  /// Ensures that no row ID is reused.
   func repairRowIDs() throws {
     try store.write { transaction in
       let next = try transaction.keyspace(StoredModel.rowsKeyspace)

@@ -3,10 +3,10 @@ import Foundation
 /// Makes the objects of a salvaged store consistent after rows or entries were lost.
 ///
 /// Everything that rows determine is recomputed: indexes, unique constraints and the members of
-/// to-many relationships. References to lost rows become `nil`, whatever the delete rule is.
+/// to-many relationships. References to lost rows become `nil`, regardless of the delete rule.
 /// Derived attributes are recomputed by the next program that opens the store with its classes.
 package final class ObjectRepair {
-  /// The changes to objects, besides the losses that the salvage report lists.
+  /// The changes to objects, except for losses that the salvage report lists.
   package struct Summary: Sendable {
     /// The names of the entities, by the keyspaces of their rows.
     package var entities: [String: String] = [:]
@@ -37,7 +37,7 @@ package final class ObjectRepair {
   /// Repairs the objects in a store that has just been filled, and completes the report.
   ///
   /// - Returns: A summary, or `nil` if the store contains no objects.
-  /// - Throws: Errors of writing the store. Damage to objects is described in the report's notes
+  /// - Throws: Errors from writing the store. Damage to objects is described in the report's notes
   ///   instead.
   package static func run(
     _ store: Store, _ report: inout SalvageReport
@@ -107,8 +107,8 @@ package final class ObjectRepair {
 
   /// Reads the model of the store, or returns `nil` if there is none.
   ///
-  /// Without its model, rows cannot be told apart. Their keyspaces are then renamed, so that a
-  /// program that opens the store with its classes does not take them for rows of another model.
+  /// Without the model, the entities of the rows are unknown. Their keyspaces are then renamed, so
+  /// that a program that opens the store does not mistake them for rows of another model.
   private static func model(
     in store: Store, _ report: inout SalvageReport
   ) throws -> StoredModel? {
@@ -137,7 +137,7 @@ package final class ObjectRepair {
       report.keyspaces[index].hasLostName = true
     }
     report.notes.append(
-      "The model of the objects is lost. The rows came back in keyspaces whose names begin with "
+      "The model of the objects is lost. The rows were saved in keyspaces whose names begin with "
         + "lost.objects.")
     return nil
   }
@@ -156,7 +156,7 @@ package final class ObjectRepair {
         .put(StoredState.identityKey, Array(UUID().uuidString.utf8))
     }
     report.notes.append(
-      "The identity of the store in URIs of objects is lost, so such URIs are no longer valid.")
+      "The store's identity in object URIs is lost, so existing URIs are no longer valid.")
   }
 
   private static func declarations(in store: Store) throws -> StoredDeclarations? {

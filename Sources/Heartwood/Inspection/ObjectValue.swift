@@ -27,7 +27,7 @@ package enum ObjectValue: Sendable {
     }
   }
 
-  /// The value as text for people, with dates only to the millisecond, or `nil` for `null`.
+  /// The value as text for display, with dates only to the millisecond, or `nil` for `null`.
   package var shownText: String? {
     if case .value(.date(bits: let bits), _) = self { return StoredValue.date(bits: bits).text }
     return text
@@ -48,7 +48,7 @@ extension ObjectValue {
 }
 
 extension ObjectValue: Encodable {
-  /// Returns an encoder for values, which writes an object in one line, with sorted keys.
+  /// Returns an encoder for values, which writes an object on one line with sorted keys.
   package static func encoder() -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = ExactDates.encoding

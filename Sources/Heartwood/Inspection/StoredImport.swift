@@ -2,7 +2,7 @@ import Foundation
 
 /// Applies imported rows to the objects of entities without classes.
 ///
-/// Each element is applied as a whole or not at all, so that elements that violate a rule of the
+/// Each element is applied completely or not at all, so that elements that violate a rule of the
 /// model can be skipped.
 struct StoredImport {
   private var run: BatchRun
@@ -12,7 +12,7 @@ struct StoredImport {
   private var undo: [ObjectNumber: RowChange.Request] = [:]
   /// The relationships to objects that did not exist when their elements were applied.
   private var postponed: [Postponed] = []
-  /// Whether all elements have been applied, so that missing objects will not be imported any more.
+  /// Whether all elements have been applied, so that no missing object can still arrive.
   private var isComplete = false
   private var report = ImportReport()
 
@@ -29,7 +29,7 @@ struct StoredImport {
     let value: StoredValue
   }
 
-  /// What happened to an element.
+  /// The effect of an element.
   private enum Outcome { case inserted, updated, unchanged }
 
   /// The number of changes that are written together.
@@ -161,7 +161,7 @@ struct StoredImport {
       throw ObjectGraphError(
         .unknownProperty,
         "Objects cannot be found by \(entity.name).\(property.name). Use an attribute that is "
-          + "unique by itself, and no decimal number.")
+          + "unique by itself, but no decimal number.")
     }
     let key = RowChanges.UniqueKey(index, [value])
     guard let owner = try run.changes.owner(index, [value], key, owners),
@@ -182,7 +182,7 @@ struct StoredImport {
       else { continue }
       throw row.missing(
         row.plan.key(of: property),
-        "A new \(change.storage.entity.name) needs a value of \(property.name), because the store "
+        "A new \(change.storage.entity.name) needs a value for \(property.name), because the store "
           + "records no value for new objects.")
     }
   }

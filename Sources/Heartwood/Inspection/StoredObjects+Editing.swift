@@ -28,7 +28,7 @@ package struct ObjectDifference: Encodable, Sendable {
 }
 
 extension StoredObjects {
-  /// The error that ends a transaction whose changes are only shown.
+  /// The error that rolls back a transaction whose changes are only shown.
   private struct Discarded: Error {}
 
   /// Sets attributes and to-one relationships of an object.
@@ -38,7 +38,7 @@ extension StoredObjects {
   ///   - commits: Whether the changes are committed, rather than only returned.
   /// - Returns: All objects that change.
   /// - Throws: `unknownProperty`, `validation` if a text is not a value of the attribute's type,
-  ///   `constraintConflict`, `foreignObject` if there is no such object; errors of writing.
+  ///   `constraintConflict`, `foreignObject` if there is no such object; errors from writing.
   package func set(
     _ texts: [(name: String, text: String?)], of id: ManagedObjectID, author: String?,
     commits: Bool
@@ -54,7 +54,7 @@ extension StoredObjects {
     }
   }
 
-  /// Deletes an object, and all objects to which its delete rules extend the deletion.
+  /// Deletes an object, and all objects to which its delete rules cascade.
   ///
   /// The parameters and the result are those of ``set(_:of:author:commits:)``.
   package func delete(
@@ -84,7 +84,7 @@ extension StoredObjects {
         var numbers = Set(run.changes.list.map(\.number))
         numbers.formUnion(run.changes.deletions.map(\.change.number))
         try run.changes.finish()
-        // Add the objects with values derived from the written rows.
+        // Add the objects whose derived values depend on the written rows.
         numbers.formUnion(run.changes.list.map(\.number))
         differences = try self.differences(
           numbers.sorted(), before, StoreView(transaction, self.model))

@@ -7,9 +7,8 @@ extension StoredObjects {
     package let content: PersistentHistoryTransaction
   }
 
-  /// Returns the transactions of the history after the one with a number, oldest first.
-  ///
-  /// The history is that of this generation.
+  /// Returns the transactions in this generation's history after the one with the given number,
+  /// oldest first.
   ///
   /// - Throws: `historyExpired` if some of the transactions have been deleted.
   package func history(after number: Int64?) throws -> [Transaction] {

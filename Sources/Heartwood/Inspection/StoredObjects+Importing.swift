@@ -1,7 +1,7 @@
 import Foundation
 
 extension StoredObjects {
-  /// The text that an import reads.
+  /// The format of imported text.
   package enum ImportSource {
     /// JSON: an array, or one object after another, as in JSON lines.
     case json
@@ -22,7 +22,7 @@ extension StoredObjects {
   ///     every thousand.
   ///   - read: A closure that returns the next bytes of the text, or none at its end.
   /// - Throws: `invalidElement` with the path of the value; `unknownEntity`, `unknownProperty`,
-  ///   `constraintConflict`; errors of reading and writing. Nothing is changed then.
+  ///   `constraintConflict`; errors from reading and writing. The store is then unchanged.
   package func importElements(
     _ source: ImportSource, of entity: String, matching key: String?, author: String?,
     skipsInvalid: Bool, progress: ((Int) -> Void)? = nil, _ read: @escaping () throws -> [UInt8]
@@ -86,7 +86,7 @@ extension StoredObjects {
 }
 
 extension ObjectGraphError {
-  /// Whether the error is about one element of an import, and another element may be valid.
+  /// Whether the error concerns only one element of an import.
   fileprivate var isOfElement: Bool {
     [.constraintConflict, .validation, .foreignObject, .unknownEntity].contains(kind)
   }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads values from text.
 extension StoredObjects {
-  /// Returns the stored value of a property that a text, or no text, represents.
+  /// Returns the stored value that a text represents for a property; `nil` represents none.
   ///
   /// Dates are in ISO 8601, bytes in base64, `Codable` values in JSON, and objects are IDs such as
   /// `Team/12`.

@@ -13,7 +13,7 @@ extension StoredObjects {
   }
 
   /// Calls `body` with the objects of an entity in the order of their row numbers, without those of
-  /// entities that inherit from it.
+  /// subentities.
   ///
   /// Only one row is in memory at a time.
   ///

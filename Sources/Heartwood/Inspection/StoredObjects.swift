@@ -45,7 +45,7 @@ package final class StoredObjects {
   /// Returns the entity with the given name, or `nil` if there is none.
   package func entity(named name: String) -> EntityFacts? { entities.first { $0.name == name } }
 
-  /// The number of rows of an entity, without those of entities that inherit from it.
+  /// The number of rows of an entity, without those of subentities.
   package func rowCount(of entity: EntityFacts) throws -> Int {
     try snapshot.keyspace(entity.keyspace)?.count() ?? 0
   }
@@ -65,9 +65,9 @@ package final class StoredObjects {
   /// - Parameter columns: Values in the format language, such as `name`, `team.name`,
   ///   `members.@count`, or `SELF` for the ID of the object.
   /// - Throws: `predicateSyntax`, `unknownProperty` or `unsupportedPredicate` if a column or the
-  ///   condition is invalid; errors of `body` and of reading rows.
-  /// - Complexity: As that of a fetch. Memory use grows with the number of objects only if the
-  ///   query has an order or an offset.
+  ///   condition is invalid; errors from `body` and from reading rows.
+  /// - Complexity: The same as that of a fetch. Memory use grows with the number of objects only if
+  ///   the query has an order or an offset.
   package func forEachRow(
     of query: ObjectQuery, _ columns: [String], _ body: @escaping ([ObjectValue]) throws -> Void
   ) throws {
@@ -122,7 +122,7 @@ package final class StoredObjects {
 
   /// Returns the ID of an object from its URI, or from its entity and number as in `Team/12`.
   ///
-  /// - Returns: `nil` if the text is neither, or if the URI is one of another store.
+  /// - Returns: `nil` if the text is neither, or if the URI belongs to another store.
   package func id(_ text: String) -> ManagedObjectID? {
     if let url = URL(string: text), let id = ManagedObjectID(uriRepresentation: url) {
       return id.space.store == model.space.store ? ManagedObjectID(id.number, model.space) : nil

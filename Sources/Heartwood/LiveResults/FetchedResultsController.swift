@@ -17,7 +17,7 @@ public import Observation
 /// On each access, the list equals the result of a fetch at that moment. Updates examine only the
 /// objects that changed, unless the request depends on more than the values of the objects
 /// themselves; `Docs/Guides/LiveResults.md` lists these requests. The controller must be used on
-/// the thread of its context. It retains the generation that it shows.
+/// the thread of its context, and retains the generation that it shows.
 public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The fetch request.
   ///
@@ -198,8 +198,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The closure that is called immediately after each change, on the thread of the context.
   package var changeHandler: ((ResultsChange) -> Void)?
 
-  /// Calls its argument, which notifies tracked observers of a change to the list, for example
-  /// within an animation.
+  /// The closure that calls its argument to notify tracked observers, for example within an
+  /// animation.
   package var updates: ((_ update: () -> Void) -> Void) = { update in update() }
 
   private func notifyObservers(of change: ResultsChange) {
@@ -232,7 +232,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
 /// The list as a collection, whose objects are loaded as they are accessed.
 ///
-/// Positions are integers from 0. They stay valid until the next change of the list.
+/// Positions are integers from 0, and stay valid until the list changes.
 extension FetchedResultsController: RandomAccessCollection {
   /// The position of the first object, 0.
   public var startIndex: Int { 0 }

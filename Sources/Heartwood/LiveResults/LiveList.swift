@@ -23,7 +23,7 @@ final class LiveList {
   private var isComplete = true
   /// The values of each object at the last fetch.
   ///
-  /// They are kept only for a list in a child context, which is always refetched.
+  /// Values are kept only for a list in a child context, which is always refetched.
   private var shown: [ObjectNumber: [StoredValue]] = [:]
   private var edits: [ObjectNumber: Edit] = [:]
   var mustFetch = false
@@ -107,8 +107,8 @@ final class LiveList {
   /// - Parameters:
   ///   - number: The number of the object.
   ///   - keys: The new sort keys of the object, or `nil` if it does not match the request.
-  ///   - isUpdated: A closure that returns whether a value of the object has changed. It is called
-  ///     only for objects in the list.
+  ///   - isUpdated: A closure that returns whether a value of the object has changed, called only
+  ///     for objects in the list.
   func recordState(
     of number: ObjectNumber, _ keys: FetchOrder.Keys?, isUpdated: () throws -> Bool
   ) rethrows {
@@ -203,8 +203,8 @@ final class LiveList {
     return change(edits, updated, oldWindow, entries.count)
   }
 
-  /// Returns the change that leads from an earlier list to this one, or `nil` if no objects were
-  /// removed, inserted or moved.
+  /// Returns the change from an earlier list to this one, or `nil` if no objects were removed,
+  /// inserted or moved.
   func change(from other: LiveList) -> ResultsChange? {
     let (old, new) = (other.tree.entries(in: other.window), tree.entries(in: window))
     let (edits, _) = ResultsEdits.between(old, new, areTogether: query.areTogether)

@@ -1,6 +1,6 @@
 /// The query of a live list.
 ///
-/// It fetches the list, and evaluates the conditions of the request for individual objects.
+/// The query fetches the list, and evaluates the conditions of the request for individual objects.
 final class LiveQuery {
   typealias Entry = ResultsTree.Entry
 
@@ -25,7 +25,7 @@ final class LiveQuery {
   /// Whether the list must be refetched after any change to the objects of an entity that it
   /// depends on.
   ///
-  /// This is necessary if the conditions depend on objects outside the list, if objects are
+  /// Refetching is necessary if the conditions depend on objects outside the list, if objects are
   /// compared by more than their stored values, or if the list belongs to a child context.
   let fetchesAgain: Bool
   /// The slot of the property by which ``ListDirectory`` finds the list, and the ranges of values
@@ -119,8 +119,7 @@ final class LiveQuery {
 
   /// The number of entries to which a list is trimmed, or `nil` if the list has no limit.
   ///
-  /// It is greater than the number of entries that the list shows, so that not every removal
-  /// requires a fetch.
+  /// The list shows fewer entries, so that not every removal requires a fetch.
   var maxKeptCount: Int? { limit.map { offset + 2 * $0 + Self.minSpareCount } }
 
   /// Returns the cost of a fetch, in units of one sequentially read row, or 0 if the list must be

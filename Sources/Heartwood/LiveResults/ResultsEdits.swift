@@ -1,7 +1,7 @@
 /// The edits that turn one version of a list into another: removed entries with their old
 /// positions, and inserted entries with their new positions.
 ///
-/// An entry that was removed and then reinserted at the same place among the entries that stayed
+/// An entry that was removed and then reinserted at the same position among the entries that stayed
 /// counts as one of them. For an entry that stayed, the edits are enough to compute the new
 /// position from the old one, and vice versa.
 struct ResultsEdits {

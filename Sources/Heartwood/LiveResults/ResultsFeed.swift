@@ -11,8 +11,8 @@ final class ResultsFeed: ContextFollower {
   private(set) var lists: [LiveList] = []
   /// The directory of each entity's lists, by entity; `nil` if the directories must be rebuilt.
   ///
-  /// They must be rebuilt, for example, after a list has been added or removed. Lists that are
-  /// always refetched are not in any directory.
+  /// Adding or removing a list, for example, requires rebuilding them. Lists that are always
+  /// refetched are not in any directory.
   private var directories: [Int: ListDirectory]?
   /// The token of the generation that the lists show.
   private(set) var generation: QueryGenerationToken?

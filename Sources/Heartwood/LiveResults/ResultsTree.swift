@@ -42,7 +42,7 @@ final class ResultsTree {
 
   /// The maximum number of entries in a leaf, or of children in any other node.
   ///
-  /// It is small, so that a node's array spans few cache lines.
+  /// A small number lets a node's array span few cache lines.
   private static let maxEntryCount = 64
 
   private let order: FetchOrder

@@ -38,7 +38,7 @@ struct ListMerge {
 
   /// Inserts the members that only `others` contains into `list`, and returns the result.
   ///
-  /// Each of these members is placed after its predecessor in `others`. Those at the start or end
+  /// Each of these members is placed after its predecessor in `others`. Members at the start or end
   /// of `others` are placed at the start or end of the result.
   private static func insert(
     _ others: [ObjectNumber], into list: [ObjectNumber]

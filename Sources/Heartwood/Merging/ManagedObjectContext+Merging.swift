@@ -83,8 +83,8 @@ extension ManagedObjectContext {
   /// Rereads all loaded objects without unsaved changes, because other contexts may have changed
   /// them.
   ///
-  /// This is necessary after a save has merged other contexts' changes to some objects. Otherwise,
-  /// the remaining objects would be inconsistent with the merged ones.
+  /// Without this, a save that has merged other contexts' changes to some objects would leave the
+  /// remaining objects inconsistent with the merged ones.
   ///
   /// - Complexity: Reads one row for each registered object that is not a fault.
   func refreshStale() {

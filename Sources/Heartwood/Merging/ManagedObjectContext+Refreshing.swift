@@ -7,8 +7,7 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - object: An object of this context.
   ///   - mergeChanges: Whether to keep unsaved changes.
-  ///   - force: Whether to discard unsaved changes to relationships as well. They are discarded on
-  ///     both sides.
+  ///   - force: Whether to discard unsaved changes to relationships as well, on both sides.
   /// - Throws: Errors from reading the row; `foreignObject` if the object is not in this context;
   ///   `unsavedRelationships` if changed relationships would be discarded without `force`.
   public func refresh(
@@ -256,8 +255,8 @@ extension ManagedObjectContext {
 
   /// Removes an object from a relationship to which another context has added it.
   ///
-  /// The removal is recorded as an unsaved change of `owner`. It is necessary because this context
-  /// has set the object's reference to another owner.
+  /// The removal, which is recorded as an unsaved change of `owner`, is necessary because this
+  /// context has set the object's reference to another owner.
   private func removeAsEdit(
     _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
   ) {

@@ -22,8 +22,8 @@ struct CompositeDescription: Sendable {
     return names
   }
 
-  /// Returns the element to which a key path leads through this attribute, or `nil` if the key path
-  /// ends with a computed property or with a composite value.
+  /// Returns the element of this attribute that a key path names, or `nil` if the key path ends
+  /// with a computed property or with a composite value.
   ///
   /// A key path reveals the names of stored properties of structures only in its description.
   func element(at keyPath: AnyKeyPath, in entity: EntityDescription) -> PropertyDescription? {

@@ -63,7 +63,7 @@ extension Derivation {
   }
 }
 
-/// A form of a text that can be derived from it; the raw value is the name of the formula.
+/// A derived form of a string; the raw value is the name of the formula.
 enum TextForm: String {
   case canonical
   case uppercase

@@ -6,7 +6,7 @@ struct DerivedAttribute {
   /// the save.
   let attribute: PropertyDescription?
   let relationship: PropertyDescription?
-  /// The entity that the relationship leads to, or `nil` if there is no relationship.
+  /// The destination of the relationship, or `nil` if there is no relationship.
   unowned let destination: EntityDescription?
 
   var slot: Int { property.slot }
@@ -33,7 +33,7 @@ struct DerivedAttribute {
 struct Dependency {
   /// The entity with the derived attribute.
   unowned let entity: EntityDescription
-  /// The relationship that leads from `entity` to the source objects.
+  /// The relationship from `entity` to the source objects.
   let relationship: PropertyDescription
   /// The slot of the source attribute, or `nil` if the derivation only counts the objects.
   let slot: Int?

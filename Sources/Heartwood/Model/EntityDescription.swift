@@ -108,8 +108,8 @@ final class EntityDescription: @unchecked Sendable {
     indexes.filter { $0.isUnique && $0.slots.count == 1 }.map { properties[$0.slots[0]] }
   }
 
-  /// The unique attribute whose value stands for an object to which another one refers: the first
-  /// that is not optional, or the first; `nil` if there is none.
+  /// The unique attribute whose value represents an object in references: the first one that is not
+  /// optional, or otherwise the first; `nil` if there is none.
   var referringAttribute: PropertyDescription? {
     let unique = uniqueProperties
     return unique.first { !$0.isOptionalAttribute } ?? unique.first

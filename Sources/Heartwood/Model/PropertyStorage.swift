@@ -9,7 +9,7 @@ protocol PropertyStorage: SendableMetatype {
   static var destination: AnyClass? { get }
   /// The type of an attribute whose values are collections; `nil` for other properties.
   static var collection: (any CollectionAttributeValue.Type)? { get }
-  /// The structure whose elements are the properties of the model, instead of the property itself.
+  /// The structure whose elements, instead of the property itself, are properties of the model.
   static var composite: (any CompositeValue.Type)? { get }
   /// Whether the property's type is a nested optional, which cannot be stored because a row cannot
   /// record which level is `nil`.
@@ -26,7 +26,8 @@ protocol PropertyStorage: SendableMetatype {
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue
   /// Encodes a stored `Codable` value of the attribute as its type does.
   ///
-  /// - Returns: `false` if this version of the type cannot decode the value, which is not encoded.
+  /// - Returns: `false`, without encoding anything, if this version of the type cannot decode the
+  ///   value.
   static func encode(
     _ value: StoredValue, to container: inout any SingleValueEncodingContainer
   ) throws -> Bool

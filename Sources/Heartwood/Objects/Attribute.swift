@@ -85,9 +85,8 @@ public struct Attribute<Value: AttributeValue> {
   ///
   /// If the object is a fault, reading the attribute loads the object first.
   ///
-  /// While the attribute is being mutated in place, by a mutating method or through an `inout`
-  /// parameter, reading it returns its previous value, or an empty collection if the value is a
-  /// collection.
+  /// During an in-place mutation, by a mutating method or through an `inout` parameter, reading the
+  /// attribute returns its previous value; a collection reads as empty.
   ///
   /// The accessors are always inlined, so that the compiler knows the key path and can access the
   /// property directly. Otherwise, the key path is resolved at run time, which takes a hundred

@@ -1,5 +1,4 @@
-/// A composite attribute of an object: a structure whose stored properties each have a column of
-/// their own.
+/// A composite attribute of an object: a structure that has a column for each stored property.
 ///
 /// ```swift
 /// @Composite var address = Address()
@@ -19,8 +18,8 @@ public struct Composite<Value: CompositeValue> {
   ///
   /// - Parameters:
   ///   - wrappedValue: The value in new objects.
-  ///   - name: The attribute's name in the store's model, from which the names of its columns are
-  ///     made; by default the name of the property, which the rest of the API uses.
+  ///   - name: The attribute's name in the store's model, which prefixes its column names; by
+  ///     default the name of the property, which the rest of the API uses.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
   ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
   public init(
@@ -48,10 +47,9 @@ public struct Composite<Value: CompositeValue> {
 
   /// The attribute's value in an object.
   ///
-  /// If the object is a fault, reading the attribute loads the object first. An element that is set
-  /// to the value of the object's row does not count as changed, nor does an element of a new
-  /// object that is set to its declared value. Observers of any element are notified of changes to
-  /// all.
+  /// If the object is a fault, reading the attribute loads the object first. Setting an element to
+  /// the value in the object's row, or to its declared value in a new object, does not count as a
+  /// change. Observers of any element are notified of changes to all elements.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

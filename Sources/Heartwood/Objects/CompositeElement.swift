@@ -1,6 +1,6 @@
-/// An element of a composite value, found in its structure.
+/// An element of a composite value's structure.
 struct CompositeElement {
-  /// The names that lead to the element, separated by ``CompositeDescription/separator``.
+  /// The names on the path to the element, separated by ``CompositeDescription/separator``.
   let path: String
   /// The paths of the element in earlier versions of the structure.
   let formerPaths: [String]
@@ -26,7 +26,7 @@ struct CompositeElement {
       throw ObjectGraphError(
         .invalidModel,
         "formerElementNames of \(type) contains \(name), which is not one of its stored "
-          + "properties. Use their present names as keys.")
+          + "properties. Use their current names as keys.")
     }
     var result: [CompositeElement] = []
     for field in fields {

@@ -11,7 +11,7 @@ extension ToMany {
   ///
   /// All results are the same as those of the loaded set.
   ///
-  /// - Complexity: If the members are not loaded, counting reads the leaves that list them, and
+  /// - Complexity: If the members are not loaded, counting reads the leaf pages that list them, and
   ///   finding, inserting or removing one reads a few pages. The members are loaded only if the
   ///   context is a child or has unsaved deletions.
   public struct Members {
@@ -33,7 +33,7 @@ extension ToMany {
 
     /// Adds a member, on both sides of the relationship, and returns `false` if it was present.
     ///
-    /// Like an assignment to the property, it inserts the member into the context if it is in none.
+    /// Like an assignment to the property, this inserts a member that is in no context.
     @discardableResult
     public func insert(_ member: Destination) -> Bool { members.add(member) }
 
@@ -55,10 +55,10 @@ extension OrderedToMany {
   ///
   /// All results are the same as those of the loaded list.
   ///
-  /// - Complexity: If the members are not loaded, counting reads the leaves that list them, and
-  ///   appending or removing one reads a few pages, plus those leaves if the inverse is ordered
-  ///   too. The members are loaded only if the context is a child or has unsaved deletions.
-  ///   Saving a changed list reads all of its leaves.
+  /// - Complexity: If the members are not loaded, counting reads the leaf pages that list them, and
+  ///   appending or removing one reads a few pages, plus those pages if the inverse is ordered too.
+  ///   The members are loaded only if the context is a child or has unsaved deletions. Saving a
+  ///   changed list reads all leaf pages.
   public struct Members {
     private let members: UnloadedMembers
 
@@ -79,7 +79,7 @@ extension OrderedToMany {
     /// Adds a member at the end, on both sides of the relationship, or returns `false` if it is
     /// already present.
     ///
-    /// Like an assignment to the property, it inserts the member into the context if it is in none.
+    /// Like an assignment to the property, this inserts a member that is in no context.
     @discardableResult
     public func append(_ member: Destination) -> Bool { members.add(member) }
 

@@ -8,9 +8,9 @@ final class ObjectChanges {
   var members: [Int: MemberChanges] = [:]
   /// The slots of the properties that were set in a new object.
   ///
-  /// This set is used only for entities with unique constraints. It records assignments made before
-  /// the insertion, and those made after `awakeFromInsert` has returned. Changes to to-many
-  /// relationships are in ``members`` instead.
+  /// The set is used only for entities with unique constraints, and records assignments made before
+  /// the insertion or after `awakeFromInsert` has returned. Changes to to-many relationships are in
+  /// ``members`` instead.
   var assigned = SlotSet()
   /// The offsets of the attributes that were set while the object was not in a context.
   var written: [Int] = []
@@ -41,8 +41,9 @@ struct MemberChanges {
   /// The members of an ordered relationship at the time they were read.
   ///
   /// The base is set before the first change or, if the list was not loaded then, when it is
-  /// loaded. It is `nil` for new objects and while the list is not loaded. If the base is set, the
-  /// object's current list is loaded too, and comparing the two shows which members were moved.
+  /// loaded. The base is `nil` for new objects and while the list is not loaded. If the base is
+  /// set, the object's current list is loaded too, and comparing the two shows which members were
+  /// moved.
   var base: [ManagedObject]?
 
   init(base: [ManagedObject]? = nil) { self.base = base }

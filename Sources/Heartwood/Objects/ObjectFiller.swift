@@ -14,7 +14,7 @@ final class ObjectFiller: Sendable {
     let target: Int
   }
 
-  /// A field that is set by type, without dynamic dispatch.
+  /// A field that is set according to its type, without dynamic dispatch.
   private struct TypedField: Sendable {
     let field: Int
     let target: Int
@@ -32,7 +32,7 @@ final class ObjectFiller: Sendable {
   private let constants: [StoredValue]
   private let properties: [PropertyDescription?]
 
-  /// Creates a filler for records of a layout.
+  /// Creates a filler for a layout.
   ///
   /// - Parameters:
   ///   - properties: The property of each field, or `nil` if the class no longer has the property.

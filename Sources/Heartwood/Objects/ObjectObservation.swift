@@ -36,8 +36,8 @@ final class ObjectObservation {
 
 /// The key paths that represent properties in observations.
 ///
-/// They are made from slots, because the program's own key paths are not available where properties
-/// are read.
+/// The paths are made from slots, because the program's key paths are not available where
+/// properties are read.
 private enum ObservedProperties {
   typealias Path = any KeyPath<ManagedObject, Int> & Sendable
 

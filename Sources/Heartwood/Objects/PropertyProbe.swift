@@ -2,7 +2,7 @@ import Foundation
 
 /// Resolves a key path to properties by reading the key path on a prototype object.
 ///
-/// A key path does not reveal its components. It is therefore applied to an object created for this
+/// Because a key path does not reveal its components, it is applied to an object created for this
 /// purpose, and the properties that it reads are recorded. Reading a to-one relationship returns
 /// another prototype.
 final class PropertyProbe: ObjectSource {
@@ -13,7 +13,7 @@ final class PropertyProbe: ObjectSource {
 
   private init(_ schema: Schema.Content) { self.schema = schema }
 
-  /// Returns the properties in a key path, in order, or `nil` if the key path leads to anything
+  /// Returns the properties in a key path, in order, or `nil` if the key path ends at anything
   /// other than a stored property.
   static func path(
     _ keyPath: AnyKeyPath, in schema: Schema.Content
@@ -41,7 +41,7 @@ final class PropertyProbe: ObjectSource {
     return probe.path
   }
 
-  /// Returns whether a key path leads to the `objectID` of its root object.
+  /// Returns whether a key path refers to the `objectID` of its root object.
   static func isID(_ keyPath: AnyKeyPath, in schema: Schema.Content) -> Bool {
     guard type(of: keyPath).valueType == ManagedObjectID.self,
       let root = type(of: keyPath).rootType as? ManagedObject.Type,
@@ -62,8 +62,8 @@ final class PropertyProbe: ObjectSource {
     object.hooks = [.reading, .writing]
     object.source = self
     prototypes.append(object)
-    // Set the number and the ID space too, because the key path may lead to the object's ID, which
-    // is computed from them.
+    // Set the number and the ID space too, because the key path may read the object's ID, which is
+    // computed from them.
     object.number = ObjectNumber(bits: Int64(prototypes.count))
     object.changes = ObjectChanges()
     object.changes?.space = space

@@ -92,8 +92,7 @@ public struct Schema: Sendable {
       positions = [:]
     }
 
-    /// Returns the entity to which a relationship leads, or `nil` if the property is not a
-    /// relationship.
+    /// Returns the destination of a relationship, or `nil` if the property is not a relationship.
     func destination(of property: PropertyDescription) -> EntityDescription? {
       property.storage.destination.flatMap { entity(of: $0) }
         ?? destinations[ObjectIdentifier(property)]
@@ -118,14 +117,14 @@ public struct Schema: Sendable {
 
     /// Returns the properties in a key path, in order.
     ///
-    /// - Throws: `unknownProperty` if the key path does not lead to a stored property of the model.
+    /// - Throws: `unknownProperty` if the key path does not refer to a stored property.
     func path(_ keyPath: AnyKeyPath) throws(ObjectGraphError) -> [Step] {
       let key = PathKey(keyPath: keyPath)
       if let known = paths.withLock({ $0[key] }) { return known }
       guard let path = PropertyProbe.path(keyPath, in: self) else {
         throw ObjectGraphError(
           .unknownProperty,
-          "\(keyPath.phrase) does not lead to a stored property of the model. "
+          "\(keyPath.phrase) does not refer to a stored property of the model. "
             + "Declare the property with a wrapper such as @Attribute, or pass its class to the "
             + "Schema. For composite values, use a stored property.")
       }
@@ -133,7 +132,7 @@ public struct Schema: Sendable {
       return path
     }
 
-    /// Returns the property to which a key path leads.
+    /// Returns the property that a key path names.
     ///
     /// - Throws: `unknownProperty` if the key path does not consist of a single stored property of
     ///   the entity.
@@ -158,8 +157,8 @@ public struct Schema: Sendable {
 extension AnyKeyPath {
   /// A description of the key path for error messages.
   ///
-  /// It names the root and value types, because the key path's own description contains property
-  /// names only in some builds.
+  /// The text names the root and value types, because the key path's own description contains
+  /// property names only in some builds.
   var phrase: String {
     let type = Swift.type(of: self)
     let path = "\(self)".contains("<computed") ? "" : " (\(self))"

@@ -25,7 +25,7 @@ public struct ToMany<Destination: ManagedObject> {
   /// - Parameters:
   ///   - inverse: The relationship at the other end, which is always kept consistent with this one.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
-  ///   - deleteRule: What happens to the related objects when this one is deleted.
+  ///   - deleteRule: The effect of deleting this object on the related objects.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify

@@ -1,8 +1,8 @@
 /// Handles attributes whose stored value this program cannot decode.
 ///
-/// For example, the value may be the raw value of an enumeration case that only a later version of
-/// the program has, or the JSON of a type that has changed. Reading such an attribute returns `nil`
-/// or the declared value, and the object keeps the stored value.
+/// For example, the value may be an enumeration case that only a later version of the program has,
+/// or the JSON of a type that has changed. Reading such an attribute returns `nil` or the declared
+/// value, and the object keeps the stored value.
 extension ManagedObject {
   /// The stored values of attributes that this program cannot decode, by property name.
   ///

@@ -387,7 +387,7 @@ enum FormatStep {
 extension QueryExpression {
   /// Returns an expression that follows a path, starting at the value of this expression.
   ///
-  /// The steps after an aggregate lead to the property that is aggregated.
+  /// The steps after an aggregate name the property that is aggregated.
   func following(_ steps: ArraySlice<FormatStep>) -> QueryExpression {
     guard let first = steps.first else { return self }
     switch first {

@@ -77,7 +77,7 @@ final class PredicateTranslation {
     return known
   }
 
-  /// Translates a condition in which `variable` stands for an element of a collection.
+  /// Translates a condition in which `variable` is an element of a collection.
   ///
   /// - Returns: The number of the variable, and the translated condition.
   func element<Value>(
@@ -110,7 +110,7 @@ final class PredicateTranslation {
     guard Swift.type(of: keyPath).rootType is ManagedObject.Type else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "\(keyPath.phrase) does not lead to a stored property. Use only stored properties of "
+        "\(keyPath.phrase) does not refer to a stored property. Use only stored properties of "
           + "objects in a predicate.")
     }
     if PropertyProbe.isID(keyPath, in: schema) { return base }
@@ -118,7 +118,7 @@ final class PredicateTranslation {
     guard path.count == 1, let step = path.first else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "A key path in a predicate must lead to a single stored property, but this key path reads "
+        "A key path in a predicate must name a single stored property, but this key path reads "
           + "several: "
           + path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
           + ". Use these stored properties directly in the predicate.")

@@ -1,7 +1,8 @@
 /// A predicate that may be composed of other predicates with `and`, `or` and `not`.
 ///
 /// Nodes are shared and immutable. A tree can be hundreds of thousands of levels deep, for example
-/// if a loop adds one term at a time, so no code may recurse through a tree without a depth limit.
+/// if a loop adds one term at a time. No code may therefore recurse through a tree without a depth
+/// limit.
 // @unchecked because `content` changes only in `deinit`, in nodes without other references.
 final class PredicateTree: @unchecked Sendable {
   typealias Leaf = @Sendable (Schema.Content) throws -> QueryExpression

@@ -53,8 +53,8 @@ extension QueryDemand {
     return .among(values)
   }
 
-  /// Returns the smallest range that covers several tests, or `nil` if the range would be unbounded
-  /// or if a test, such as a prefix test, cannot be expressed as a range.
+  /// Returns the smallest range that covers several tests, or `nil` if it would be unbounded, or if
+  /// a test, such as a prefix test, is not a range.
   private static func range(_ tests: [Test]) -> Test? {
     var ends: [(lower: StoredValue?, upper: StoredValue?)] = []
     for test in tests {

@@ -78,7 +78,7 @@ enum StringOperator: Sendable {
   case contains
   case begins
   case ends
-  /// Matches a pattern in which `*` stands for any number of characters and `?` for one character.
+  /// Matches a pattern in which `*` means any number of characters and `?` one character.
   case like
   /// Matches the entire string against a regular expression.
   case matches

@@ -47,7 +47,7 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     tree = PredicateTree { _ in expression }
   }
 
-  /// Creates a predicate that tests the string to which a key path leads.
+  /// Creates a predicate that tests the string at a key path.
   init(
     path keyPath: any PartialKeyPath<M> & Sendable, _ test: StringTest,
     _ differences: StringDifferences

@@ -31,7 +31,7 @@ extension QueryResolver {
     guard case .value(let object) = base.content else {
       throw Self.unsupported(
         "\(path) cannot be read, because \(base.name) is not a single object. Use an expression "
-          + "that leads to one object.")
+          + "that yields one object.")
     }
     dependsOnOtherObjects = dependsOnOtherObjects || !base.isSubject
     let type = type(of: property)

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Texts that stand for dates, UUIDs and objects.
+/// Strings that represent dates, UUIDs and objects.
 ///
 /// The format language has no literals of these types. A program passes such values as arguments,
-/// but a condition on the command line of `heartwoodctl` can only contain texts.
+/// but a condition on the command line of `heartwoodctl` can contain only strings.
 extension QueryResolver {
-  /// Returns a term in which a constant text has become a value of the type of `other`, with which
-  /// it is compared, if this resolver reads texts and the type is that of dates, UUIDs or objects.
+  /// Returns the term, with a constant string converted to the type of `other`, with which it is
+  /// compared, if this resolver reads strings as values of that type.
   ///
-  /// - Throws: `unsupportedPredicate` if the text is no such value.
+  /// - Throws: `unsupportedPredicate` if the string is not such a value.
   func reading(_ term: QueryTerm, as other: QueryTerm) throws -> QueryTerm {
     guard let textModel else { return term }
     if let constants = term.constants, case .list(.text) = term.type, other.type.isReadFromText {
@@ -52,7 +52,7 @@ extension QueryResolver {
 }
 
 extension QueryType {
-  /// Whether a condition can have a text in the place of a value of this type.
+  /// Whether a condition can contain a string in place of a value of this type.
   fileprivate var isReadFromText: Bool {
     switch self {
     case .date, .uuid, .object: true

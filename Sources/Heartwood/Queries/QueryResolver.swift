@@ -13,7 +13,7 @@ final class QueryResolver {
   private let renumbered: RenumberedObjects
   /// The current nesting depth.
   private var depth = 0
-  /// The model if the predicate can have texts in the place of dates, UUIDs and objects, or `nil`.
+  /// The model if the predicate can contain strings in place of dates, UUIDs and objects, or `nil`.
   var textModel: StoreModel?
   /// The types of the variables in scope.
   var variables: [Int: QueryType] = [:]
@@ -28,8 +28,8 @@ final class QueryResolver {
 
   /// Creates a resolver for predicates on an entity.
   ///
-  /// - Parameter renumbered: The current numbers of renumbered objects, by old number. They are
-  ///   applied to the object IDs that the predicate contains.
+  /// - Parameter renumbered: The current numbers of renumbered objects, by old number, for the
+  ///   object IDs that the predicate contains.
   init(
     _ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription,
     _ renumbered: RenumberedObjects

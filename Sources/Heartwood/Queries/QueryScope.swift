@@ -1,5 +1,5 @@
 /// Provides the values that a predicate needs during its evaluation: those of the fetched object,
-/// called the subject, and those of the objects that its relationships lead to.
+/// called the subject, and those of its related objects.
 ///
 /// Rows are read in place, without creating objects. If an object has unsaved changes in the
 /// context, the object is read instead of its row.
@@ -170,7 +170,7 @@ final class QueryScope {
 /// cached, because consecutive records usually have the same layout.
 final class PropertyLocation {
   let property: PropertyDescription
-  // The properties below are read for every record, so they skip exclusivity checks. This is safe
+  // The properties below are read for every record, so they skip exclusivity checks, which is safe
   // because only one thread uses them.
   @exclusivity(unchecked) private(set) var entityNumber = -1
   @exclusivity(unchecked) private(set) var layoutNumber = -1

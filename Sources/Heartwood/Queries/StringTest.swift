@@ -28,7 +28,7 @@ public struct StringTest: Sendable {
     StringTest(kind: .text(.ends), text: text)
   }
 
-  /// The string matches `pattern`, in which `*` stands for any number of characters and `?` for one
+  /// The string matches `pattern`, in which `*` matches any number of characters and `?` one
   /// character.
   public static func like(_ pattern: String) -> StringTest {
     StringTest(kind: .text(.like), text: pattern)
@@ -56,11 +56,11 @@ extension QueryPredicate {
   /// request.predicate = QueryPredicate(\.title, .begins(with: "cafe"), ignoring: .case)
   /// ```
   ///
-  /// It means the same as the operators `==`, `CONTAINS`, `BEGINSWITH`, `ENDSWITH` and `LIKE` of
+  /// The tests correspond to the operators `==`, `CONTAINS`, `BEGINSWITH`, `ENDSWITH` and `LIKE` of
   /// the format language.
   ///
   /// - Parameters:
-  ///   - keyPath: A string property of the object, or of one to which to-one relationships lead.
+  ///   - keyPath: A string property of the object, or of one reached through to-one relationships.
   ///   - test: The test.
   ///   - differences: The differences that the test ignores.
   public init(
@@ -72,7 +72,7 @@ extension QueryPredicate {
 
   /// Creates a predicate that tests an optional string property; `nil` passes no test.
   ///
-  /// The parameters are the same as those of the predicate of a string that is not optional.
+  /// The parameters are the same as for a string that is not optional.
   public init(
     _ keyPath: any KeyPath<M, String?> & Sendable, _ test: StringTest,
     ignoring differences: StringDifferences = []

@@ -15,10 +15,10 @@ struct TextPattern {
   /// Whether the text contains an ASCII character that is canonically equivalent to a character
   /// outside ASCII: `K` (KELVIN SIGN), `;` (GREEK QUESTION MARK) or a grave accent (GREEK VARIA).
   private let hasEquivalents: Bool
-  /// The position of the byte to search for, which is one that is probably rare.
+  /// The position of the byte to search for, which is probably rare.
   private let anchor: Int
 
-  /// The most frequent bytes of texts, beginning with the most frequent one.
+  /// The most frequent bytes of texts, in descending order of frequency.
   private static let frequentBytes = Array(" etaoinshrdlcumwfgypbvk,.xjqz".utf8)
 
   init(_ text: String, _ test: StringOperator, _ options: StringDifferences) {

@@ -31,7 +31,7 @@ struct RecordEncoder {
   }
 
   /// Writes the version, the null bits and the fields of fixed length, and collects the values of
-  /// the others.
+  /// variable fields.
   @inline(__always)
   private static func encodeFixedLengthFields(
     _ layout: RecordLayout, _ version: UInt64, _ value: (_ field: Int) throws -> StoredValue,

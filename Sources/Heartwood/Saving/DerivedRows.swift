@@ -2,8 +2,8 @@
 ///
 /// Attributes that are derived from the object itself are computed before unique constraints are
 /// checked. Attributes that are derived over a relationship are computed last, after all
-/// relationships are written, because only then does the store contain the current members,
-/// including those that other contexts added.
+/// relationships are written. Only then does the store contain the current members, including those
+/// that other contexts added.
 struct DerivedRows {
   private let rows: RowWriter
   private let model: StoreModel

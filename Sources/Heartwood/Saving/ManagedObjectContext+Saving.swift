@@ -3,10 +3,10 @@ extension ManagedObjectContext {
   ///
   /// A root context writes all changes in one transaction, which creates one generation.
   ///
-  /// A save first calls `willSave` on the changed objects, and again on objects that these calls
-  /// change. It then calls `validate`. A root context resolves conflicts with ``mergePolicy``,
-  /// writes the changes and assigns permanent IDs to new objects. Finally, the save calls
-  /// `didSave`. If there are no changes, nothing is written.
+  /// A save first calls `willSave` on the changed objects, again on objects that these calls
+  /// change, and then `validate`. A root context resolves conflicts with ``mergePolicy``, writes
+  /// the changes and assigns permanent IDs to new objects. Finally, the save calls `didSave`. If
+  /// there are no changes, nothing is written.
   ///
   /// Unless ``generationAfterSave`` specifies otherwise, a pinned context advances to the new
   /// generation or, if there are no changes, to the newest one.
@@ -159,7 +159,7 @@ extension ManagedObjectContext {
 
   /// Returns an error for each relationship whose delete rule prevents the deletion of `object`.
   ///
-  /// A `deny` rule prevents the deletion if the relationship leads to an object that is not being
+  /// A `deny` rule prevents the deletion if the relationship contains an object that is not being
   /// deleted.
   func denials(of object: ManagedObject) -> [ObjectGraphError] {
     guard let entity = object.entityDescription else { return [] }

@@ -2,7 +2,7 @@
 ///
 /// This is a class because lists of changes are traversed several times. Each step of a traversal
 /// then retains one object instead of the four that a struct would contain. The properties are used
-/// several times for every row, so they skip exclusivity checks. This is safe because they hold
+/// several times for every row, so they skip exclusivity checks, which is safe because they hold
 /// only values and are used by a single thread.
 final class RowChange {
   let storage: EntityStorage
@@ -53,7 +53,7 @@ final class RowChange {
     self.version = version
   }
 
-  /// What a caller requests of a change, to be restored if the caller's request fails.
+  /// The caller's part of a change, restored if the caller's request fails.
   struct Request {
     let after: [StoredValue]
     fileprivate let assigned: SlotSet

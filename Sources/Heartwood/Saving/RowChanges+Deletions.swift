@@ -74,9 +74,9 @@ extension RowChanges {
   /// row.
   ///
   /// If so, the delete rules ignore `other`. The relationship has ended if `other` was removed from
-  /// it before the deletion, or if the inverse reference of `other` leads to a different object
-  /// after the save. It has not ended if the deletion of `other`, or an edit to its reference, lost
-  /// in a conflict.
+  /// it before the deletion, or if the inverse reference of `other` has a different target after
+  /// the save. It has not ended if the deletion of `other`, or an edit to its reference, lost in a
+  /// conflict.
   private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {
@@ -92,7 +92,7 @@ extension RowChanges {
     return deletion.references[property.slot].map { $0 == other } ?? false
   }
 
-  /// Returns the objects that a relationship of a row leads to in the store.
+  /// Returns the stored targets of a row's relationship.
   private func related(
     _ number: ObjectNumber, _ storage: EntityStorage, _ property: PropertyDescription,
     _ values: [StoredValue]

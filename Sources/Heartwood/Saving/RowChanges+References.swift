@@ -107,10 +107,9 @@ extension RowChanges {
   /// Pairs the two objects of a claim, or resets the claim's reference if the target is not
   /// available.
   ///
-  /// The target is not available if it does not exist or has already been paired. If it does not
-  /// yet refer to the claiming object, it is also unavailable in two more cases: an edit to its
-  /// reference lost in a conflict; or it has another partner, and the claim's reference was not
-  /// edited.
+  /// The target is not available if it does not exist or has already been paired. A target that
+  /// does not yet refer to the claiming object is also unavailable if an edit to its reference lost
+  /// in a conflict, or if it has another partner and the claim's reference was not edited.
   private func pair(_ claim: Claim, _ paired: inout Set<End>) throws {
     let (change, slot) = (claim.change, claim.slot)
     let (own, there) = (

@@ -8,7 +8,7 @@
 /// and records the history. Everything that depends on other rows is based on the current contents
 /// of the store.
 ///
-/// Properties that are used for every row skip exclusivity checks. This is safe because they hold
+/// Properties that are used for every row skip exclusivity checks, which is safe because they hold
 /// only values and are used by a single thread.
 final class RowChanges {
   let rows: RowWriter

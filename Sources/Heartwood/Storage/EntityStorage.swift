@@ -28,10 +28,10 @@ final class EntityStorage: Sendable {
   let relationshipKeyspaces: [String?]
   /// The attributes of variable length.
   let variableColumns: [PropertyDescription]
-  /// The attributes that the history keeps of a deleted object: those that the model preserves, and
-  /// a unique one, by which the object is known to readers of the history.
+  /// The attributes of a deleted object that the history keeps: those that the model preserves, and
+  /// a unique one that identifies the object to readers of the history.
   let preservedColumns: [PropertyDescription]
-  /// Those among them that have variable length.
+  /// The preserved attributes of variable length.
   let preservedVariableColumns: [PropertyDescription]
   /// Whether any attribute of variable length is a decimal number.
   let hasDecimals: Bool

@@ -8,10 +8,10 @@ extension RowsKeyspace {
   ///
   /// - Parameters:
   ///   - lower: The key at which the iteration starts.
-  ///   - collect: A closure that receives the key and the value of an entry, and appends the data
-  ///     that `body` needs to the batch. It returns `false` to stop the iteration.
-  ///   - body: A closure that is called with each batch, even if the batch is empty. It may modify
-  ///     the entries of the batch and all entries before them.
+  ///   - collect: A closure that receives the key and the value of an entry, appends the data that
+  ///     `body` needs to the batch, and returns `false` to stop the iteration.
+  ///   - body: A closure that is called with each batch, even an empty one, and may modify the
+  ///     entries of the batch and all entries before them.
   func forEachBatch<Element>(
     from lower: Key, collect: (RawSpan, RawSpan, inout [Element]) throws -> Bool,
     _ body: ([Element]) throws -> Void

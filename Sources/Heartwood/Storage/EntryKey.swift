@@ -64,9 +64,8 @@ enum EntryKey {
     return result
   }
 
-  /// Returns the object number of an entry.
-  ///
-  /// This is the entry's value or, if the value is empty, the last component of the key.
+  /// Returns the object number of an entry: its value or, if the value is empty, the last component
+  /// of its key.
   static func number(_ key: RawSpan, _ value: RawSpan) throws -> ObjectNumber {
     ObjectNumber(bits: value.byteCount > 0 ? try value.number() : try key.lastKeyComponent())
   }

@@ -1,7 +1,7 @@
 /// The keyspace that records how far each consumer has processed the history.
 ///
-/// It maps the name of each consumer to the number of the last transaction that the consumer has
-/// processed.
+/// The keyspace maps each consumer's name to the number of the last transaction that the consumer
+/// has processed.
 enum HistoryConsumers {
   static let keyspace = "heartwood.consumers"
 

@@ -11,7 +11,7 @@ struct HistoryCursor {
     fileprivate(set) var isLast = false
   }
 
-  /// A transaction, which its changes share.
+  /// A transaction, shared by its changes.
   final class Transaction {
     let sequence: Int64
     let header: HistoryHeader
@@ -30,7 +30,7 @@ struct HistoryCursor {
   private let keyspace: KeyspaceReader?
   /// The next changes, in reverse order.
   private var waiting: [Change] = []
-  /// The last change that was read; whether it is the last of its transaction is not yet known.
+  /// The last change that was read, which may be the last of its transaction.
   private var pending: Change?
   private var transaction: Transaction?
   /// The key of the next entry, or `nil` if all entries have been read.

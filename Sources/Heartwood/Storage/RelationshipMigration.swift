@@ -6,8 +6,7 @@
 struct RelationshipMigration {
   let step: MigrationStep
 
-  /// Two related objects: the owner of a relationship, and an object that the relationship leads
-  /// to.
+  /// Two related objects: the owner of a relationship, and one of its targets.
   typealias Pair = (own: ObjectNumber, other: ObjectNumber)
 
   func run() throws {

@@ -2,7 +2,7 @@
 /// transaction.
 ///
 /// The properties that cache keyspaces and row IDs are used for every row, so they skip exclusivity
-/// checks. This is safe because only one thread uses them.
+/// checks, which is safe because only one thread uses them.
 final class RowWriter {
   private let transaction: WriteTransaction
   private let model: StoreModel

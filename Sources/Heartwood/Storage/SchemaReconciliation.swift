@@ -10,8 +10,8 @@ struct SchemaReconciliation {
   private let keyspace: (String) throws -> RowsKeyspace?
   /// The new model of the store.
   private(set) var result: StoredModel
-  /// Sentences about entities and properties that exist only in the store, and that a migration to
-  /// a schema with a higher version removes: properties, and the entities that the schema names.
+  /// Sentences about the properties, and the entities named in the schema, that exist only in the
+  /// store and that a migration to a higher version removes.
   private var removals: [String] = []
   /// Sentences about differences that a migration can apply to the store.
   private var changes: [String] = []
@@ -76,8 +76,8 @@ struct SchemaReconciliation {
   ///
   /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
   /// first of its former names that is in the store and not yet taken, even if a new declaration
-  /// now uses that name. There is one exception: if the store already contains the declaration's
-  /// current name, an earlier migration has renamed it, and it can match a former name only if no
+  /// now uses that name. There is one exception. If the store already contains the declaration's
+  /// current name, an earlier migration has renamed it. It can then match a former name only if no
   /// current declaration uses that name. Every other declaration matches its own name, if that is
   /// in the store and not taken.
   private static func matches(
@@ -133,7 +133,7 @@ struct SchemaReconciliation {
     return !isEmpty
   }
 
-  /// Keeps an entity that the schema does not declare, and records why that is impossible.
+  /// Keeps an entity that the schema does not declare, or records why that is impossible.
   ///
   /// - Parameter related: A declared entity that the entity is related to.
   private mutating func keep(
@@ -142,7 +142,7 @@ struct SchemaReconciliation {
     let remedy =
       "Declare \(entity.name) or, to remove its rows permanently, give the schema a version above "
       + "\(before.version) and name \(entity.name) in `removing`."
-    // Two entities of one name could not be told apart.
+    // Two entities with one name would be indistinguishable.
     guard !result.entities.contains(where: { $0.name == entity.name }) else {
       refusals.append("The store has another entity with the name \(entity.name). \(remedy)")
       return

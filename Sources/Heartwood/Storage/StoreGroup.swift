@@ -31,7 +31,7 @@ final class StoreGroup: Sendable {
 
     /// Returns a snapshot of the generation that a token specifies for this store.
     ///
-    /// If the token stands for the newest generation, the snapshot is of this store's newest
+    /// If the token represents the newest generation, the snapshot is of this store's newest
     /// generation.
     ///
     /// - Throws: `foreignStore` if the token covers only other stores, or `generationExpired` if
@@ -219,7 +219,7 @@ final class StoreGroup: Sendable {
 
   /// Returns the stores that a token covers, with their generations in the token.
   ///
-  /// The generation is `nil` if the token stands for the newest generation.
+  /// The generation is `nil` if the token represents the newest generation.
   ///
   /// - Throws: `removedStore` or `foreignStore` if the token covers none of the stores.
   func generations(

@@ -120,7 +120,7 @@ final class StoreModel: Sendable {
   }
 
   /// Returns whether a new object of an entity affects no other row: the entity has no
-  /// relationships, unique constraints or derived attributes, and no relationship leads to it.
+  /// relationships, unique constraints or derived attributes, and no relationship refers to it.
   func isIsolated(_ entity: EntityDescription) -> Bool { areIsolated[entity.position] }
 
   /// Returns the keyspace of an index.

@@ -1,8 +1,7 @@
 import Foundation
 
 extension StorageType {
-  /// Returns the type that represents attributes of this storage type if there is no class that
-  /// declares them.
+  /// Returns the type that represents attributes of this storage type if no class declares them.
   func attributeStorage(isOptional: Bool) -> any PropertyStorage.Type {
     func storage<Value: AttributeValue>(_: Value.Type) -> any PropertyStorage.Type {
       isOptional ? Attribute<Value?>.self : Attribute<Value>.self
@@ -30,7 +29,7 @@ extension StorageType {
 }
 
 extension StoredModel.StoredKind {
-  /// The type that represents properties of this kind if there is no class that declares them.
+  /// The type that represents properties of this kind if no class declares them.
   var propertyStorage: any PropertyStorage.Type {
     switch self {
     case .attribute(let storageType, let isOptional):

@@ -1,9 +1,8 @@
 import Foundation
 
-/// What the program that opened a store last declares about its entities, beyond what the rows
-/// depend on.
+/// The declarations of the program that last opened a store, beyond those on which the rows depend.
 ///
-/// Tools that work without the program's classes read it. Unlike the model, it may differ between
+/// Tools read them in place of the program's classes. Unlike the model, they may differ between
 /// programs that have the store open.
 struct StoredDeclarations: Codable, Equatable {
   struct Declaration: Codable, Equatable {
@@ -52,7 +51,8 @@ struct StoredDeclarations: Codable, Equatable {
     return [UInt8](try encoder.encode(self))
   }
 
-  /// Returns the declarations of a schema's classes, and these of all other entities of the store.
+  /// Returns the declarations of a schema's classes, and these declarations of the store's other
+  /// entities.
   func updated(for schema: Schema.Content, in model: StoredModel) throws -> StoredDeclarations {
     let new = try schema.entities.compactMap { entity in
       try model.entity(named: entity.name).map { try Declaration(entity, $0, model) }

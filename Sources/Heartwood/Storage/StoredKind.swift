@@ -51,7 +51,7 @@ extension PropertyDescription {
 extension StorageType {
   /// Returns whether another type can represent every value of this type.
   ///
-  /// This is the case if the other type is the same type or a wider number type.
+  /// The other type must be the same type or a wider number type.
   func fits(in other: StorageType) -> Bool {
     if self == other { return true }
     switch (self, other) {

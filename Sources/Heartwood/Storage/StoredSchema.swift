@@ -40,7 +40,7 @@ struct StoredSchema {
 
   // MARK: Entities
 
-  /// Describes an entity, after those from which it inherits.
+  /// Describes an entity, after its superentities.
   @discardableResult
   private mutating func describe(
     _ stored: StoredModel.StoredEntity, depth: Int
@@ -102,7 +102,8 @@ struct StoredSchema {
     }
   }
 
-  /// Returns the entity to which a relationship leads: the one from which all others inherit.
+  /// Returns the destination of a relationship: the entity from which the other destinations
+  /// inherit.
   private func destination(of ends: StoredModel.StoredEnds) -> EntityDescription? {
     let targets = ends.targets.compactMap { entities[$0] }
     return targets.first { target in targets.allSatisfy { $0.isKind(of: target) } }
@@ -121,8 +122,7 @@ struct StoredSchema {
 
   // MARK: Derived attributes
 
-  /// Adds the derivations that an entity itself declares to the entity and all that inherit from
-  /// it.
+  /// Adds the derivations that an entity itself declares to the entity and its subentities.
   private func addOwnDerivations(to entity: EntityDescription) throws(StorageError) {
     guard let stored = model.entity(named: entity.name) else { throw Self.damage(entity.name) }
     for description in stored.derived ?? [] {
@@ -166,7 +166,7 @@ struct StoredSchema {
 
   // MARK: Indexes
 
-  /// Adds the indexes that an entity itself declares to the entity and all that inherit from it.
+  /// Adds the indexes that an entity itself declares to the entity and its subentities.
   private func addOwnIndexes(to entity: EntityDescription) throws(StorageError) {
     guard let stored = model.entity(named: entity.name) else { throw Self.damage(entity.name) }
     var position = 0

@@ -1,11 +1,11 @@
 /// Undoes deletions that were saved.
 extension ManagedObjectContext {
-  /// Inserts an object again, whose deletion was saved, with the values that it had.
+  /// Reinserts an object whose deletion was saved, with its former values.
   func insertAgain(_ object: ManagedObject) {
     // Clear the references first, so that setting them to the object's new ID is an edit.
     let references = remainingReferences(to: object)
     for (referring, property) in references { setToOne(referring, property, nil) }
-    // It has awoken before, whether inserted or fetched.
+    // The object has already awoken, whether inserted or fetched.
     object.state.insert(.hasAwoken)
     _ = register(new: object)
     for property in entity(of: object).properties where property.isAttribute {
@@ -14,8 +14,7 @@ extension ManagedObjectContext {
     for (referring, property) in references { relate(referring, property, to: object) }
   }
 
-  /// Returns the references to an object that its deletion has left in place, in the loaded objects
-  /// of this context.
+  /// Returns the references to a deleted object that remain in the loaded objects of this context.
   ///
   /// - Complexity: O(objects of the context) if the model has such references to the class;
   ///   otherwise O(relationships of the model).

@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Reverts the steps of a group, which `begin` returns.
+  /// Reverts the steps of the group that `begin` returns.
   func revertGroup(_ begin: (UndoLog) -> [UndoLog.Step]) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -77,9 +77,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Deletes an object that reverting a group has left deleted, with all its consequences.
+  /// Completes the deletion of an object that reverting a group left deleted.
   ///
-  /// Others may have related objects to this one since its deletion was reverted.
+  /// Other contexts may have related objects to this one since its deletion was reverted.
   private func completeDeletion(of object: ManagedObject) {
     guard deleted.contains(object), !object.isInaccessible else { return }
     deleted.remove(object)
@@ -93,7 +93,7 @@ extension ManagedObjectContext {
     let original = object.changes?.originals[property.slot]
     willChange(object, property)
     // If `isFirst` is `true` but no original is recorded, the object was read again after the
-    // change was discarded. It already has the value of its row.
+    // change was discarded, and already has the value of its row.
     if let value = isFirst && !object.isInserted ? original : value {
       try? object.setStoredValue(value, property)
     }
@@ -114,7 +114,7 @@ extension ManagedObjectContext {
       switch object.changes?.originals[property.slot] {
       case .integer(let bits): target = self.object(ObjectNumber(bits: bits))
       case .some: target = nil
-      // No original is recorded, so the object was read again after the change was discarded. It
+      // No original is recorded, so the object was read again after the change was discarded, and
       // already has the target of its row.
       case .none: target = toOneTarget(of: object, property)
       }
@@ -126,8 +126,8 @@ extension ManagedObjectContext {
     if isFirstAssignment { object.changes?.assigned.remove(property.slot) }
     discardNoOpEdit(of: object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
-    // Remove the object from its current owner here. If another context has moved the object in the
-    // meantime, no recorded step does so.
+    // Remove the object from its current owner here, because no recorded step does so if another
+    // context has moved it in the meantime.
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }
@@ -151,8 +151,8 @@ extension ManagedObjectContext {
 
   /// Adds a member to an object's side of a relationship, unless it is already there.
   ///
-  /// The member's stored reference leads to the object, so the addition is not an edit: the
-  /// object's side merely was not read again after others had set the reference.
+  /// The member's stored reference names the object, so the addition is not an edit: it only
+  /// updates the object's side after another context set the reference.
   private func joinAsStored(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -180,9 +180,9 @@ extension ManagedObjectContext {
 
   /// Returns whether a member may be added back to a relationship of `object`.
   ///
-  /// The result is `false` if the member's own to-one reference does not lead to `object`. The
-  /// reference is checked only during an undo, and only if the member has been saved and its
-  /// reference has no unsaved change; otherwise, the result is `true`.
+  /// The result is `false` if the member's own to-one reference names another object. The reference
+  /// is checked only during an undo, and only if the member has been saved and its reference has no
+  /// unsaved change; otherwise, the result is `true`.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -219,14 +219,15 @@ extension ManagedObjectContext {
     }
     let wasRemoved = isRemoved()
     guard member.source === self, !isMember(member, object, property) else { return }
-    // If loading the members has shown that others have removed the member too, it stays removed.
+    // If loading shows that another context has removed the member too, it stays removed.
     if wasRemoved, !isRemoved() { return }
     if object.entityDescription?.inverses[property.slot] != nil {
       // If a pinned generation does not contain the member, its side cannot be set either.
       if member.isFault { fire(member) }
       guard !member.isFault, !member.isInaccessible else { return }
     }
-    // Adding a member that others have deleted would be an edit. Cancelling a removal is none.
+    // Adding a member that another context has deleted would be an edit; cancelling a removal is
+    // not.
     if !wasRemoved, !member.isInserted, parent == nil, !rowExists(of: member) { return }
     let index = position.map { self.index(behind: $0, object, property) }
     add(member, to: object, property, at: index)

@@ -1,8 +1,8 @@
 extension ManagedObjectContext {
   /// Whether changes are recorded for ``undo()``; `false` by default.
   ///
-  /// ``rollback()`` and ``reset()`` discard the recorded changes. So does a save that merges a new
-  /// object into an existing row, or every save if ``discardsUndoOnSave`` is `true`.
+  /// ``rollback()``, ``reset()`` and saves that merge a new object into an existing row discard the
+  /// recorded changes. If ``discardsUndoOnSave`` is `true`, every save does.
   public var tracksUndo: Bool {
     get { undoLog != nil }
     set {
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
 
   /// The name of the group that ``undo()`` would revert, such as "Delete Note", for a menu.
   ///
-  /// Setting it names the group of the last change.
+  /// Setting it names the last change's group.
   public var undoActionName: String? {
     get { undoLog?.undoName }
     set { performAndWait { undoLog?.undoName = newValue } }
@@ -72,18 +72,18 @@ extension ManagedObjectContext {
   /// A refresh after the deletion may have turned them into faults.
   func loadForUndo() {
     guard undoLog != nil, !rootContext.discardsUndoOnSave else { return }
-    // Reading an object whose row others have deleted would be an error.
+    // Reading an object whose row another context has deleted would be an error.
     for object in deleted.all where object.isFault && (parent != nil || rowExists(of: object)) {
       fire(object)
     }
   }
 
-  /// Makes the recorded groups revert saved changes, or discards them.
+  /// Prepares the recorded groups to revert saved changes, or discards them.
   func keepUndoAfterSave() {
     if rootContext.discardsUndoOnSave { forgetUndo() } else { undoLog?.didSave() }
   }
 
-  /// Ends the groups of an event that is over, in this context and its children, where
+  /// Ends the groups of the current event in this context and its children where
   /// ``groupsUndoByEvent`` is `true`, and updates the followers.
   func endEvent() {
     isProcessingScheduled = false

@@ -27,8 +27,7 @@ public protocol AttributeValue {
   ///   `nil` or as its declared value, and the row is not changed.
   init(storedValue: StoredValue) throws
   /// A placeholder that a managed object stores while the attribute's value is mutated in place, so
-  /// that the mutation does not copy the value. It is `nil` for types whose values are cheap to
-  /// copy.
+  /// that the mutation does not copy the value; `nil` for types whose values are cheap to copy.
   static var placeholderWhileChanging: Self? { get }
 }
 

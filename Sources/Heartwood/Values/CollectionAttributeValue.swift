@@ -1,4 +1,4 @@
-/// An attribute type whose values are collections, whose elements predicates can search.
+/// An attribute type whose values are collections that predicates can search.
 protocol CollectionAttributeValue: AttributeValue, SendableMetatype {
   /// The storage type of the elements.
   static var elementStorageType: StorageType { get }

@@ -16,11 +16,11 @@
 /// sort descriptors and indexes like those of other attributes. In format strings and change lists,
 /// the element is called `address.city`.
 ///
-/// An element must have a type that attributes can have, or be a composite value itself. When an
-/// object is loaded, its elements are set directly; neither initialisers nor property observers of
-/// the structure are called.
+/// An element must have the type of an attribute, or be a composite value itself. When an object is
+/// loaded, its elements are set directly; neither initialisers nor property observers of the
+/// structure are called.
 public protocol CompositeValue: SendableMetatype {
-  /// The names of elements in earlier versions of the structure, by their present names; empty by
+  /// The names of elements in earlier versions of the structure, by their current names; empty by
   /// default.
   static var formerElementNames: [String: [String]] { get }
 }

@@ -25,7 +25,6 @@ enum ExactDates {
   private static let years = -63_145_526_400.0..<252_423_993_600.0
 
   /// Returns the text of a date.
-  ///
   static func text(of date: Date) -> String {
     let seconds = date.timeIntervalSinceReferenceDate
     guard years.contains(seconds) else { return "\(seconds)" }
@@ -94,8 +93,7 @@ enum ExactDates {
     return digits.reduce(0) { $0 * 10 + Int($1) - 0x30 }
   }
 
-  /// Returns the seconds of a time zone such as `Z`, `+01:00` or `-0330`, or `nil` if the text is
-  /// none.
+  /// Returns the offset of a time zone such as `Z`, `+01:00` or `-0330` in seconds, or `nil`.
   private static func offset(_ text: Substring.UTF8View) -> Int? {
     var rest = text
     if skip("Z", &rest) { return rest.isEmpty ? 0 : nil }
@@ -124,7 +122,7 @@ enum ExactDates {
 
   // MARK: Calendar
 
-  // The formulas are those of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms". Years
+  // The formulas come from Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms". Years
   // begin in March here, so that the leap day is the last day of a year.
 
   /// The number of days from the first of March of the year 0 to the first day of 2001.

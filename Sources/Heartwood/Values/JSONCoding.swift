@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Equal values are encoded as equal bytes.
 enum JSONCoding {
-  /// The encoding of numbers for which JSON has none.
+  /// The encoding of numbers that JSON cannot represent.
   static let encodedFloats = JSONEncoder.NonConformingFloatEncodingStrategy.convertToString(
     positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
   /// The decoding of ``encodedFloats``.

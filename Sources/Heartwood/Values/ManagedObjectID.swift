@@ -6,8 +6,8 @@ public import Foundation
 /// open. An ID does not retain its object.
 ///
 /// An object that has never been saved has a temporary ID, which the first save replaces with a
-/// permanent ID. The temporary ID can be used only in the object's context, and in those of its
-/// parent and child contexts that contain the object. It stays valid there after the save.
+/// permanent ID. The temporary ID can be used, even after the save, only in the object's context,
+/// and in those of its parent and child contexts that contain the object.
 ///
 /// The URI of an ID has the form `x-heartwood://STORE/Entity/pNUMBER` and is stable for the
 /// lifetime of the store.

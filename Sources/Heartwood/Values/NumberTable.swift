@@ -5,9 +5,8 @@
 /// because its hash function protects against deliberate collisions. This protection is unnecessary
 /// here, because an attacker cannot choose the numbers. Collisions are resolved by linear probing
 /// (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithm L). A removed number leaves
-/// a mark on which probing continues until nothing behind it needs the mark. Moving entries into
-/// each hole (algorithm R) would take a tenth of the time of a fetch whose objects are then
-/// released.
+/// a mark, past which probing continues, until no later entry needs it. Moving entries into each
+/// hole (algorithm R) would take a tenth of the time of a fetch whose objects are then released.
 package struct NumberTable<Value> {
   private struct Entry {
     /// The number or, in an entry without a value, 1 if the entry is marked as removed, else 0.

@@ -8,10 +8,10 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
   /// A token for whichever generation is newest at the time of each read.
   public static let current = QueryGenerationToken()
 
-  /// The generation of one store, or `nil` if the token stands for the newest generation or there
+  /// The generation of one store, or `nil` if the token represents the newest generation or there
   /// is no store.
   private let generation: GenerationToken?
-  /// The generations of the other stores, or `nil` if the token stands for the newest generation or
+  /// The generations of the other stores, or `nil` if the token represents the newest generation or
   /// there is only one store.
   private let others: [GenerationToken]?
 

@@ -1,7 +1,7 @@
 import Foundation
 
 extension StorageType {
-  /// The value zero, or an empty one; `null` for `Codable` values, whose types are not known.
+  /// Zero, or an empty value; `null` for `Codable` values, whose types are not known.
   var zero: StoredValue {
     switch self {
     case .bool: .bool(false)
@@ -52,6 +52,6 @@ extension StorageType {
     }
   }
 
-  /// Returns whether a text names infinity, rather than a number that is too large.
+  /// Returns whether a text denotes infinity, rather than a number that is too large.
   private static func isInfinity(_ text: String) -> Bool { text.lowercased().contains("inf") }
 }

@@ -27,9 +27,8 @@ struct TemporaryNumbers {
 
   /// The first row ID that does not belong to a block yet.
   ///
-  /// It starts in the lower half of the range of row IDs, so that it never wraps around: the
-  /// numbers must ascend in the order in which objects are inserted, because fetches sort new
-  /// objects by number.
+  /// The counter starts in the lower half of the range of row IDs, so it never wraps around.
+  /// Numbers must ascend in insertion order, because fetches sort new objects by number.
   private static let nextRow = Atomic<Int64>(Int64.random(in: 1...ObjectNumber.maxRow / 2))
 
   /// The current block of each entity, by the entity's position in the schema.

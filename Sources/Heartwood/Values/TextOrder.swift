@@ -79,9 +79,8 @@ extension String {
     return first[position] < second[position] ? -1 : 1
   }
 
-  /// Returns whether composition is known to leave the scalar at `position` unchanged.
-  ///
-  /// This is known if neither this scalar nor the next one can combine with a preceding scalar.
+  /// Returns whether composition is known to leave the scalar at `position` unchanged, because
+  /// neither it nor the next one can combine with a preceding scalar.
   private static func isStable<Bytes: RandomAccessCollection<UInt8>>(
     _ bytes: Bytes, at position: Int
   ) -> Bool where Bytes.Index == Int {
@@ -101,11 +100,11 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether it is known that the scalar never combines with a preceding scalar, and that
-  /// composition never changes the scalar on its own.
+  /// Whether the scalar is known never to combine with a preceding scalar, and never to change on
+  /// its own.
   ///
-  /// This is true of most Latin and Cyrillic letters, kana, Chinese characters, Korean syllables
-  /// and emoji.
+  /// Most Latin and Cyrillic letters, kana, Chinese characters, Korean syllables and emoji are
+  /// stable.
   fileprivate var isStable: Bool {
     switch value {
     case 0..<0x300, 0x400..<0x483, 0x3041..<0x3097, 0x30A1..<0x30FB, 0x3400..<0xA000,

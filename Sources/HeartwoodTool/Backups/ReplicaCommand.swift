@@ -19,7 +19,7 @@ enum ReplicaCommand {
     }
   }
 
-  /// The time between two looks at the directory, in milliseconds.
+  /// The interval between two checks of the directory, in milliseconds.
   private static let interval: Int32 = 200
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
@@ -71,7 +71,7 @@ enum ReplicaCommand {
   }
 }
 
-/// `promote`: makes a replica a store that can be written.
+/// `promote`: turns a replica into a writable store.
 enum PromoteCommand {
   private struct Document: Encodable {
     let path: String

@@ -4,14 +4,13 @@ import HeartwoodEngine
 
 /// A page with the objects of one generation, in one file without network access.
 ///
-/// The rows are JSON, from which the page's script builds the tables. Nothing that the store
-/// contains becomes part of the script or the style sheet, and the security policy of the page
-/// permits no others.
+/// The page's script builds the tables from JSON rows. No content of the store becomes part of the
+/// script or the style sheet, and the page's security policy permits no others.
 struct BrowsePage {
   let entities: [BrowsedEntity]
   private let objects: StoredObjects
   private let path: String
-  /// A random number that permits the browser to run the page's script and use its style sheet.
+  /// A random number that allows the browser to use the page's script and style sheet.
   private let nonce: String
 
   /// The maximum number of members of each to-many relationship of an object.

@@ -81,7 +81,7 @@ struct BrowsedEntity {
 }
 
 extension EntityFacts.Relationship {
-  /// The number of objects and the entity to which the relationship leads, such as "many Player".
+  /// The number and the entity of the related objects, such as "many Player".
   var leadText: String {
     "\(isToMany ? isOrdered ? "list of" : "many" : "one") \(destination)"
   }

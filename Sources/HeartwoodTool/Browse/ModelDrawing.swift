@@ -1,4 +1,4 @@
-/// The drawing of a model as SVG, whose colours the page's style sheet sets.
+/// An SVG drawing of a model, with colours from the page's style sheet.
 struct ModelDrawing {
   private typealias Point = ModelLayout.Point
 
@@ -133,7 +133,7 @@ struct ModelDrawing {
       + "height=\"\(number(height))\" rx=\"6\"/>"
   }
 
-  /// Returns a text whose invisible characters are already shown as codes.
+  /// Returns a text element for content without invisible characters.
   private static func text(_ content: String, _ x: Double, _ y: Double, _ style: String) -> String {
     "<text class=\"\(style)\" x=\"\(number(x))\" y=\"\(number(y))\">"
       + "\(HTMLText.escaped(content))</text>"

@@ -1,6 +1,6 @@
 import Heartwood
 
-/// The boxes and lines of a drawing of a model, without their positions.
+/// The boxes and lines of a model's drawing, without their positions.
 struct ModelGraph {
   /// A box for an entity, which has a title and a row for each property that is not inherited.
   struct Box {
@@ -78,7 +78,7 @@ struct ModelGraph {
       for relationship in relationships[position] {
         guard let destination = positions[relationship.destination] else { continue }
         let inverse = relationships[destination].first { $0.name == relationship.inverse }
-        // A relationship and its inverse are one line.
+        // One line represents a relationship and its inverse.
         if let inverse, (destination, inverse.name) < (position, relationship.name) { continue }
         let ends = [
           End(

@@ -66,8 +66,8 @@ struct ModelLayout {
     }
   }
 
-  /// Returns the best arrangement of a group among those with each of its boxes in the middle or at
-  /// the left.
+  /// Returns the best arrangement of a group, trying each of its boxes in the middle and at the
+  /// left.
   private func best(_ group: [Int], _ neighbors: [Set<Int>]) -> Columns {
     let candidates = group.flatMap { middle in
       [true, false].map { arrange(around: middle, neighbors, onBothSides: $0) }
@@ -158,7 +158,7 @@ struct ModelLayout {
       for (near, far) in [(line.ends[0], line.ends[1]), (line.ends[1], line.ends[0])]
       where near.box != far.box {
         guard let height = self.height(of: far, columns) else { continue }
-        // The end's own height within its box matters for the order of the lines.
+        // The height of the end within its box affects the order of lines.
         let target = height - graph.boxes[near.box].offset(of: near.row)
         let sum = sums[near.box] ?? (0, 0)
         sums[near.box] = (sum.height + target, sum.count + 1)
@@ -176,7 +176,7 @@ struct ModelLayout {
     columns.tops[end.box].map { $0 + graph.boxes[end.box].offset(of: end.row) }
   }
 
-  /// A number that is small if lines are short and do not cross, and if the group fits the page.
+  /// Returns a cost that is low if lines are short and do not cross, and the group fits the page.
   private func cost(_ columns: Columns) -> Double {
     var positions: [Int: Int] = [:]
     for (column, boxes) in columns.boxes.enumerated() {

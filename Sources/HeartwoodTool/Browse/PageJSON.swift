@@ -100,7 +100,7 @@ enum PageJSON {
     }
   }
 
-  /// Returns whether a character stands for itself in a string.
+  /// Returns whether a character needs no escape in a string.
   private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "\"", "\\", "<", ">", "&": false

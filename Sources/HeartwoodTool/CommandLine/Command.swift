@@ -133,7 +133,7 @@ enum Command: String, CaseIterable {
     case .history: "list the transactions in the history"
     case .diff: "show the objects that differ between two generations"
     case .follow: "print changes as they are committed, as JSON lines"
-    case .apply: "apply the changes that follow prints for another store"
+    case .apply: "apply changes that follow printed from another store"
     case .shell: "run commands on one generation, with history and completion"
     case .export: "write objects as JSON lines, CSV or a SQLite file"
     case .import: "insert and update objects from JSON or CSV"
@@ -146,13 +146,13 @@ enum Command: String, CaseIterable {
     case .generations: "list held generations with their holders and cost"
     case .verify: "check every page, tree, count and commit"
     case .checkpoint: "move pages from the log to the page file"
-    case .compact: "make the page file as short as its content allows"
+    case .compact: "shrink the page file as far as possible"
     case .copy: "copy one generation into a new store"
     case .backup: "add the newest generation to a backup directory"
     case .restore: "list restore points, or restore one as a new store"
     case .replica: "create or update a read-only store that follows a backup"
-    case .promote: "make a replica a store that can be written"
-    case .salvage: "copy what is intact in a damaged store into a new store"
+    case .promote: "turn a replica into a writable store"
+    case .salvage: "copy a damaged store's intact content into a new store"
     case .keep: "keep a generation under a name"
     case .release: "release a named generation"
     }
@@ -179,10 +179,10 @@ enum Command: String, CaseIterable {
     case .browse:
       [
         "The page shows one generation. It needs neither the store nor a network connection: its "
-          + "tables can be searched and sorted, and its links lead along relationships.",
-        "--limit is the number of rows of each entity, which is 10,000 without it. Of each value, "
-          + "the page contains the first 4 KiB (256 bytes of binary data), and of each to-many "
-          + "relationship 20 members. The page says what it leaves out.",
+          + "tables can be searched and sorted, and its links follow relationships.",
+        "--limit is the maximum number of rows of each entity; the default is 10,000. The page "
+          + "contains the first 4 KiB of each value (256 bytes of binary data), and 20 members of "
+          + "each to-many relationship. It says what it omits.",
       ]
     case .history:
       [
@@ -196,23 +196,23 @@ enum Command: String, CaseIterable {
       ]
     case .follow:
       [
-        "Prints an event in the format of CloudEvents for each change of an object, and runs until "
-          + "it is interrupted, or with --once until it has printed the changes that exist. The "
-          + "values are those of the generation in the event. With --after, it begins with the "
-          + "transactions after that number of the history.",
+        "Prints an event in the CloudEvents format for each change to an object, and runs until "
+          + "it is interrupted or, with --once, until it has printed all existing changes. The "
+          + "values are those of the generation in the event. With --after, it begins after the "
+          + "transaction with that number.",
         "With --consumer, the events begin after those that this consumer has acknowledged, and "
           + "the history keeps the others. A first run with --snapshot begins with all existing "
           + "objects. With --acknowledge, events count as processed when they have been written.",
-        "With --before, events also contain the values of the generation that was read before "
-          + "theirs. They are missing for changes that were committed before the command began.",
+        "With --before, events also contain the values of the previously read generation. These "
+          + "are missing for changes that were committed before the command started.",
       ]
     case .apply:
       [
-        "FILE, or standard input if it is -, contains the events. The store remembers which of its "
-          + "objects they are about; an object that is not known yet is found by a unique "
-          + "attribute, or inserted. Events that were applied before are skipped, so they may be "
-          + "repeated after an interruption. What arrives at once is one transaction, of at most "
-          + "10,000 events.",
+        "FILE, or standard input if it is -, contains the events. The store records which of its "
+          + "objects they refer to; an object that is not known yet is found by a unique "
+          + "attribute, or inserted. Events applied before are skipped, so they may be "
+          + "repeated after an interruption. Events that arrive together are one transaction of at "
+          + "most 10,000 events.",
         "With --source and --consumer, applied events are acknowledged in the store from which "
           + "they come, so that follow continues there.",
       ]
@@ -234,14 +234,14 @@ enum Command: String, CaseIterable {
       [
         "FILE, or standard input if it is -, is a JSON array, JSON objects one after another, or "
           + "CSV with a header. Each element updates the object with the same unique value, or "
-          + "becomes a new object. Keys that are missing in an element keep their values.",
+          + "becomes a new object. Properties that an element lacks keep their values.",
         "The import is one transaction: after an error, nothing has changed. Code of the program, "
           + "such as its validation, does not run.",
       ]
     case .set:
       [
-        "An assignment is NAME=VALUE. NAME= without a value sets an empty text, and NAME alone "
-          + "sets no value. Dates are in ISO 8601, bytes in base64, and objects are IDs.",
+        "An assignment is NAME=VALUE. NAME= without a value sets an empty string, and NAME alone "
+          + "sets nil. Dates are in ISO 8601, bytes in base64, and objects are IDs.",
         Self.editing,
       ]
     case .delete: [Self.editing]
@@ -299,8 +299,8 @@ enum Command: String, CaseIterable {
         "Without NEW, lists the restore points. --at is the number of a generation, a name, or a "
           + "time: the newest restore point that is not later. NEW is created when it is complete "
           + "and every page has been verified.",
-        "NEW keeps the identity of the store, so that tokens stay valid. With --fork, it gets one "
-          + "of its own, like a copy.",
+        "NEW keeps the identity of the store, so that tokens stay valid. With --fork, it gets its "
+          + "own identity, like a copy.",
       ]
     case .replica:
       [
@@ -312,14 +312,14 @@ enum Command: String, CaseIterable {
       ]
     case .promote:
       [
-        "REPLICA does not follow its backup any more, and can be written. This cannot be undone. "
+        "REPLICA stops following its backup and becomes writable. This cannot be undone. "
           + "Interrupt heartwoodctl replica --follow first; programs that read REPLICA continue."
       ]
     case .salvage:
       [
         "NEW must not exist. It is created when it is complete; BROKEN is only read, and no "
           + "process may have it open. Use this command only if there is no backup.",
-        "Finds every intact page of the newest generation, and prints what came back and which "
+        "Finds every intact page of the newest generation, and prints what was recovered and which "
           + "ranges of keys or objects are missing. References to lost objects become nil, and "
           + "indexes are rebuilt. The exit code is 1 if anything is missing.",
       ]

@@ -14,7 +14,7 @@ enum ApplyCommand {
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
     guard invocation.has(.sourceStore) == invocation.has(.consumer) else {
-      throw ToolFailure.usage("--source STORE and --consumer NAME belong together.")
+      throw ToolFailure.usage("Use --source STORE and --consumer NAME together.")
     }
     let handle = try InputFile.handle(invocation.required(.file))
     var total = FeedReport()
@@ -23,15 +23,14 @@ enum ApplyCommand {
     try ObjectAccess.withWritableObjects(invocation) { objects in
       var receiver = FeedReceiver(
         objects.container, author: invocation[.author] ?? ObjectAccess.author)
-      // Arrays are split in a fraction of the time that `Data` takes.
+      // Splitting an array is several times as fast as splitting `Data`.
       var pending: [UInt8] = []
       var isAtEnd = false
       while !isAtEnd {
         let chunk = try read(handle)
         isAtEnd = chunk.isEmpty
         pending += chunk
-        // Searching a long line again with each of its chunks would take time that grows with the
-        // square of its length.
+        // Searching a long line again with each of its chunks would take quadratic time.
         guard isAtEnd || chunk.contains(newline) else { continue }
         var lines = pending.split(separator: newline, omittingEmptySubsequences: false)
         pending = Array(lines.removeLast())
@@ -40,7 +39,7 @@ enum ApplyCommand {
           isComplete = (try? JSONSerialization.jsonObject(with: Data(pending))) != nil
           if isComplete { try receiver.add(Data(pending)) }
         }
-        // Events that have arrived do not wait for others.
+        // Apply events that have arrived without waiting for others.
         guard isAtEnd || receiver.isFull || !hasMore(handle) else { continue }
         let part = try receiver.apply(isComplete: isAtEnd)
         total += part
@@ -76,7 +75,7 @@ enum ApplyCommand {
     }
   }
 
-  /// Returns whether more bytes, or the end, can be read without waiting.
+  /// Returns whether a read would return at once.
   private static func hasMore(_ handle: FileHandle) -> Bool {
     var input = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
     return poll(&input, 1, 0) > 0

@@ -1,10 +1,10 @@
 import Heartwood
 import HeartwoodEngine
 
-/// A value as text in one line, safe to print on a terminal.
+/// A value as one line of text, safe to print on a terminal.
 struct CellText {
   let text: String
-  /// Whether the value is a number, which is aligned at the right.
+  /// Whether the value is a number, which is aligned right.
   let isNumber: Bool
   let isNull: Bool
 
@@ -73,7 +73,7 @@ struct AlignedRows {
     return widths.map { min($0, cap) }
   }
 
-  /// The names of the columns, and a line below them.
+  /// The column names, and a line below them.
   var titles: String {
     let rule = String(repeating: "-", count: widths.reduce(0, +) + 2 * (widths.count - 1))
     let line = Self.trimmed(cells(names))

@@ -1,6 +1,6 @@
 import Heartwood
 
-/// Differences between two states of objects, as text for people.
+/// Differences between two states of objects, as readable text.
 enum DifferenceText {
   private static let valueWidth = 60
   /// The maximum number of added and of removed members that are shown for a relationship.

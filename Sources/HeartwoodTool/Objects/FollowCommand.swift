@@ -3,7 +3,7 @@ import HeartwoodEngine
 
 /// `follow`: prints changes as they are committed, as events in JSON lines.
 enum FollowCommand {
-  /// The time between two looks at the store, in milliseconds.
+  /// The interval between two checks of the store, in milliseconds.
   private static let interval: Int32 = 50
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
@@ -13,7 +13,7 @@ enum FollowCommand {
       throw ToolFailure.usage("--acknowledge needs --consumer NAME.")
     }
     guard !invocation.has(.after) || !invocation.has(.snapshot) else {
-      throw ToolFailure.usage("--after and --snapshot say where to begin; use one of them.")
+      throw ToolFailure.usage("--after and --snapshot both select a start. Use one of them.")
     }
     try StoreAccess.withStore(invocation.path, for: acknowledges ? .writing : .reading) { store in
       var position: PersistentHistoryToken?
@@ -78,7 +78,7 @@ enum FollowCommand {
       guard after <= newest else {
         throw ToolFailure.refused(
           "The history ends with transaction \(newest), before \(after): the store was restored to "
-            + "an earlier state, or is another one. Begin again with --snapshot.")
+            + "an earlier state, or is another store. Begin again with --snapshot.")
       }
       return .after(container.historyToken(after: after))
     }

@@ -17,7 +17,7 @@ struct SQLiteExport {
 
   /// Writes a new file, and returns the number of objects.
   ///
-  /// - Throws: ``SQLiteWriterError`` if the file exists or cannot be written; errors of reading.
+  /// - Throws: ``SQLiteWriterError`` if the file exists or cannot be written; errors from reading.
   /// - Complexity: Memory use does not grow with the number of objects.
   func write(to path: String) throws -> Int {
     let writer = try SQLiteFileWriter(path: path)

@@ -4,9 +4,9 @@ import SQLiteWriter
 /// The tables and views of a SQLite file with the objects of a store.
 ///
 /// Each entity has a table. If an entity inherits from another one, its table contains only the
-/// properties that it declares, and has the same `id` values as the table of its parent; a view
-/// joins the tables. To-one relationships are foreign keys. To-many relationships that no foreign
-/// key determines have tables of their own.
+/// properties that it declares, with the same `id` values as its parent's table. A view joins the
+/// tables. To-one relationships are foreign keys. To-many relationships that no foreign key
+/// determines have tables of their own.
 struct SQLiteExportPlan {
   struct Table {
     let entity: EntityFacts

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `compact`: makes the page file as short as its content allows.
+/// `compact`: shrinks the page file as far as possible.
 enum CompactCommand {
   private struct Document: Encodable {
     let pageCountBefore: Int

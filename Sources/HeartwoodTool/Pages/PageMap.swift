@@ -2,19 +2,17 @@ import HeartwoodEngine
 
 /// The pages of a store in page order, grouped into cells of adjacent pages.
 struct PageMap {
-  /// A cell of the map, which stands for one or more adjacent pages.
+  /// A cell of the map, which represents one or more adjacent pages.
   struct Cell {
     /// The most frequent kind of page in the cell, or `damaged` if any page in it is damaged.
     let kind: PageUsage.Kind
     /// The average fill of the cell's pages of this kind, from 0 (empty) to 1 (full).
     ///
-    /// It is 1 if `kind` is `damaged`.
+    /// The fill is 1 if `kind` is `damaged`.
     let fill: Double
   }
 
-  /// The number of pages in each cell except the last, which may have fewer.
-  ///
-  /// It is a power of two.
+  /// The number of pages, a power of two, in each cell except the last, which may have fewer.
   let pagesPerCell: Int
   let cells: [Cell]
 

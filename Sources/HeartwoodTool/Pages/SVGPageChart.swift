@@ -3,11 +3,11 @@ import HeartwoodEngine
 
 /// An SVG chart of the page usage of a store.
 ///
-/// The chart consists of a map that shows the pages as squares, a bar that shows the share of each
-/// kind of page, a legend with the numbers, and a histogram of how full the leaves are.
+/// A map shows the pages as squares, a bar shows the share of each kind of page, a legend contains
+/// the numbers, and a histogram shows how full the leaves are.
 ///
 /// CSS classes set the colours, so that the chart is readable in light and dark mode. To keep the
-/// file small, all squares of one kind are drawn with only two paths: the first draws the squares
+/// file small, all squares of one kind are drawn with only two paths. The first draws the squares
 /// in a pale colour, and the second draws the used part of each square over them.
 struct SVGPageChart {
   /// The maximum number of squares in the map.

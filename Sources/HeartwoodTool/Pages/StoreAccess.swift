@@ -3,8 +3,8 @@ import HeartwoodEngine
 
 /// Opens existing stores for the commands.
 ///
-/// No store is ever created. A command that only reads a store opens it read-only, and so does not
-/// change its files.
+/// Commands never create a store here. A command that only reads a store opens it read-only, and
+/// leaves its files unchanged.
 enum StoreAccess {
   /// The purpose for which a command opens a store.
   enum Purpose {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 
 /// A chart of a store's page usage, for the terminal.
 ///
-/// The chart consists of a map, in which each mark stands for one or more pages, and a table that
+/// The chart consists of a map, in which each mark represents one or more pages, and a table that
 /// explains the marks.
 struct TerminalPageChart {
   static let maxWidth = 96

@@ -15,8 +15,8 @@ final class LineEditor {
 
   /// Creates an editor.
   ///
-  /// - Parameter completions: A closure that returns the words that can take the place of the last
-  ///   word of a text.
+  /// - Parameter completions: A closure that returns the words that can replace the last word of a
+  ///   text.
   init(history: [String], completions: @escaping (String) -> [String]) {
     self.history = history
     self.completions = completions

@@ -18,7 +18,7 @@ struct ShellNames {
     }
   }
 
-  /// Returns the words that can take the place of the last word of a line, in order.
+  /// Returns the words that can replace the last word of a line, in order.
   func completions(of line: String) -> [String] {
     let separators = " '\"(,=<>.&|!"
     let last =

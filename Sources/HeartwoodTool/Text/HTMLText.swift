@@ -6,7 +6,7 @@ enum HTMLText {
 
   /// Returns the text with markup characters escaped.
   ///
-  /// The method looks at scalars, because a character may consist of markup and a combining mark.
+  /// The method examines scalars, because a character may consist of markup and a combining mark.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

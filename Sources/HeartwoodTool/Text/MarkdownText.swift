@@ -2,7 +2,7 @@
 enum MarkdownText {
   /// Returns the text of a cell, escaping characters that would end the cell or act as markup.
   static func cell(_ text: String) -> String {
-    // Look at scalars, because a mark and a combining character after it are one character.
+    // Examine scalars, because a mark and a following combining character form one character.
     var result = String.UnicodeScalarView()
     for scalar in QuotedText.escaped(text).unicodeScalars {
       if "|\\`*_<>[]".unicodeScalars.contains(scalar) { result.append("\\") }

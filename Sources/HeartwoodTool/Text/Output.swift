@@ -59,7 +59,7 @@ final class Output {
     pager = nil
   }
 
-  /// Waits, and fails if the reader closes the output meanwhile.
+  /// Waits, and throws if the reader closes the output meanwhile.
   ///
   /// - Throws: ``ClosedOutput``
   func wait(milliseconds: Int32) throws {
