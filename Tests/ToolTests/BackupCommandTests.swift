@@ -61,7 +61,7 @@ struct BackupCommandTests {
         words, exitCode: 1)
     }
     try ToolRun("restore", backup, store.fixture.path).expectComplaint("exists", exitCode: 1)
-    try ToolRun("restore", store.fixture.path).expectComplaint("no backup", exitCode: 1)
+    try ToolRun("restore", store.fixture.path).expectComplaint("not backups", exitCode: 1)
     try ToolRun("restore", directory.path(of: "nothing")).expectComplaint(
       "no backup directory", exitCode: 1)
   }

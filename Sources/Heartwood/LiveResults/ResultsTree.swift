@@ -20,8 +20,9 @@ final class ResultsTree {
     var children: [Node] = []
     var entries: [Entry] = []
     var count = 0
-    /// Sort keys that separate the subtree from the one before it: no entry of the subtree precedes
-    /// them. They remain when the first entry is removed. Not used for the first child of a node.
+    /// Sort keys that no entry of the subtree precedes, and that every entry before it does.
+    ///
+    /// They remain when the first entry is removed. Those of a node's first child are not used.
     let start: FetchOrder.Keys?
 
     init(parent: Node?, start: FetchOrder.Keys?) {

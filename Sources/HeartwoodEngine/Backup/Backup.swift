@@ -1,6 +1,6 @@
 /// A directory of backups of one store, from which each backed-up generation can be restored.
 ///
-/// ``Store/backup(to:progress:)`` adds generations. `Docs/Reference/BackupFormat.md` specifies the
+/// ``Store/backup(to:progress:)`` adds generations. `Docs/Reference/FileFormat.md` specifies the
 /// files.
 public struct Backup: Sendable {
   /// A generation that can be restored.

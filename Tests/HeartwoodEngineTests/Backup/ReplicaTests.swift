@@ -103,7 +103,7 @@ struct ReplicaTests {
     _ = try reader.snapshot(at: before.token)
     _ = try write(2)
     try source.backup(to: "/backup")
-    expectError(.invalidArgument, "never follows") { _ = try replica() }
+    expectError(.invalidArgument, "can never follow") { _ = try replica() }
     expectError(.invalidArgument) { try Replica.promote("/replica", options, disk) }
     // The lineages differ, so generations of one store are not those of the other.
     expectError(.foreignStore) { try promoted.backup(to: "/backup") }
