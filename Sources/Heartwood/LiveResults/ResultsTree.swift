@@ -20,9 +20,11 @@ final class ResultsTree {
     var children: [Node] = []
     var entries: [Entry] = []
     var count = 0
-    /// Sort keys that no entry of the subtree precedes, and that every entry before it does.
+    /// The sort keys at which the subtree begins: all entries before the subtree sort before them,
+    /// and none of its own entries does.
     ///
-    /// They remain when the first entry is removed. Those of a node's first child are not used.
+    /// They stay the same when the first entry is removed. The tree compares them only for the
+    /// second and later children of a node, so a first child may contain earlier entries.
     let start: FetchOrder.Keys?
 
     init(parent: Node?, start: FetchOrder.Keys?) {
