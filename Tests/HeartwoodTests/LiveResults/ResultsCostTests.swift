@@ -40,6 +40,27 @@ struct ResultsCostTests {
     #expect(many.comparisons < 20 * 24)
   }
 
+  @Test(arguments: TestScale.seeds(quick: 3, all: 30))
+  func `a list whose nodes split and become empty stays in order`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let fixture = try GraphFixture(songs)
+    let ids = try fixture.songs(Array(0..<600))
+    let (context, writer) = (fixture.context(), fixture.context())
+    let request = FetchRequest<Song>(sort: [SortDescriptor(\.rank)])
+    let controller = FetchedResultsController(fetchRequest: request, context: context)
+    try controller.performFetch()
+    for round in 0..<12 {
+      // Most songs move into one narrow range, which splits nodes there and empties others.
+      let start = Int(random.below(600))
+      for id in ids where random.isTrue(in256: 100) {
+        try writer.existingObject(Song.self, with: id)?.rank = start + Int(random.below(40))
+      }
+      try writer.save()
+      let expected = try fixture.context().fetchObjectIDs(request)
+      #expect(controller.objectIDs == expected, "seed \(seed), round \(round)")
+    }
+  }
+
   @Test(.evidence("LR-07")) func `changes of other entities cost nothing`() throws {
     let fixture = try GraphFixture(songs)
     try fixture.songs([1, 2, 3])
