@@ -44,6 +44,11 @@ extension ChangeFeed {
     public let isLast: Bool
     /// The generation that contains the values, which may be newer than the transaction.
     public let generation: Generation
+    /// The number of the newest transaction in ``generation``.
+    ///
+    /// In the last event of a generation, this is the number of the event's own transaction. Once
+    /// this event has been processed, a copy equals the generation.
+    public let newestTransaction: Int64
     /// A token with which a feed resumes after this event if it is the last of its transaction, and
     /// otherwise before the transaction; `nil` until the existing objects are complete.
     public internal(set) var token: PersistentHistoryToken?

@@ -87,7 +87,7 @@ extension ChangeFeed.Event: Encodable {
 
   private enum ContentField: String, CodingKey {
     case operation, entity, key, properties, before, after, author, transaction, index, last
-    case generation
+    case generation, newestTransaction
   }
 
   /// Encodes the event in the envelope of CloudEvents 1.0.
@@ -118,6 +118,7 @@ extension ChangeFeed.Event: Encodable {
     try data.encode(index, forKey: .index)
     if isLast { try data.encode(true, forKey: .last) }
     try data.encode(generation.frame, forKey: .generation)
+    try data.encode(newestTransaction, forKey: .newestTransaction)
   }
 
   private static func encode(

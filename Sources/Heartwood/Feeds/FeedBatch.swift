@@ -41,7 +41,20 @@ struct FeedBatch {
     records = try FeedRecords(transaction)
   }
 
-  mutating func apply(_ elements: some Sequence<FeedElement>) throws -> FeedReport {
+  /// Applies events.
+  ///
+  /// - Throws: ``FeedFailure`` if an event violates the model or conflicts with the store; errors
+  ///   from reading and writing.
+  mutating func apply(_ elements: ArraySlice<FeedElement>) throws -> FeedReport {
+    do {
+      try applyAll(elements)
+    } catch let error as ObjectGraphError {
+      throw failure(error, elements)
+    }
+    return report
+  }
+
+  private mutating func applyAll(_ elements: ArraySlice<FeedElement>) throws {
     var works: [Work] = []
     var deletions: [(subject: Subject, number: ObjectNumber)] = []
     // Find all objects before anything changes, because unique values can move between objects.
@@ -69,21 +82,16 @@ struct FeedBatch {
       if try !keeps(number, subject) { try run.changes.delete(number) }
       try records.forget(subject.source, subject.id, number)
     }
-    do {
-      try run.flush()
-      try run.changes.finish()
-    } catch let error as ObjectGraphError {
-      throw named(error)
-    }
+    try run.flush()
+    try run.changes.finish()
     for (source, position) in positions { try records.put(position, of: source) }
-    return report
   }
 
   // MARK: Events
 
   /// Collects the last new event about each object, and returns the objects in the order of their
   /// first new events.
-  private mutating func collect(_ elements: some Sequence<FeedElement>) throws -> [Subject] {
+  private mutating func collect(_ elements: ArraySlice<FeedElement>) throws -> [Subject] {
     var order: [Subject] = []
     for element in elements {
       let isNew = try isNew(element)
@@ -143,20 +151,30 @@ struct FeedBatch {
   /// Throws an error if an event has the number of an earlier transaction, but a later time.
   private func requireRepeated(_ element: FeedElement, _ known: FeedPosition) throws {
     guard element.time > known.time else { return }
-    throw ObjectGraphError(
-      .historyExpired,
+    throw FeedFailure(
+      .historyExpired, element.source,
       "The feed contains a new transaction \(element.transaction), but events up to transaction "
         + "\(known.transaction) have been applied, so its source was restored to an earlier "
         + "state. Start a new feed from the existing objects, with another consumer.")
   }
 
-  /// Returns an error of the model that also names the event about its object.
-  private func named(_ error: ObjectGraphError) -> ObjectGraphError {
-    guard let number = error.objectID?.number,
+  /// Returns an error of the model with the name of the event about its object.
+  ///
+  /// The object may have no event, for example if it is only related to others. The failure then
+  /// names all events.
+  private func failure(
+    _ error: ObjectGraphError, _ elements: ArraySlice<FeedElement>
+  ) -> FeedFailure {
+    if let number = error.objectID?.number,
       let subject = counterparts.first(where: { $0.value.number == number })?.key,
       let event = last[subject]
-    else { return error }
-    return event.error(error.kind, error.message, error)
+    {
+      return event.failure(error.kind, error.message, error)
+    }
+    let names = [elements.first, elements.last].compactMap { $0?.id }
+    return FeedFailure(
+      error.kind, elements.first?.source,
+      "Events \(names.joined(separator: " to ")) cannot be applied: \(error.message)", error)
   }
 
   // MARK: Objects
@@ -198,7 +216,7 @@ struct FeedBatch {
         try record(subject, seen: event.time)
         return nil
       case .error:
-        throw event.error(.mergeConflict, "The object was deleted in this store.")
+        throw event.failure(.mergeConflict, "The object was deleted in this store.")
       }
     }
     if let number = try found(subject, entity, values.attributes),
@@ -218,17 +236,25 @@ struct FeedBatch {
     _ values: [(property: PropertyDescription, value: StoredValue)]
   ) throws -> ObjectNumber? {
     for (property, value) in values where !value.isNull {
-      guard
-        let index = entity.indexes.first(where: { $0.isUnique && $0.slots == [property.slot] })
-      else { continue }
-      let key = RowChanges.UniqueKey(index, [value])
-      guard let number = try run.changes.owner(index, [value], key, [:])?.number,
+      guard let number = try owner(of: value, property, entity),
         run.model.storage(of: number)?.entity === entity,
         try records.isUnknown(number, subject.source)
       else { continue }
       return number
     }
     return nil
+  }
+
+  /// Returns the number of the object that has a value of a unique attribute, or `nil` if there is
+  /// none.
+  private func owner(
+    of value: StoredValue, _ property: PropertyDescription, _ entity: EntityDescription
+  ) throws -> ObjectNumber? {
+    guard
+      let index = entity.indexes.first(where: { $0.isUnique && $0.slots == [property.slot] })
+    else { return nil }
+    let key = RowChanges.UniqueKey(index, [value])
+    return try run.changes.owner(index, [value], key, [:])?.number
   }
 
   /// Returns the number of the object with a key, unless that object corresponds to another object
@@ -287,7 +313,7 @@ struct FeedBatch {
     try record(work.subject, seen: work.event.time)
     if !edited.isEmpty {
       if policy == .error {
-        throw work.event.error(.mergeConflict, "The object was changed in this store.")
+        throw work.event.failure(.mergeConflict, "The object was changed in this store.")
       }
       if policy == .rollback { return }
     }
@@ -335,6 +361,12 @@ struct FeedBatch {
       return number
     }
     let change = try insert(subject, entity)
+    if let attribute = entity.referringAttribute, let key = reference.key,
+      try owner(of: key, attribute, entity) == nil
+    {
+      // Objects whose own events have not arrived would otherwise have equal default values.
+      change.after[attribute.slot] = key
+    }
     for property in entity.columns where property.isAttribute {
       guard let number = change.storage.propertyNumbers[property.slot] else { continue }
       counterparts[subject]?.values.append(number, change.after[property.slot])
@@ -357,26 +389,9 @@ struct FeedBatch {
       return !known.contains(number, before[property.slot])
     }
     if isEdited, policy == .error, let event = last[subject] {
-      throw event.error(.mergeConflict, "The object was changed in this store.")
+      throw event.failure(.mergeConflict, "The object was changed in this store.")
     }
     if isEdited { run.changes.protect(number) }
     return isEdited
-  }
-}
-
-extension FeedElement {
-  /// The UUID of the store from which the event comes, or `nil` if the source is not a store.
-  fileprivate var store: UUID? {
-    let scheme = "x-heartwood://"
-    guard source.hasPrefix(scheme) else { return nil }
-    return UUID(uuidString: String(source.dropFirst(scheme.count)))
-  }
-
-  fileprivate func error(
-    _ kind: ObjectGraphError.Kind, _ reason: String, _ underlying: ObjectGraphError? = nil
-  ) -> ObjectGraphError {
-    ObjectGraphError(
-      kind, "\(name) cannot be applied: \(reason)", objectID: underlying?.objectID,
-      underlyingError: underlying)
   }
 }

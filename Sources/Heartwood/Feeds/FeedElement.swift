@@ -44,8 +44,10 @@ struct FeedElement: Decodable {
   let index: Int64
   /// Whether this event is the last of its transaction, or of the existing objects.
   let isLast: Bool
-  /// The generation that contains the values.
-  let generation: Int64
+  /// Whether this event is the last of its generation.
+  var isLastOfGeneration: Bool { isLast && transaction >= newestTransaction }
+  /// The number of the newest transaction whose changes the values contain.
+  let newestTransaction: Int64
   /// The time of the transaction or, for existing objects, of the generation, in milliseconds since
   /// 1970.
   let time: Int64
@@ -65,6 +67,13 @@ struct FeedElement: Decodable {
     changed = changed.flatMap { own in earlier.changed.map { own.union($0) } }
   }
 
+  /// The UUID of the store from which the event comes, or `nil` if the source is not a store.
+  var store: UUID? {
+    let scheme = "x-heartwood://"
+    guard source.hasPrefix(scheme) else { return nil }
+    return UUID(uuidString: String(source.dropFirst(scheme.count)))
+  }
+
   /// The event's name in messages, such as `Event 2-1 about Team/1`.
   var name: String { "Event \(id)" + (subject.map { " about \($0)" } ?? "") }
 
@@ -77,7 +86,8 @@ struct FeedElement: Decodable {
     transaction = try data.decode(Int64.self, forKey: ImportKey("transaction"))
     index = try data.decode(Int64.self, forKey: ImportKey("index"))
     isLast = try data.decodeIfPresent(Bool.self, forKey: ImportKey("last")) ?? false
-    generation = try data.decode(Int64.self, forKey: ImportKey("generation"))
+    newestTransaction =
+      try data.decodeIfPresent(Int64.self, forKey: ImportKey("newestTransaction")) ?? transaction
     time = try container.decode(Date.self, forKey: ImportKey("time")).milliseconds
     guard operation != .complete else {
       (subject, entity, values) = (nil, nil, nil)

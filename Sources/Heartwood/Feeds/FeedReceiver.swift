@@ -27,7 +27,7 @@ public struct FeedReceiver {
   /// The events that have not been applied yet.
   private var waiting: [FeedElement] = []
   private var addedCount = 0
-  /// The number of waiting events at which they should be applied.
+  /// The number of waiting events at which they fill a transaction.
   private var limit = maxEventCount
 
   /// The maximum number of events in a transaction, except to resolve a conflict.
@@ -89,8 +89,9 @@ public struct FeedReceiver {
   /// Applies the added events, except those that may depend on later ones.
   ///
   /// For example, a later event may move a unique value to another object, or delete a related
-  /// object that denies a deletion. The later events are always of the same generation, because all
-  /// events contain the values of their generation.
+  /// object that denies a deletion. These later events are of the same generation, because all
+  /// events contain the values of their generation. Once they have been added, the method applies
+  /// all events or throws an error.
   ///
   /// - Parameter isComplete: Whether there are no later events.
   /// - Returns: The number of events, and the position in the other store's history up to which
@@ -104,32 +105,56 @@ public struct FeedReceiver {
   public mutating func apply(isComplete: Bool = false) throws -> FeedReport {
     var report = FeedReport()
     defer { limit = max(Self.maxEventCount, waiting.count * 2) }
-    var count = Self.maxEventCount
+    var (count, isReduced) = (Self.maxEventCount, false)
     while !waiting.isEmpty {
       count = min(count, waiting.count)
       do {
         report += try apply(waiting[..<count])
         waiting.removeFirst(count)
-        count = Self.maxEventCount
-      } catch let error as ObjectGraphError where error.mayBeResolved {
-        let end = endOfGeneration(from: count)
-        guard (end ?? waiting.count) > count else {
-          if end == nil, !isComplete { return report }
-          throw error
+        (count, isReduced) = (Self.maxEventCount, false)
+      } catch let failure as FeedFailure {
+        let end = endOfGeneration(of: failure.source, from: count)
+        guard failure.mayBeResolved, end != count else { throw failure.error }
+        if !isReduced, count < end ?? waiting.count {
+          count = min(count * 2, end ?? waiting.count)
+        } else if !isReduced, let end = lastEndOfGeneration(of: failure.source, before: count) {
+          (count, isReduced) = (end, true)
+        } else if isComplete {
+          throw failure.ofIncompleteFeed.error
+        } else {
+          return report
         }
-        count = min(count * 2, end ?? waiting.count)
       }
     }
     return report
   }
 
-  /// Returns the end of the generation that the event before an index belongs to, or `nil` if more
-  /// events may follow.
-  private func endOfGeneration(from index: Int) -> Int? {
-    let last = waiting[index - 1]
-    return waiting[index...].firstIndex {
-      $0.generation != last.generation || $0.source != last.source
+  /// Returns the first end of a generation of a source at or after an index, or `nil` if the
+  /// waiting events do not contain it.
+  ///
+  /// If a program omits events, this includes the last one of a generation: a generation also ends
+  /// before a transaction that it does not contain. But a generation whose feed was interrupted
+  /// continues with the next one, which begins with the rest of its transactions.
+  private func endOfGeneration(of source: String?, from index: Int) -> Int? {
+    func isOwn(_ event: FeedElement) -> Bool { source == nil || event.source == source }
+    guard var last = waiting[..<index].last(where: isOwn), !last.isLastOfGeneration else {
+      return index
     }
+    for (position, event) in waiting[index...].enumerated() where isOwn(event) {
+      if event.follows(last) { return index + position }
+      if event.isLastOfGeneration { return index + position + 1 }
+      last = event
+    }
+    return nil
+  }
+
+  /// Returns the last end of a generation of a source before an index, or `nil` if there is none.
+  private func lastEndOfGeneration(of source: String?, before index: Int) -> Int? {
+    var (last, next): (Int?, Int) = (nil, 1)
+    while let end = endOfGeneration(of: source, from: next), end < index {
+      (last, next) = (end, end + 1)
+    }
+    return last
   }
 
   /// Applies events in one transaction for each store.
@@ -164,7 +189,13 @@ public struct FeedReceiver {
   }
 }
 
-extension ObjectGraphError {
-  /// Whether applying the events together with later ones may avoid the error.
-  fileprivate var mayBeResolved: Bool { kind == .constraintConflict || kind == .deniedDelete }
+extension FeedElement {
+  /// Whether another event's generation cannot contain this event.
+  fileprivate func follows(_ other: FeedElement) -> Bool {
+    switch (other.operation, operation) {
+    case (_, .existing), (_, .complete): false
+    case (.existing, _): true
+    default: transaction > other.newestTransaction
+    }
+  }
 }

@@ -47,31 +47,31 @@ final class FeedView {
     of number: ObjectNumber, _ entity: FeedEntity, _ row: [StoredValue], _ changed: Set<String>?
   ) throws -> ChangeFeed.Values {
     let references = try entity.references.map { field in
-      try row[field.description.slot].reference.map { try reference(to: $0) }
+      try row[field.description.slot].reference.flatMap { try reference(to: $0) }
     }
     var lists: [(property: FeedEntity.Property, members: [Reference])] = []
     for (field, keyspace) in entity.lists
     where changed?.contains(field.description.name) ?? true {
       let members = try view.numbers(in: keyspace, [.integer(number.bits)])
-      lists.append((field, try members.map { try reference(to: $0) }))
+      lists.append((field, try members.compactMap { try reference(to: $0) }))
     }
     return ChangeFeed.Values(
       entity: entity, attributes: entity.attributes.map { row[$0.description.slot] },
       references: references, lists: lists)
   }
 
-  /// Returns the key of an object, or `nil` if it does not exist or has none.
-  func key(of number: ObjectNumber, _ entity: FeedEntity) throws -> ChangeFeed.Key? {
-    guard let property = entity.key else { return nil }
-    let value = try view.withRecord(number, entity.storage) {
-      try entity.storage.value(property.slot, $0)
+  /// Returns a reference to an object, or `nil` if it does not exist.
+  ///
+  /// A relationship without an inverse keeps referring to a deleted object. A copy that received
+  /// this reference would wait for the object's values, which never arrive.
+  private func reference(to number: ObjectNumber) throws -> Reference? {
+    guard let entity = entity(of: number) else { return nil }
+    return try view.withRecord(number, entity.storage) { record in
+      let key = try entity.key.map { property in
+        ChangeFeed.Key(property: property, value: try entity.storage.value(property.slot, record))
+      }
+      return Reference(
+        id: ManagedObjectID(number, model.space), key: key.flatMap { $0.value.isNull ? nil : $0 })
     }
-    return value.flatMap { $0.isNull ? nil : ChangeFeed.Key(property: property, value: $0) }
-  }
-
-  private func reference(to number: ObjectNumber) throws -> Reference {
-    Reference(
-      id: ManagedObjectID(number, model.space),
-      key: try entity(of: number).flatMap { try key(of: number, $0) })
   }
 }

@@ -86,12 +86,14 @@ struct StoreFeed {
   mutating func next() throws -> ChangeFeed.Event? {
     if existing != nil { return try nextExisting() }
     guard try nextTime() != nil, var state = changes, let change = state.next else { return nil }
-    let event = try event(for: change, state.view)
+    // If reading fails, the event is read again.
     changes = nil
-    // If this fails, the event is read again.
     state.next = try nextChange(&state.cursor)
-    last = change.isLast ? nil : (change.transaction.sequence, change.index)
-    if change.isLast { position = change.transaction.sequence }
+    let transaction = change.transaction.sequence
+    let isLast = state.next?.transaction.sequence != transaction
+    let event = try event(for: change, isLast: isLast, state)
+    last = isLast ? nil : (transaction, change.index)
+    if isLast { position = transaction }
     if state.next == nil { endChanges(state) } else { changes = state }
     return event
   }
@@ -161,7 +163,7 @@ struct StoreFeed {
       operation: operation, objectID: id, changedProperties: [], author: nil,
       time: Date(timeIntervalSince1970: Double(snapshot.state.point.time) / 1000),
       transaction: state.transaction, index: 0, isLast: operation == .complete,
-      generation: snapshot.generation, source: source,
+      generation: snapshot.generation, newestTransaction: state.transaction, source: source,
       includesAfter: values.includesAfter && id != nil)
   }
 
@@ -213,20 +215,23 @@ struct StoreFeed {
     return nil
   }
 
+  /// Returns the event of a change, which the state's next change follows.
   private func event(
-    for change: HistoryCursor.Change, _ view: FeedView
+    for change: HistoryCursor.Change, isLast: Bool, _ state: Changes
   ) throws -> ChangeFeed.Event? {
+    let view = state.view
     guard let entity = view.entity(of: change.number) else { return nil }
     let (operation, properties, tombstone) = description(of: change.change, entity)
-    let header = change.transaction.header
+    let (transaction, header) = (change.transaction.sequence, change.transaction.header)
     var event = ChangeFeed.Event(
       operation: operation, objectID: ManagedObjectID(change.number, model.space),
       changedProperties: properties ?? [], author: header.author,
       // Round down, like the times of generations: no snapshot is older than its contents.
       time: Date(
         timeIntervalSinceReferenceDate: (header.timestamp * 1000).rounded(.down) / 1000),
-      transaction: change.transaction.sequence, index: change.index, isLast: change.isLast,
-      generation: view.snapshot.generation, source: source,
+      transaction: transaction, index: change.index, isLast: isLast,
+      generation: view.snapshot.generation,
+      newestTransaction: state.next == nil ? transaction : state.cursor.newest, source: source,
       includesAfter: values.includesAfter)
     let row = try view.row(change.number, entity)
     event.key = row.flatMap { entity.key(in: $0) } ?? entity.key(in: tombstone)

@@ -1,0 +1,36 @@
+/// An error that prevents events from being applied.
+struct FeedFailure: Error {
+  let error: ObjectGraphError
+  /// The source of the event that the error names, or `nil` if it names none.
+  let source: String?
+
+  init(
+    _ kind: ObjectGraphError.Kind, _ source: String?, _ message: String,
+    _ underlying: ObjectGraphError? = nil
+  ) {
+    self.source = source
+    error = ObjectGraphError(
+      kind, message, objectID: underlying?.objectID, underlyingError: underlying)
+  }
+
+  /// Whether applying the events together with later ones may avoid the error.
+  var mayBeResolved: Bool { error.kind == .constraintConflict || error.kind == .deniedDelete }
+
+  /// The same error for a feed that ends within a generation.
+  var ofIncompleteFeed: FeedFailure {
+    FeedFailure(
+      error.kind, source,
+      error.message
+        + " The feed was cut off: it lacks later changes of the same generation, which may resolve "
+        + "this. Apply it again from the last acknowledged transaction on.", error)
+  }
+}
+
+extension FeedElement {
+  /// Returns an error that names this event.
+  func failure(
+    _ kind: ObjectGraphError.Kind, _ reason: String, _ underlying: ObjectGraphError? = nil
+  ) -> FeedFailure {
+    FeedFailure(kind, source, "\(name) cannot be applied: \(reason)", underlying)
+  }
+}

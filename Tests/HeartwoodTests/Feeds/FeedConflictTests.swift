@@ -1,0 +1,250 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+class Marker: ManagedObject {
+  @Attribute var name: String = ""
+  @Attribute var number: Int? = nil
+  /// A relationship without an inverse.
+  @ToOne var parent: Marker?
+
+  override class var entity: Entity {
+    Entity("Marker") {
+      Unique(\Marker.name)
+      Unique(\Marker.number)
+    }
+  }
+}
+
+final class SpecialMarker: Marker {}
+
+final class Pointer: ManagedObject {
+  @Attribute var text: String = ""
+  /// A relationship without an inverse.
+  @ToOne var label: Marker?
+}
+
+private let labels = Schema(Marker.self, SpecialMarker.self, Pointer.self)
+
+/// Feeds changes of unique values and deleted references to a copy.
+@Suite("Conflicts in a feed")
+struct FeedConflictTests {
+  private let source: GraphFixture
+  private let copy: GraphFixture
+
+  init() throws { (source, copy) = (try GraphFixture(labels), try GraphFixture(labels)) }
+
+  private static func make(_ isSpecial: Bool, _ context: ManagedObjectContext) -> Marker {
+    isSpecial ? SpecialMarker(context: context) : Marker(context: context)
+  }
+
+  @discardableResult
+  private func insert(
+    _ name: String, _ number: Int? = nil, isSpecial: Bool = false, in fixture: GraphFixture
+  ) throws -> ManagedObjectID {
+    let context = fixture.context()
+    let label = Self.make(isSpecial, context)
+    (label.name, label.number) = (name, number)
+    try context.save()
+    return label.objectID
+  }
+
+  private func change(_ id: ManagedObjectID, _ body: (Marker) -> Void) throws {
+    let context = source.context()
+    body(try #require(try context.existingObject(Marker.self, with: id)))
+    try context.save()
+  }
+
+  // MARK: Conflicts with objects of the copy
+
+  /// The objects of the copy that an event conflicts with.
+  enum Conflict: CaseIterable {
+    case key, otherValue, subclass
+  }
+
+  @Test(.mustEnd, .evidence("CF-09"), arguments: Conflict.allCases, [false, true])
+  func `a conflict with an object of the copy ends at its generation`(
+    conflict: Conflict, isFollowing: Bool
+  ) async throws {
+    let first = try insert("first", in: source)
+    switch conflict {
+    case .key: try insert("taken", in: copy)
+    case .otherValue: try insert("own", 7, in: copy)
+    case .subclass: try insert("taken", isSpecial: true, in: copy)
+    }
+    let feed = try source.container.changeFeed(from: .existingObjects, consumer: "copy")
+    let target = copy.container
+    let task = Task {
+      if isFollowing { return try await target.follow(feed) }
+      var receiver = FeedReceiver(target)
+      for try await event in feed {
+        try receiver.add(event.json())
+        if let position = try receiver.apply().token { try feed.acknowledge(position) }
+      }
+    }
+    while try source.container.historyConsumers["copy"] == nil {
+      try await Task.sleep(for: .milliseconds(2))
+    }
+    switch conflict {
+    case .key: try change(first) { $0.name = "taken" }
+    case .otherValue: try change(first) { $0.number = 7 }
+    case .subclass: try insert("taken", in: source)
+    }
+    let error = await #expect(throws: ObjectGraphError.self) { try await task.value }
+    #expect(error?.kind == .constraintConflict)
+    #expect(error?.message.hasPrefix("Event 2-0 about Marker/") == true, "\(error?.message ?? "-")")
+    let names = try copy.context().fetchValues(FetchRequest<Marker>(), \.name)
+    #expect(names.count == 2 && names.contains("first"))
+  }
+
+  @Test(.mustEnd, .evidence("CF-09"))
+  func `a conflict ends at its generation if events were omitted or others follow`() async throws {
+    let first = try insert("first", in: source)
+    try insert("taken", in: copy)
+    let feed = try source.container.changeFeed(from: .oldestTransaction)
+    try copy.container.apply(events: try await feed.first(1).map { try $0.json() })
+    try change(first) { $0.name = "taken" }
+    try insert("second", in: source)
+    let old = try await feed.all(of: source.container)
+    try insert("third", in: source)
+    try insert("fourth", in: source)
+    let token = try #require(old.last?.token)
+    let new = try await source.container.changeFeed(from: .after(token)).all(of: source.container)
+    #expect(old.count == 3 && new.count == 2)
+    // Without the last event of its generation, the conflict ends with the next generation.
+    for events in [[old[1], new[0]], [old[1], old[2], new[0]]] {
+      var receiver = FeedReceiver(copy.container)
+      for event in events { try receiver.add(event.json()) }
+      let error = #expect(throws: ObjectGraphError.self) { try receiver.apply() }
+      #expect(error?.message.hasPrefix("Event 2-0 about Marker/1 ") == true)
+    }
+  }
+
+  // MARK: Deleted objects
+
+  @Test(.mustEnd, .evidence("CF-05"), arguments: [false, true])
+  func `a relationship to a deleted object is empty`(isSnapshot: Bool) async throws {
+    let context = source.context()
+    for number in 0..<2 {
+      let (label, pointer) = (Marker(context: context), Pointer(context: context))
+      (label.name, pointer.text, pointer.label) = ("\(number)", "\(number)", label)
+    }
+    try context.save()
+    for label in try context.fetch(FetchRequest<Marker>()) { context.delete(label) }
+    try context.save()
+    let events = try await source.container.changeFeed(
+      from: isSnapshot ? .existingObjects : .oldestTransaction
+    ).all(of: source.container)
+    try copy.container.apply(events: events.map { try $0.json() })
+    #expect(try copy.context().count(for: FetchRequest<Marker>()) == 0)
+    let pointers = try copy.context().fetch(FetchRequest<Pointer>())
+    #expect(pointers.count == 2 && pointers.allSatisfy { $0.label == nil })
+  }
+
+  @Test(.mustEnd, .evidence("CF-09"))
+  func `references to later objects need no larger transactions`() async throws {
+    let count = 12_000
+    let context = source.context()
+    let all = (0..<count).map { _ in Marker(context: context) }
+    for (number, label) in all.enumerated() {
+      (label.name, label.parent) = ("\(number)", all[count - 1 - number])
+    }
+    try context.save()
+    let events = try await source.container.changeFeed(from: .existingObjects)
+      .all(of: source.container)
+    try copy.container.apply(events: events.map { try $0.json() })
+    let sizes = try copy.container.fetchHistory(after: nil).map(\.changes.count)
+    // The first transaction also inserts the objects to which its own objects refer.
+    #expect(sizes == [count, 2000])
+    #expect(try objects(copy) == objects(source))
+  }
+
+  // MARK: Random changes
+
+  /// Makes a random change to the labels, and saves it; a save that violates a constraint changes
+  /// nothing.
+  private func changeRandomly(_ random: inout SeededGenerator) throws {
+    let context = source.context()
+    for _ in 0..<(1 + random.below(5)) {
+      let all = try context.fetch(FetchRequest<Marker>()).sorted { $0.name < $1.name }
+      let (one, other) = (all.randomElement(using: &random), all.randomElement(using: &random))
+      switch random.below(8) {
+      case 0, 1:
+        let label = Self.make(random.below(3) == 0, context)
+        (label.name, label.parent) = ("\(random.below(30))", one)
+      case 2, 3:
+        guard let one, let other else { continue }
+        (one.name, other.name) = (other.name, one.name)
+      case 4: one?.name = "\(random.below(30))"
+      case 5: one?.number = random.below(2) == 0 ? random.below(10) : nil
+      case 6: Pointer(context: context).label = one
+      default:
+        if let one { context.delete(one) }
+      }
+    }
+    do { try context.save() } catch is ObjectGraphError { context.rollback() }
+  }
+
+  /// Returns the labels and pointers of a container as text.
+  private func objects(_ fixture: GraphFixture) throws -> [String] {
+    let context = fixture.context()
+    let all = try context.fetch(FetchRequest<Marker>())
+    func name(_ label: Marker?) -> String {
+      all.contains { $0 === label } ? label?.name ?? "-" : "-"
+    }
+    let lines = all.map { label in
+      "\(type(of: label)) \(label.name) \(label.number ?? -1) \(name(label.parent))"
+    }
+    let pointers = try context.fetch(FetchRequest<Pointer>()).map { "pointer \(name($0.label))" }
+    return (lines + pointers).sorted()
+  }
+
+  @Test(
+    .mustEnd, .evidence("CF-08"), .evidence("CF-09"),
+    arguments: TestScale.seeds(quick: 12, all: 300))
+  func `events are applied at the latest at the end of their generation`(seed: UInt64) async throws
+  {
+    var random = SeededGenerator(seed: seed)
+    var receiver = FeedReceiver(copy.container)
+    var start = ChangeFeed.Start.existingObjects
+    for round in 0..<12 {
+      for _ in 0..<random.below(6) { try changeRandomly(&random) }
+      try insert("round \(round)", in: source)
+      let all = try await source.container.changeFeed(from: start).all(of: source.container)
+      // The feed may be interrupted anywhere, and continues with a later generation.
+      let events = all.prefix(random.below(3) == 0 ? random.below(all.count) : all.count)
+      for event in events {
+        try receiver.add(event.json())
+        let isLast = event.isLast && event.transaction == event.newestTransaction
+        guard isLast || random.below(3) == 0 else { continue }
+        let report = try receiver.apply()
+        if isLast { #expect(report.token == event.token, "seed \(seed)") }
+      }
+      if let token = events.last?.token { start = .after(token) }
+      guard events.count == all.count else { continue }
+      let (wanted, found) = (try objects(source), try objects(copy))
+      #expect(wanted == found, "seed \(seed): \(wanted.difference(from: found))")
+    }
+  }
+
+  @Test(.mustEnd, .evidence("CF-09"), arguments: TestScale.seeds(quick: 6, all: 100))
+  func `a feed that was cut off is named as such, and can be repeated`(seed: UInt64) async throws {
+    var random = SeededGenerator(seed: seed)
+    for _ in 0..<12 { try changeRandomly(&random) }
+    try insert("end", in: source)
+    let feed = try source.container.changeFeed(from: .oldestTransaction)
+    let events = try await feed.all(of: source.container).map { try $0.json() }
+    for count in 0..<events.count {
+      do {
+        try copy.container.apply(events: events[..<count])
+      } catch let error as ObjectGraphError {
+        #expect(error.message.contains("cut off"), "seed \(seed): \(error)")
+        #expect(error.message.hasPrefix("Event"), "seed \(seed): \(error)")
+      }
+    }
+    try copy.container.apply(events: events)
+    let (wanted, found) = (try objects(source), try objects(copy))
+    #expect(wanted == found, "seed \(seed): \(wanted.difference(from: found))")
+  }
+}
