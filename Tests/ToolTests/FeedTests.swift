@@ -95,6 +95,18 @@ struct FeedTests {
     #expect(copied.utf8.count > name.utf8.count)
   }
 
+  @Test func `keeps the sign of zero in every attribute`() throws {
+    try source.change { context in
+      let oddity = ToolOddity(context: context)
+      (oddity.double, oddity.place) = (-0.0, ToolOddity.Place(x: -0.0, y: "-0"))
+    }
+    try #expect(apply(events("--snapshot")).exitCode == 0)
+    try target.change { context in
+      let oddity = try #require(try context.fetch(FetchRequest<ToolOddity>()).first)
+      #expect(oddity.double.sign == .minus && oddity.place.x.sign == .minus)
+    }
+  }
+
   @Test func `deletes an object that is known by its key only`() throws {
     let copy = directory.path(of: "copy")
     try source.run("copy", copy).expectFine()

@@ -8,8 +8,9 @@ extension PersistentContainer {
   /// time. For a store that the token does not cover, the complete history is returned.
   ///
   /// - Parameter token: The position after which to start, or `nil` for the complete history.
-  /// - Throws: `historyExpired` if some of the transactions have been deleted; `foreignStore` if
-  ///   the token belongs to other stores; `corrupt` or `io`.
+  /// - Throws: `historyExpired` if some of the transactions have been deleted, or if the store was
+  ///   restored to a state before the token; `foreignStore` if the token belongs to other stores;
+  ///   `corrupt` or `io`.
   /// - Complexity: Reads each database page that contains returned transactions once.
   public func fetchHistory(
     after token: PersistentHistoryToken?
@@ -31,10 +32,10 @@ extension PersistentContainer {
   /// - Complexity: Reads one row for each store.
   public var currentHistoryToken: PersistentHistoryToken? {
     get throws {
-      var positions: [UUID: Int64] = [:]
+      var positions: [UUID: HistoryPosition] = [:]
       for attached in group.attachedStores {
-        let token = try HistoryReader(try attached.store.snapshot(), attached.model).newestToken()
-        positions[attached.model.space.store] = token?.sequence(of: attached.model.space.store)
+        positions[attached.model.space.store] =
+          try HistoryReader(try attached.store.snapshot(), attached.model).newestPosition()
       }
       return PersistentHistoryToken(positions)
     }
@@ -63,14 +64,19 @@ extension PersistentContainer {
   ///   - force: Whether to delete transactions that registered consumers have not yet processed.
   ///     The tokens of these consumers then expire. Until the consumers register again, they do not
   ///     hold back further deletions.
-  /// - Throws: `foreignStore` if the token belongs to another store; errors from writing the store.
+  /// - Throws: `foreignStore` if the token belongs to another store; `historyExpired` if the store
+  ///   was restored to a state before the token; errors from writing the store.
   /// - Complexity: Deletes each entry of the transactions, and syncs once.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
     let attachedStores = group.attachedStores
     try requireOwn(token, attachedStores)
     for attached in attachedStores {
-      guard let sequence = token.sequence(of: attached.model.space.store) else { continue }
-      try attached.store.write { try deleteHistory(upTo: sequence, force: force, $0) }
+      guard let position = token.position(in: attached.model.space.store) else { continue }
+      try attached.store.write { transaction in
+        let (bounds, keyspace) = try history(transaction)
+        try position.requireCommon(bounds, in: keyspace)
+        try deleteHistory(upTo: position.sequence, force: force, transaction)
+      }
     }
   }
 
@@ -126,6 +132,7 @@ extension PersistentContainer {
       end = consumers.filter { $0 >= bounds.deleted }.reduce(end, min)
     }
     guard end > bounds.deleted else { return }
+    let time = try HistoryPosition(after: end, bounds, in: .transaction(keyspace)).time
     var keys: [Key] = []
     try keyspace.forEach(from: Key(bounds.deleted + 1), upTo: Key(end + 1)) { key, _ in
       let (sequence, chunk) = try Key.decode(key, as: Int64.self, Int64.self)
@@ -133,7 +140,7 @@ extension PersistentContainer {
       return true
     }
     for key in keys { try keyspace.delete(key) }
-    bounds.deleted = end
+    (bounds.deleted, bounds.deletedTime) = (end, time)
     try keyspace.put(HistoryFormat.boundsKey, bounds.encoded)
   }
 
@@ -141,11 +148,19 @@ extension PersistentContainer {
   func requireOwn(
     _ token: PersistentHistoryToken, _ attachedStores: [StoreGroup.AttachedStore]
   ) throws {
-    guard attachedStores.contains(where: { token.sequence(of: $0.model.space.store) != nil }) else {
+    guard attachedStores.contains(where: { token.position(in: $0.model.space.store) != nil }) else {
       throw StorageError(
         .foreignStore,
         "The token belongs to the history of another store. Use a token of this container.")
     }
+  }
+
+  private func history(
+    _ transaction: WriteTransaction
+  ) throws -> (bounds: HistoryBounds, keyspace: RowsKeyspace) {
+    let keyspace = RowsKeyspace.transaction(try transaction.keyspace(HistoryFormat.keyspace))
+    let bounds = try keyspace.withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) }
+    return (bounds ?? HistoryBounds(), keyspace)
   }
 
   // MARK: Consumers
@@ -169,8 +184,8 @@ extension PersistentContainer {
   ///   - token: The last transaction that the consumer has processed. Without a token, and in
   ///     stores that the token does not cover, an existing consumer keeps its position, and a new
   ///     one starts at the oldest transaction.
-  /// - Throws: `historyExpired` if transactions that followed the token have been deleted;
-  ///   `foreignStore`; errors from writing the store.
+  /// - Throws: `historyExpired` if the history does not contain the token's position and all later
+  ///   transactions; `foreignStore`; errors from writing the store.
   /// - Complexity: Writes one row, unless the position is unchanged.
   public func registerHistoryConsumer(
     _ name: String, at token: PersistentHistoryToken? = nil
@@ -178,40 +193,35 @@ extension PersistentContainer {
     let attachedStores = group.attachedStores
     if let token { try requireOwn(token, attachedStores) }
     for attached in attachedStores {
-      let sequence = token?.sequence(of: attached.model.space.store)
-      try attached.store.write { try registerConsumer(name, at: sequence, $0) }
+      let position = token?.position(in: attached.model.space.store)
+      try attached.store.write { try registerConsumer(name, at: position, $0) }
     }
   }
 
   /// Moves a consumer to the position of a token in each store where that position is later.
   ///
-  /// - Throws: `historyExpired` if transactions that followed the token have been deleted; errors
-  ///   from writing the store.
+  /// - Throws: The same errors as ``registerHistoryConsumer(_:at:)``.
   package func advanceHistoryConsumer(_ name: String, to token: PersistentHistoryToken) throws {
-    for attached in group.attachedStores {
-      guard let sequence = token.sequence(of: attached.model.space.store) else { continue }
+    let attachedStores = group.attachedStores
+    try requireOwn(token, attachedStores)
+    for attached in attachedStores {
+      guard let position = token.position(in: attached.model.space.store) else { continue }
       try attached.store.write { transaction in
         let known = try HistoryConsumers.all(in: transaction)[name]
-        guard known.map({ $0 < sequence }) ?? true else { return }
-        try registerConsumer(name, at: sequence, transaction)
+        guard known.map({ $0 < position.sequence }) ?? true else { return }
+        try registerConsumer(name, at: position, transaction)
       }
     }
   }
 
   private func registerConsumer(
-    _ name: String, at position: Int64?, _ transaction: WriteTransaction
+    _ name: String, at position: HistoryPosition?, _ transaction: WriteTransaction
   ) throws {
-    let deleted = try transaction.keyspace(HistoryFormat.keyspace)
-      .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted }
     let known = try HistoryConsumers.all(in: transaction)[name]
-    guard let sequence = position ?? (known == nil ? deleted ?? 0 : nil) else { return }
-    guard sequence >= deleted ?? 0 else {
-      throw ObjectGraphError(
-        .historyExpired,
-        "Transactions that followed the token have been deleted from the history. Fetch all "
-          + "objects again, and register the consumer \(name) with the newest token.")
-    }
-    guard sequence != known else { return }
+    let (bounds, keyspace) = try history(transaction)
+    try position?.require(bounds, in: keyspace)
+    let start = known == nil ? bounds.deleted : nil
+    guard let sequence = position?.sequence ?? start, sequence != known else { return }
     try HistoryConsumers.put(sequence, for: name, transaction)
   }
 
@@ -231,10 +241,11 @@ extension PersistentContainer {
   /// - Complexity: Reads one row for each consumer.
   public var historyConsumers: [String: PersistentHistoryToken] {
     get throws {
-      var positions: [String: [UUID: Int64]] = [:]
+      var positions: [String: [UUID: HistoryPosition]] = [:]
       for attached in group.attachedStores {
         for (name, sequence) in try HistoryConsumers.all(in: try attached.store.snapshot()) {
-          positions[name, default: [:]][attached.model.space.store] = sequence
+          positions[name, default: [:]][attached.model.space.store] = HistoryPosition(
+            sequence: sequence)
         }
       }
       return positions.compactMapValues { PersistentHistoryToken($0) }

@@ -73,7 +73,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
     private mutating func newestToken(
       isolation actor: isolated (any Actor)?
     ) async -> PersistentHistoryToken? {
-      var positions: [UUID: Int64] = [:]
+      var positions: [UUID: HistoryPosition] = [:]
       for attached in observers.group.attachedStores {
         let store = attached.model.space.store
         guard let snapshot = await Self.newest(of: attached.store) else {
@@ -83,8 +83,9 @@ public struct RemoteChanges: AsyncSequence, Sendable {
         }
         shown[store] = snapshot.generation
         do {
-          let token = try HistoryReader(snapshot, attached.model).newestToken()
-          positions[store] = token?.sequence(of: store) ?? 0
+          positions[store] =
+            try HistoryReader(snapshot, attached.model).newestPosition()
+            ?? HistoryPosition(sequence: 0)
         } catch {
           return nil
         }

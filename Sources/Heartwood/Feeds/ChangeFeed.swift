@@ -94,8 +94,9 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// If the event is the last of its transaction, the consumer's next feed begins after it;
   /// otherwise, the method does nothing.
   ///
-  /// - Throws: `invalidArgument` if the feed has no consumer; `historyExpired` if later
-  ///   transactions have been deleted; errors from writing the store.
+  /// - Throws: `invalidArgument` if the feed has no consumer; `foreignStore` if the event comes
+  ///   from another store; `historyExpired` if later transactions have been deleted, or if the store
+  ///   was restored to a state before the event; errors from writing the store.
   /// - Complexity: A transaction that writes one row. If there are many small transactions,
   ///   acknowledging only some of them saves time.
   public func acknowledge(_ event: Event) throws {
@@ -130,8 +131,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     return try FeedReader(container.group, values) { attached in
       switch start {
       case .existingObjects: .existingObjects
-      case .now, .oldestTransaction: .transaction(nil)
-      case .after(let token): .transaction(token.sequence(of: attached.model.space.store))
+      case .now, .oldestTransaction: .position(nil)
+      case .after(let token): .position(token.position(in: attached.model.space.store))
       }
     }
   }

@@ -117,9 +117,10 @@ struct FeedBatch {
 
   /// Records the last transaction whose events have all been applied.
   private mutating func recordProgress(_ element: FeedElement) {
-    guard element.operation != .existing, let store = element.store else { return }
-    let transaction = element.isLast ? element.transaction : element.transaction - 1
-    report.complete(transaction, of: store)
+    guard element.isLast, let store = element.store else { return }
+    // The time of the last existing object is that of the generation.
+    let time = element.operation == .complete ? nil : element.time
+    report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
   }
 
   /// Returns whether an event has not been applied before, and records it as applied.

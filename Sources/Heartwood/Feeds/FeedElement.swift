@@ -160,18 +160,6 @@ struct FeedReference: Decodable {
   }
 }
 
-extension Date {
-  fileprivate var milliseconds: Int64 {
-    Int64((timeIntervalSince1970 * 1000).rounded().clamped(to: 0...1e15))
-  }
-}
-
-extension Double {
-  fileprivate func clamped(to range: ClosedRange<Double>) -> Double {
-    isNaN ? 0 : Swift.min(Swift.max(self, range.lowerBound), range.upperBound)
-  }
-}
-
 /// The values of an object in an event.
 struct FeedValues {
   private(set) var attributes: [(property: PropertyDescription, value: StoredValue)] = []

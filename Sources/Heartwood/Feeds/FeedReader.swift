@@ -49,10 +49,12 @@ package struct FeedReader {
     guard stores.count > 1 else {
       guard let store = stores.first, !store.isReadingExisting else { return nil }
       return PersistentHistoryToken(
-        store: store.attached.model.space.store, sequence: store.position ?? 0)
+        store: store.attached.model.space.store, store.position ?? HistoryPosition(sequence: 0))
     }
     guard !stores.contains(where: \.isReadingExisting) else { return nil }
-    let positions = stores.map { ($0.attached.model.space.store, $0.position ?? 0) }
+    let positions = stores.map {
+      ($0.attached.model.space.store, $0.position ?? HistoryPosition(sequence: 0))
+    }
     return PersistentHistoryToken(Dictionary(positions) { first, _ in first })
   }
 
@@ -62,7 +64,7 @@ package struct FeedReader {
     let attachedStores = group.attachedStores
     stores.removeAll { known in !attachedStores.contains { $0.model === known.attached.model } }
     for new in attachedStores.dropFirst(stores.count) {
-      stores.append(try StoreFeed(new, from: .transaction(nil), values))
+      stores.append(try StoreFeed(new, from: .position(nil), values))
     }
     var oldest: (index: Int, time: Double)?
     for index in stores.indices {

@@ -10,20 +10,24 @@ public struct FeedReport: Sendable {
   /// `nil` if no transaction is complete.
   public var token: PersistentHistoryToken? { PersistentHistoryToken(positions) }
 
-  /// The number of each store's last transaction whose events have all been applied, by UUID.
-  private var positions: [UUID: Int64] = [:]
+  /// The position after each store's last transaction whose events have all been applied.
+  private var positions: [UUID: HistoryPosition] = [:]
 
   package init() {}
 
-  /// Records that all events of a transaction and of earlier ones have been applied.
-  mutating func complete(_ transaction: Int64, of store: UUID) {
-    positions[store] = max(transaction, positions[store] ?? 0)
+  /// Records that all events up to a position have been applied.
+  mutating func complete(_ position: HistoryPosition, of store: UUID) {
+    positions.merge([store: position], uniquingKeysWith: Self.later)
+  }
+
+  private static func later(_ one: HistoryPosition, _ other: HistoryPosition) -> HistoryPosition {
+    one.sequence < other.sequence ? other : one
   }
 
   /// Adds the result of applying further events.
   package static func += (total: inout FeedReport, part: FeedReport) {
     total.appliedCount += part.appliedCount
     total.repeatedCount += part.repeatedCount
-    total.positions.merge(part.positions) { max($0, $1) }
+    total.positions.merge(part.positions, uniquingKeysWith: later)
   }
 }

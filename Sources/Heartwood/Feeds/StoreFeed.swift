@@ -6,14 +6,15 @@ struct StoreFeed {
   enum Start {
     /// With the objects of the newest generation.
     case existingObjects
-    /// After a transaction, or with the oldest one if there is no number.
-    case transaction(Int64?)
+    /// At a position in the history, or with the oldest transaction if there is none.
+    case position(HistoryPosition?)
   }
 
   /// The objects of a generation that have not been returned yet.
   private struct Existing {
     let view: FeedView
-    let transaction: Int64
+    /// The position in the history at which the changes to these objects begin.
+    let position: HistoryPosition
     /// The entities that remain.
     var entities: ArraySlice<FeedEntity>
     /// The last row read of the first remaining entity.
@@ -31,9 +32,9 @@ struct StoreFeed {
   }
 
   let attached: StoreGroup.AttachedStore
-  /// The number of the last transaction whose events have all been returned; `nil` at the start of
-  /// the history.
-  private(set) var position: Int64?
+  /// The position after the last transaction whose events have all been returned; `nil` at the
+  /// start of the history.
+  private(set) var position: HistoryPosition?
   private let values: ChangeFeed.IncludedValues
   private let entities: [FeedEntity]
   /// The URI of the store in events.
@@ -59,11 +60,13 @@ struct StoreFeed {
     source = "x-heartwood://\(attached.model.space.store.uuidString)"
     entities = attached.model.entities.map { FeedEntity($0, attached.model) }
     switch start {
-    case .transaction(let number): position = number
+    case .position(let known): position = known
     case .existingObjects:
       let view = try newestView()
       existing = Existing(
-        view: view, transaction: try HistoryCursor(view.snapshot, after: nil).newest,
+        view: view,
+        position: try HistoryReader(view.snapshot, attached.model).newestPosition()
+          ?? HistoryPosition(sequence: 0),
         entities: entities.filter { !$0.storage.entity.isAbstract }[...])
     }
   }
@@ -93,7 +96,7 @@ struct StoreFeed {
     let isLast = state.next?.transaction.sequence != transaction
     let event = try event(for: change, isLast: isLast, state)
     last = isLast ? nil : (transaction, change.index)
-    if isLast { position = transaction }
+    if isLast { position = change.transaction.position }
     if state.next == nil { endChanges(state) } else { changes = state }
     return event
   }
@@ -125,7 +128,7 @@ struct StoreFeed {
       existing = state
       return event
     }
-    position = state.transaction
+    position = state.position
     if values.includesBefore { previous = state.view }
     return event(of: .complete, nil, state)
   }
@@ -162,8 +165,8 @@ struct StoreFeed {
     return ChangeFeed.Event(
       operation: operation, objectID: id, changedProperties: [], author: nil,
       time: Date(timeIntervalSince1970: Double(snapshot.state.point.time) / 1000),
-      transaction: state.transaction, index: 0, isLast: operation == .complete,
-      generation: snapshot.generation, newestTransaction: state.transaction, source: source,
+      transaction: state.position.sequence, index: 0, isLast: operation == .complete,
+      generation: snapshot.generation, newestTransaction: state.position.sequence, source: source,
       includesAfter: values.includesAfter && id != nil)
   }
 
@@ -174,8 +177,8 @@ struct StoreFeed {
     let view = try newestView()
     var cursor = try HistoryCursor(view.snapshot, after: position)
     // From now on, a deleted transaction counts as missing.
-    position = position ?? cursor.deleted
-    guard cursor.newest > position ?? 0 else {
+    position = position ?? HistoryPosition(sequence: cursor.deleted)
+    guard cursor.newest > position?.sequence ?? 0 else {
       if values.includesBefore { previous = view }
       return
     }
@@ -186,7 +189,10 @@ struct StoreFeed {
   }
 
   private mutating func endChanges(_ state: Changes) {
-    position = max(position ?? 0, state.cursor.newest)
+    // The newest transactions may have changed objects of unknown classes only.
+    if state.cursor.newest > position?.sequence ?? 0 {
+      position = HistoryPosition(sequence: state.cursor.newest)
+    }
     previous = values.includesBefore ? state.view : nil
   }
 
@@ -208,9 +214,10 @@ struct StoreFeed {
   private func viewAtPosition() throws -> FeedView? {
     for live in try attached.store.liveGenerations().reversed() {
       guard let snapshot = try? attached.store.snapshot(at: live.generation),
-        let newest = try? HistoryCursor(snapshot, after: nil).newest, newest <= position ?? 0
+        let newest = try? HistoryCursor(snapshot, after: nil).newest,
+        newest <= position?.sequence ?? 0
       else { continue }
-      return newest == position ?? 0 ? try? FeedView(snapshot, model, entities) : nil
+      return newest == position?.sequence ?? 0 ? try? FeedView(snapshot, model, entities) : nil
     }
     return nil
   }
@@ -226,9 +233,7 @@ struct StoreFeed {
     var event = ChangeFeed.Event(
       operation: operation, objectID: ManagedObjectID(change.number, model.space),
       changedProperties: properties ?? [], author: header.author,
-      // Round down, like the times of generations: no snapshot is older than its contents.
-      time: Date(
-        timeIntervalSinceReferenceDate: (header.timestamp * 1000).rounded(.down) / 1000),
+      time: header.date,
       transaction: transaction, index: change.index, isLast: isLast,
       generation: view.snapshot.generation,
       newestTransaction: state.next == nil ? transaction : state.cursor.newest, source: source,

@@ -12,10 +12,10 @@ extension StoredObjects {
   ///
   /// - Throws: `historyExpired` if some of the transactions have been deleted.
   package func history(after number: Int64?) throws -> [Transaction] {
-    let token = number.map { PersistentHistoryToken(store: model.space.store, sequence: $0) }
+    let token = number.map { container.historyToken(after: $0) }
     var merge = HistoryMerge(after: token)
     try merge.add(HistoryReader(snapshot, model), of: model)
-    return merge.transactions().map { Transaction(number: $0.sequence, content: $0) }
+    return merge.transactions().map { Transaction(number: $0.position.sequence, content: $0) }
   }
 
   /// Returns the versions of an object that are known from readable generations and the history,
@@ -69,11 +69,12 @@ extension StoredObjects {
 extension PersistentContainer {
   /// Returns the token for the position after a transaction of the only store.
   package func historyToken(after number: Int64) -> PersistentHistoryToken {
-    PersistentHistoryToken(store: group.first.model.space.store, sequence: number)
+    PersistentHistoryToken(
+      store: group.first.model.space.store, HistoryPosition(sequence: number))
   }
 
   /// Returns the number of the last transaction of the only store, or 0.
   package func newestTransactionNumber() throws -> Int64 {
-    try currentHistoryToken?.sequence(of: group.first.model.space.store) ?? 0
+    try currentHistoryToken?.position(in: group.first.model.space.store)?.sequence ?? 0
   }
 }

@@ -22,14 +22,15 @@ extension ManagedObjectContext {
 
   private func newestMerge(_ snapshot: Snapshot) throws -> AutoMerge {
     AutoMerge(
-      token: try HistoryReader(snapshot, model).newestToken(), generation: snapshot.generation)
+      position: try HistoryReader(snapshot, model).newestPosition(),
+      generation: snapshot.generation)
   }
 
   /// The state up to which the context has merged the changes of other contexts.
   ///
-  /// The token is `nil` if no transaction has been merged.
+  /// The position in the history is `nil` if no transaction has been merged.
   struct AutoMerge {
-    var token: PersistentHistoryToken?
+    var position: HistoryPosition?
     var generation: Generation?
   }
 
@@ -58,7 +59,7 @@ extension ManagedObjectContext {
     guard before.generation != snapshot.generation else { return }
     let newest = try newestMerge(snapshot)
     do {
-      for transaction in try HistoryReader(snapshot, model).transactions(after: before.token) {
+      for transaction in try HistoryReader(snapshot, model).transactions(after: before.position) {
         try mergeChanges(from: transaction)
       }
     } catch let error as ObjectGraphError where error.kind == .historyExpired {

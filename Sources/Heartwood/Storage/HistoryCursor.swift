@@ -17,6 +17,11 @@ struct HistoryCursor {
     let header: HistoryHeader
     fileprivate var changeCount = 0
 
+    /// The position after the transaction.
+    var position: HistoryPosition {
+      HistoryPosition(sequence: sequence, time: header.date.milliseconds)
+    }
+
     fileprivate init(_ sequence: Int64, _ header: HistoryHeader) {
       self.sequence = sequence
       self.header = header
@@ -41,23 +46,17 @@ struct HistoryCursor {
 
   /// Creates a cursor for the changes after a transaction.
   ///
-  /// - Parameter known: The number of the transaction, or `nil` to begin with the oldest one.
-  /// - Throws: `historyExpired` if transactions after `known` have been deleted; `corrupt`.
-  init(_ snapshot: Snapshot, after known: Int64?) throws {
+  /// - Parameter known: The position after the transaction, or `nil` to begin with the oldest one.
+  /// - Throws: `historyExpired` if the history does not contain the position and all later
+  ///   transactions; `corrupt`.
+  init(_ snapshot: Snapshot, after known: HistoryPosition?) throws {
     keyspace = try snapshot.keyspace(HistoryFormat.keyspace)
-    guard let bounds = try keyspace?.withValue(HistoryFormat.boundsKey, { try HistoryBounds($0) })
-    else {
-      (newest, deleted) = (0, 0)
-      return
-    }
-    if let known, known < bounds.deleted {
-      throw ObjectGraphError(
-        .historyExpired,
-        "Transactions that followed the token have been deleted from the history. Fetch everything "
-          + "again, and continue from the newest token.")
-    }
+    let rows = keyspace.map { RowsKeyspace.snapshot($0) }
+    let bounds =
+      try rows?.withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) } ?? HistoryBounds()
+    try known?.require(bounds, in: rows)
     (newest, deleted) = (bounds.next - 1, bounds.deleted)
-    let first = max(known ?? 0, bounds.deleted) + 1
+    let first = max(known?.sequence ?? 0, bounds.deleted) + 1
     if first <= newest { next = Key(first) }
   }
 

@@ -73,6 +73,8 @@ struct HistoryBounds {
   ///
   /// All transactions before it have been deleted too.
   var deleted: Int64 = 0
+  /// The time of this transaction, in milliseconds since 1970, or `nil` if it is unknown.
+  var deletedTime: Int64?
 
   init() {}
 
@@ -80,6 +82,8 @@ struct HistoryBounds {
     var reader = ByteReader(value.copy)
     next = try reader.next()
     deleted = try reader.next()
+    // Earlier versions wrote no time.
+    if !reader.isAtEnd { deletedTime = try reader.next() }
     guard deleted >= 0, deleted < next else {
       throw StorageError(.corrupt, "The bounds of the history are invalid. Restore a backup.")
     }
@@ -89,6 +93,7 @@ struct HistoryBounds {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: next)
     bytes.append(littleEndian: deleted)
+    if let deletedTime { bytes.append(littleEndian: deletedTime) }
     return bytes
   }
 }

@@ -2,28 +2,26 @@ import Foundation
 
 /// Merges the histories of several stores into one sequence whose tokens cover all stores.
 struct HistoryMerge {
-  private let token: PersistentHistoryToken?
   /// The position that the merge has reached in the history of each store.
-  private var positions: [UUID: Int64]
+  private var positions: [UUID: HistoryPosition]
   private var runs: [ArraySlice<PersistentHistoryTransaction>] = []
 
   /// Creates a merge that starts after a token, or at the start of every history if `token` is
   /// `nil`.
   init(after token: PersistentHistoryToken?) {
-    self.token = token
-    positions = token?.sequences ?? [:]
+    positions = token?.positions ?? [:]
   }
 
   /// Adds the transactions of one store that were committed after the token.
   ///
   /// If the token does not cover the store, all transactions of the store are added.
   ///
-  /// - Throws: `historyExpired` if some of these transactions have been deleted, or `corrupt` if
-  ///   the history cannot be decoded.
+  /// - Throws: `historyExpired` if the history does not contain the token's position and all of
+  ///   these transactions; `corrupt` if it cannot be decoded.
   mutating func add(_ reader: HistoryReader, of model: StoreModel) throws {
     let store = model.space.store
-    let own = token?.sequence(of: store).map { PersistentHistoryToken(store: store, sequence: $0) }
-    if own == nil { positions[store] = try reader.start() }
+    let own = positions[store]
+    if own == nil { positions[store] = HistoryPosition(sequence: try reader.start()) }
     runs.append(try reader.transactions(after: own)[...])
   }
 
@@ -38,7 +36,7 @@ struct HistoryMerge {
     while let next = runs.indices.filter({ !runs[$0].isEmpty }).min(by: { isBefore($0, $1) }),
       var transaction = runs[next].popFirst()
     {
-      positions[transaction.store] = transaction.sequence
+      positions[transaction.store] = transaction.position
       transaction.token = PersistentHistoryToken(positions) ?? transaction.token
       result.append(transaction)
     }

@@ -10,21 +10,13 @@ struct HistoryReader {
     self.model = model
   }
 
-  /// Returns the transactions after a token, or all transactions if there is no token.
+  /// Returns the transactions after a position, or all transactions if it is `nil`.
   ///
-  /// - Throws: `historyExpired` if some of the transactions have been deleted, `foreignStore` if
-  ///   the token belongs to another store, or `corrupt` if the history cannot be decoded.
+  /// - Throws: `historyExpired` if the history does not contain the position and all later
+  ///   transactions; `corrupt` if the history cannot be decoded.
   /// - Complexity: Each database page that contains entries of these transactions is read once.
-  func transactions(
-    after token: PersistentHistoryToken?
-  ) throws -> [PersistentHistoryTransaction] {
-    let known = token?.sequence(of: model.space.store)
-    if token != nil, known == nil {
-      throw StorageError(
-        .foreignStore,
-        "The token belongs to the history of another store. Use a token of this store.")
-    }
-    var cursor = try HistoryCursor(snapshot, after: known)
+  func transactions(after position: HistoryPosition?) throws -> [PersistentHistoryTransaction] {
+    var cursor = try HistoryCursor(snapshot, after: position)
     var result: [PersistentHistoryTransaction] = []
     var changes: [PersistentHistoryChange] = []
     while let next = try cursor.nextChange() {
@@ -43,23 +35,24 @@ struct HistoryReader {
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted } ?? 0
   }
 
-  /// Returns the token of the newest transaction, or `nil` if no transaction has ever been
+  /// Returns the position after the newest transaction, or `nil` if no transaction has ever been
   /// recorded.
-  func newestToken() throws -> PersistentHistoryToken? {
-    let bounds = try snapshot.keyspace(HistoryFormat.keyspace)?
-      .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) }
-    return bounds.map { PersistentHistoryToken(store: model.space.store, sequence: $0.next - 1) }
+  func newestPosition() throws -> HistoryPosition? {
+    guard let keyspace = try snapshot.keyspace(HistoryFormat.keyspace) else { return nil }
+    let rows = RowsKeyspace.snapshot(keyspace)
+    return try rows.withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) }
+      .map { try HistoryPosition(after: $0.next - 1, $0, in: rows) }
   }
 
   private func transaction(
     _ found: HistoryCursor.Transaction, _ changes: [PersistentHistoryChange]
   ) -> PersistentHistoryTransaction {
     PersistentHistoryTransaction(
-      token: PersistentHistoryToken(store: model.space.store, sequence: found.sequence),
+      token: PersistentHistoryToken(store: model.space.store, found.position),
       author: found.header.author, contextName: found.header.contextName,
       timestamp: Date(timeIntervalSinceReferenceDate: found.header.timestamp),
       processID: found.header.processID, changes: changes, base: found.header.base,
-      store: model.space.store, sequence: found.sequence)
+      store: model.space.store, position: found.position)
   }
 
   /// Converts a stored change, which identifies properties by number, to a public one, which

@@ -15,6 +15,9 @@ enum JSONValue: Codable, AttributeValue {
       self = .null
     } else if let value = try? container.decode(Bool.self) {
       self = .bool(value)
+    } else if let value = try? container.decode(Double.self), value == 0, value.sign == .minus {
+      // As an integer, -0 would become 0.
+      self = .number(value)
     } else if let value = try? container.decode(Int64.self) {
       self = .integer(value)
     } else if let value = try? container.decode(UInt64.self) {

@@ -6,47 +6,74 @@ public import Foundation
 ///
 /// A program can encode and save the token, and later ask for the transactions after it. The token
 /// stays valid until some of these transactions are deleted from the history.
-public struct PersistentHistoryToken: Hashable, Codable, Sendable {
-  /// The position in the history of one store.
-  private struct Position: Hashable, Codable {
+public struct PersistentHistoryToken: Codable, Sendable {
+  private struct Position: Codable {
     let store: UUID
     let sequence: Int64
+    let time: Int64?
   }
 
+  // The position in the first store is not nested, so that the encoded token of one store is short.
   private let store: UUID
   private let sequence: Int64
+  private let time: Int64?
   /// The positions in the other stores, or `nil` if there are no other stores.
   private let others: [Position]?
 
-  /// Creates the token for the position after transaction `sequence` of one store.
-  init(store: UUID, sequence: Int64) {
+  /// Creates the token for a position in one store.
+  init(store: UUID, _ position: HistoryPosition) {
     self.store = store
-    self.sequence = sequence
+    (sequence, time) = (position.sequence, position.time)
     others = nil
   }
 
   /// Creates the token for positions in several stores, or returns `nil` if there are no positions.
-  init?(_ sequences: [UUID: Int64]) {
+  init?(_ positions: [UUID: HistoryPosition]) {
     // The positions are sorted, so that tokens with the same positions are equal.
-    let positions = sequences.map { Position(store: $0, sequence: $1) }
+    let sorted = positions.map { Position(store: $0, sequence: $1.sequence, time: $1.time) }
       .sorted { $0.store.uuidString < $1.store.uuidString }
-    guard let first = positions.first else { return nil }
-    store = first.store
-    sequence = first.sequence
-    others = positions.count > 1 ? Array(positions.dropFirst()) : nil
+    guard let first = sorted.first else { return nil }
+    (store, sequence, time) = (first.store, first.sequence, first.time)
+    others = sorted.count > 1 ? Array(sorted.dropFirst()) : nil
   }
 
-  /// Returns the number of the last transaction before the token's position in `store`, or `nil` if
-  /// the token contains no position for this store.
-  func sequence(of store: UUID) -> Int64? {
-    if self.store == store { return sequence }
-    return others?.first { $0.store == store }?.sequence
+  /// Returns the position in `store`, or `nil` if the token contains none.
+  func position(in store: UUID) -> HistoryPosition? {
+    if self.store == store { return HistoryPosition(sequence: sequence, time: time) }
+    return others?.first { $0.store == store }
+      .map { HistoryPosition(sequence: $0.sequence, time: $0.time) }
   }
 
-  /// For each store, the number of the last transaction before the token's position.
-  var sequences: [UUID: Int64] {
-    (others ?? []).reduce(into: [store: sequence]) { $0[$1.store] = $1.sequence }
+  /// The positions in all stores of the token.
+  var positions: [UUID: HistoryPosition] {
+    (others ?? []).reduce(into: [store: HistoryPosition(sequence: sequence, time: time)]) {
+      $0[$1.store] = HistoryPosition(sequence: $1.sequence, time: $1.time)
+    }
   }
+}
+
+extension PersistentHistoryToken: Hashable {
+  // The times are ignored, because only some tokens of the same position contain them.
+  private var sequences: [UUID: Int64] { positions.mapValues(\.sequence) }
+
+  /// Returns whether two tokens have the same positions.
+  public static func == (one: PersistentHistoryToken, other: PersistentHistoryToken) -> Bool {
+    one.sequences == other.sequences
+  }
+
+  /// Hashes the positions.
+  public func hash(into hasher: inout Hasher) { hasher.combine(sequences) }
+}
+
+/// A position in the history of a store.
+struct HistoryPosition {
+  /// The number of the last transaction before the position, or 0 if there is none.
+  let sequence: Int64
+  /// The time of this transaction, in milliseconds since 1970, or `nil` if it is unknown.
+  ///
+  /// A store that was restored to an earlier state may have another transaction of the same number.
+  /// Its time differs.
+  var time: Int64?
 }
 
 /// The changes made by one save or batch request.
@@ -70,8 +97,8 @@ public struct PersistentHistoryTransaction: Sendable {
   let base: UInt64
   /// The UUID of the store.
   let store: UUID
-  /// The number of the transaction in the store's history.
-  let sequence: Int64
+  /// The position after the transaction in the store's history.
+  let position: HistoryPosition
 }
 
 /// A change to one object in a history transaction.

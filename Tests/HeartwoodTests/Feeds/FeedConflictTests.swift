@@ -190,8 +190,9 @@ struct FeedConflictTests {
   private func objects(_ fixture: GraphFixture) throws -> [String] {
     let context = fixture.context()
     let all = try context.fetch(FetchRequest<Marker>())
+    let existing = Set(all)
     func name(_ label: Marker?) -> String {
-      all.contains { $0 === label } ? label?.name ?? "-" : "-"
+      label.map { existing.contains($0) ? $0.name : "-" } ?? "-"
     }
     let lines = all.map { label in
       "\(type(of: label)) \(label.name) \(label.number ?? -1) \(name(label.parent))"

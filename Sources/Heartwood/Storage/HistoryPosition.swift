@@ -1,0 +1,66 @@
+import Foundation
+
+extension HistoryPosition {
+  /// Creates the position after a transaction of the history.
+  init(after sequence: Int64, _ bounds: HistoryBounds, in keyspace: RowsKeyspace) throws {
+    self.sequence = sequence
+    time =
+      sequence == bounds.deleted
+      ? bounds.deletedTime
+      : try keyspace.withValue(Key(sequence, 0 as Int64)) {
+        try HistoryHeader($0.copy).date.milliseconds
+      }
+  }
+
+  /// Checks that the history contains this position and all later transactions.
+  ///
+  /// - Throws: `historyExpired` if it does not.
+  /// - Complexity: Reads one row.
+  func require(_ bounds: HistoryBounds, in keyspace: RowsKeyspace?) throws {
+    guard sequence >= bounds.deleted else {
+      throw ObjectGraphError(
+        .historyExpired,
+        "Transactions that followed the token have been deleted from the history. Fetch everything "
+          + "again, and continue from the newest token.")
+    }
+    try requireCommon(bounds, in: keyspace)
+  }
+
+  /// Checks that the history has not diverged before this position.
+  ///
+  /// - Throws: `historyExpired` if it has.
+  /// - Complexity: Reads one row.
+  func requireCommon(_ bounds: HistoryBounds, in keyspace: RowsKeyspace?) throws {
+    guard sequence >= bounds.deleted else { return }
+    var isKnown = sequence < bounds.next
+    if isKnown, let time, let keyspace,
+      let known = try HistoryPosition(after: sequence, bounds, in: keyspace).time
+    {
+      isKnown = time == known
+    }
+    guard isKnown else {
+      throw ObjectGraphError(
+        .historyExpired,
+        "The history ends with transaction \(bounds.next - 1) and does not contain the token's "
+          + "transaction \(sequence): the store was restored to an earlier state, or is a replica "
+          + "that has not received the transaction. Fetch everything again, and continue from the "
+          + "newest token.")
+    }
+  }
+}
+
+extension HistoryHeader {
+  /// The time of the transaction, rounded down to milliseconds.
+  ///
+  /// The times of generations are rounded down, too, so that no snapshot is older than its
+  /// contents.
+  var date: Date { Date(timeIntervalSinceReferenceDate: (timestamp * 1000).rounded(.down) / 1000) }
+}
+
+extension Date {
+  /// The number of milliseconds since 1970, between 0 and 10^15.
+  var milliseconds: Int64 {
+    let count = (timeIntervalSince1970 * 1000).rounded()
+    return count.isNaN ? 0 : Int64(min(max(count, 0), 1e15))
+  }
+}
