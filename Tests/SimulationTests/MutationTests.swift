@@ -9,6 +9,10 @@ import Testing
 /// A trap or an invalid memory access would end the test process.
 @Suite("A store with changed files")
 struct MutationTests {
+  private static func seed(_ group: Int, _ number: Int) -> UInt64 {
+    TestScale.firstSeed * 1_000_000 + UInt64(group * 100_000 + number)
+  }
+
   /// Uses the damaged store, and returns whether it threw an error.
   ///
   /// The test fails if the engine misbehaves.
@@ -22,7 +26,7 @@ struct MutationTests {
   @Test(.evidence("B2"), .evidence("B3"), arguments: 0..<4)
   func `returns correct data or an error when footers are wrong`(group: Int) throws {
     for number in 0..<TestScale.pick(quick: 2, all: 60, long: 480) {
-      let seed = UInt64(group * 100_000 + number)
+      let seed = Self.seed(group, number)
       var mutator = Mutator(seed: seed)
       _ = try metError(mutator.footerDamage(sample: 0, repairs: seed % 2 == 1), "seed \(seed)")
     }
@@ -34,13 +38,13 @@ struct MutationTests {
   func `returns correct data or an error for aimed changes`(aim: Mutator.Aim) throws {
     var (tried, refused) = (0, 0)
     for number in 0..<TestScale.pick(quick: 6, all: 100, long: 800) {
-      var mutator = Mutator(seed: UInt64(number))
+      var mutator = Mutator(seed: Self.seed(0, number))
       let damage = mutator.aimedDamage(
         aim, sample: number % SampleStore.all.count, isSameBoot: number % 3 == 0)
       // The sample contains nothing that this aim refers to; for example, it may have no map.
       guard !damage.edits.isEmpty else { continue }
       tried += 1
-      if try metError(damage, "\(aim), seed \(number)") { refused += 1 }
+      if try metError(damage, "\(aim), seed \(Self.seed(0, number))") { refused += 1 }
     }
     print("aimed at \(aim): \(refused) of \(tried) caused an error")
     #expect(refused > 2)
@@ -56,7 +60,7 @@ struct MutationTests {
     let count = TestScale.pick(quick: 3, all: 80, long: 640)
     var refused = 0
     for number in 0..<count {
-      let seed = UInt64(group * 100_000 + number)
+      let seed = Self.seed(group, number)
       var mutator = Mutator(seed: seed)
       let damage = mutator.damage(
         sample: group % SampleStore.all.count, repairs: seed % 2 == 1, isSameBoot: seed % 4 > 1)

@@ -33,10 +33,28 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
     }
   }
 
-  /// Returns the first seeds, as many as the scale of this run requires.
-  package static func seeds(quick: UInt64, all: UInt64, long: UInt64? = nil) -> Range<UInt64> {
-    0..<pick(quick: quick, all: all, long: long)
+  /// Returns the chosen seeds or, by default, the first ones, as many as the scale of this run
+  /// requires.
+  package static func seeds(quick: UInt64, all: UInt64, long: UInt64? = nil) -> [UInt64] {
+    chosenSeeds ?? Array(0..<pick(quick: quick, all: all, long: long))
   }
+
+  /// The seeds in the environment variable `HEARTWOOD_SEEDS`, or `nil` if it is not set.
+  ///
+  /// It lists numbers and ranges, such as `31,500-519`.
+  package static let chosenSeeds: [UInt64]? = {
+    guard let text = ProcessInfo.processInfo.environment["HEARTWOOD_SEEDS"] else { return nil }
+    return text.split(separator: ",").flatMap { part in
+      let bounds = part.split(separator: "-").map { UInt64($0) }
+      guard (1...2).contains(bounds.count), let first = bounds[0], let last = bounds.last ?? first,
+        first <= last
+      else { fatalError("HEARTWOOD_SEEDS is \(text). List numbers and ranges, such as 31,500-519.") }
+      return Array(first...last)
+    }
+  }()
+
+  /// The first chosen seed, or 0, for tests that derive all their seeds from one.
+  package static let firstSeed: UInt64 = chosenSeeds?.first ?? 0
 
   /// Returns all choices, or every `step`-th one in a quick run, beginning with the first.
   package static func some<Choice>(_ choices: [Choice], every step: Int = 2) -> [Choice] {

@@ -21,13 +21,6 @@ private struct InvariantStepCount: SuiteTrait, TestScoping {
 struct GraphInvariantsTests {
   private static let stepCount = 120
 
-  /// The seeds to run, or those in the environment variable `HEARTWOOD_SEEDS`, such as `31,27`.
-  private static let seeds: [UInt64] =
-    chosenSeeds ?? Array(TestScale.seeds(quick: 1, all: 60, long: 2000))
-
-  private static let chosenSeeds = ProcessInfo.processInfo.environment["HEARTWOOD_SEEDS"]?
-    .split(separator: ",").compactMap { UInt64($0) }
-
   @Test(
     .evidence("R-01"), .evidence("R-02"), .evidence("R-04"), .evidence("R-11"), .evidence("C-01"),
     .evidence("C-05"), .evidence("C-06"), .evidence("C-17"), .evidence("D-03"), .evidence("D-09"),
@@ -35,11 +28,11 @@ struct GraphInvariantsTests {
     .evidence("LR-02"), .evidence("LR-04"), .evidence("LR-05"), .evidence("N-01"),
     .evidence("N-02"), .evidence("P-09"), .evidence("QG-04"), .evidence("QG-53"),
     .evidence("QG-54"), .evidence("QG-58"), .evidence("S-05"), .evidence("S-06"),
-    .evidence("S-07"), .evidence("U-01"), arguments: seeds)
+    .evidence("S-07"), .evidence("U-01"), arguments: TestScale.seeds(quick: 1, all: 60, long: 2000))
   func `random work in several contexts keeps the invariants`(seed: UInt64) async {
     do {
       try await InvariantShrinking.run(
-        seed: seed, steps: Self.stepCount, shrinkingSeconds: Self.chosenSeeds == nil ? 30 : 600)
+        seed: seed, steps: Self.stepCount, shrinkingSeconds: TestScale.chosenSeeds == nil ? 30 : 600)
       InvariantStepCount.add(Self.stepCount)
     } catch {
       Issue.record("\(error)")

@@ -8,14 +8,8 @@ struct RandomGraphTests {
   private static let stepCount = TestScale.pick(quick: 1000, all: 1000, long: 2500)
   private static let shortStepCount = TestScale.pick(quick: 400, all: 400, long: 2500)
 
-  /// Returns the seeds to run.
-  ///
-  /// They are listed in the environment variable `HEARTWOOD_SEEDS`, for example `31,27`. Without
-  /// this variable, they are the first `count` numbers, or more of them in a long run.
   private static func seeds(_ count: UInt64) -> [UInt64] {
-    let chosen = ProcessInfo.processInfo.environment["HEARTWOOD_SEEDS"]
-    return chosen?.split(separator: ",").compactMap { UInt64($0) }
-      ?? Array(0..<TestScale.pick(quick: (count + 59) / 60, all: count, long: 2000))
+    TestScale.seeds(quick: (count + 59) / 60, all: count, long: 2000)
   }
 
   /// Takes random steps, and counts how often each operation was performed.

@@ -10,15 +10,12 @@ import Testing
 /// within its bound.
 @Suite("A store beside a model of it")
 struct ModelTests {
-  /// The seeds.
-  ///
-  /// Their number is a multiple of the number of settings, so that all settings are used equally.
-  private static let seeds = 0..<UInt64(TestScale.pick(quick: 4, all: 8, long: 16))
-
   @Test(
     .evidence("I1"), .evidence("I4"), .evidence("I5"), .evidence("I7"), .evidence("D2"),
     .evidence("D4"), .evidence("D5"), .evidence("K1"), .evidence("K2"), .evidence("K3"),
-    .evidence("B5"), arguments: seeds)
+    .evidence("B5"),
+    // A multiple of the number of settings, so that all settings are used equally.
+    arguments: TestScale.seeds(quick: 4, all: 8, long: 16))
   func `shows the model's contents in every generation`(seed: UInt64) throws {
     let run = try ModelRun(seed: seed)
     let stepCount = TestScale.pick(quick: 30, all: 250, long: 1000)

@@ -55,7 +55,7 @@ struct KillTests {
   @Test(
     .evidence("A8"), .evidence("D2"), .evidence("D4"), .evidence("I1"), .evidence("I5"),
     .evidence("I6"),
-    arguments: [(UInt64(1), true), (2, false)])
+    arguments: (TestScale.chosenSeeds ?? [1, 2]).map { ($0, $0 % 2 == 1) })
   func `lose no commit and see only complete ones when they are killed`(
     seed: UInt64, isMapped: Bool
   ) throws {

@@ -21,7 +21,7 @@ struct ScheduleTests {
   func `shows each of them complete generations in every order`(scenario: ScheduleScenario) throws {
     let summary = Exploration(
       preemptionBound: TestScale.current == .deep ? 3 : 2, runLimit: Self.runLimit(scenario),
-      seed: 1
+      seed: TestScale.firstSeed + 1
     ).run { ScheduledStores.run(scenario, $0) }
     print(
       "schedules: \(scenario.name): \(summary.runCount) runs, \(summary.stepCount) steps "
