@@ -110,7 +110,7 @@ final class LiveList {
 
   /// Returns an object of a state of the list, and loads it if it is not in memory.
   ///
-  /// If the object no longer has a row, the result is a fault.
+  /// If the object is not in memory and has no row, the result is a fault.
   func object(_ number: ObjectNumber, of state: ListState) -> ManagedObject? {
     storeContext.confinement?.enter()
     defer { storeContext.confinement?.leave() }
