@@ -15,10 +15,9 @@ public import Observation
 /// `for quake in controller` use the list as it is when they begin. `controller[3]`,
 /// `controller.prefix(10)` and ``results`` load only the objects that they return.
 ///
-/// Updates examine only the
-/// objects that changed, unless the request depends on more than the values of the objects
-/// themselves; `Docs/Guides/LiveResults.md` lists these requests. The controller must be used on
-/// the thread of its context, and retains the generation that it shows.
+/// Updates examine only the objects that changed, unless the request depends on more than the
+/// values of the objects themselves; `Docs/Guides/LiveResults.md` lists these requests. The
+/// controller must be used on the thread of its context, and retains the generation that it shows.
 public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The fetch request.
   ///
