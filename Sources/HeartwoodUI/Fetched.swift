@@ -15,9 +15,10 @@
   /// }
   /// ```
   ///
-  /// The list is a ``FetchedResultsController``: a collection that loads objects as rows come on
-  /// screen, optionally in sections. The view updates when the list or a property that it has read
-  /// changes, whichever context or process made the change. The context comes from the environment;
+  /// The list is a ``ResultsList``: a collection that loads objects as rows come on screen,
+  /// optionally in sections. The view is updated with a new list when the live list changes, and
+  /// when a property that the view has read changes, whichever context or process made the change.
+  /// The context comes from the environment;
   /// see ``SwiftUICore/View/persistentContainer(_:)``.
   ///
   /// If the fetch fails, the list is empty, and `$notes` is the error.
@@ -64,7 +65,9 @@
     }
 
     /// The objects, in the order of the request.
-    @MainActor public var wrappedValue: FetchedResultsController<M> {
+    @MainActor public var wrappedValue: ResultsList<M> { controller.results }
+
+    @MainActor private var controller: FetchedResultsController<M> {
       guard let context else {
         fatalError(
           "A view uses @Fetched without a context. Add .persistentContainer(container) to this "
@@ -82,7 +85,7 @@
 
     /// The error of the fetch, or `nil` if it has succeeded.
     @MainActor public var projectedValue: (any Error)? {
-      _ = wrappedValue
+      _ = controller
       return list.error
     }
   }

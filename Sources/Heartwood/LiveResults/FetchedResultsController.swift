@@ -11,13 +11,13 @@ public import Observation
 /// for await change in controller.changes { … }
 /// ```
 ///
-/// The controller is a collection: `controller[3]`, `for quake in controller` and
-/// `controller.prefix(10)` load only the objects that they return.
+/// On each access, the list equals the result of a fetch at that moment. ``results`` and
+/// `for quake in controller` use the list as it is when they begin. `controller[3]`,
+/// `controller.prefix(10)` and ``results`` load only the objects that they return.
 ///
-/// On each access, the list equals the result of a fetch at that moment. Updates examine only the
-/// objects that changed, unless the request depends on more than the values of the objects
-/// themselves; `Docs/Guides/LiveResults.md` lists these requests. The controller must be used on
-/// the thread of its context, and retains the generation that it shows.
+/// Updates examine only the objects that changed, unless the request depends on more than the
+/// values of the objects themselves; `Docs/Guides/LiveResults.md` lists these requests. The
+/// controller must be used on the thread of its context, and retains the generation that it shows.
 public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The fetch request.
   ///
@@ -85,10 +85,16 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   // MARK: The list
 
+  /// The objects that the list contains now, loaded as they are accessed.
+  ///
+  /// - Complexity: O(1), or O(objects) if objects were removed, inserted or moved since the last
+  ///   use.
+  public var results: ResultsList<M> { ResultsList(currentList()) }
+
   /// The objects, in the order of the request.
   ///
   /// - Complexity: O(objects), plus one row read for each object that was not accessed before.
-  ///   ``count`` and ``object(at:)-(Int)`` avoid this cost.
+  ///   ``results`` avoids this cost.
   public var fetchedObjects: [M] {
     guard let list = currentList() else { return [] }
     return [M](list.objects(in: 0..<list.count))
@@ -99,34 +105,57 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// - Complexity: O(1) if nothing has changed.
   public var count: Int { currentList()?.count ?? 0 }
 
+  /// Whether the list has no objects.
+  ///
+  /// - Complexity: O(1) if nothing has changed.
+  public var isEmpty: Bool { count == 0 }
+
+  /// The first object, or `nil` if the list is empty.
+  ///
+  /// - Complexity: O(log n), plus one row read if the object was not accessed before.
+  public var first: M? { currentList().flatMap { object(at: 0, in: $0) } }
+
+  /// The last object, or `nil` if the list is empty.
+  ///
+  /// - Complexity: O(log n), plus one row read if the object was not accessed before.
+  public var last: M? { currentList().flatMap { object(at: $0.count - 1, in: $0) } }
+
   /// The IDs of the objects in order, without loading the objects.
   ///
   /// - Complexity: O(objects).
-  public var objectIDs: [ManagedObjectID] {
-    guard let list = currentList() else { return [] }
-    return list.numbers().map { list.id($0) }
-  }
+  public var objectIDs: [ManagedObjectID] { results.objectIDs }
 
   /// Returns the object at a position.
   ///
   /// - Precondition: The position is in the list.
   /// - Complexity: O(log n), plus one row read if the object was not accessed before.
   public func object(at position: Int) -> M {
-    // `precondition` would drop the message in a release build.
-    guard let list = currentList(), position >= 0, position < list.count,
-      let object = list.objects(in: position..<position + 1).first as? M
-    else {
-      fatalError("Position \(position) is not in the list. Pass a position from 0 to count - 1.")
+    guard let list = currentList(), let object = object(at: position, in: list) else {
+      LiveList.reportMissing(position)
     }
     return object
+  }
+
+  /// The object at a position; the same as ``object(at:)-(Int)``.
+  ///
+  /// Each access reads the list as it is then. To use several positions of one list, get
+  /// ``results`` first.
+  public subscript(position: Int) -> M { object(at: position) }
+
+  private func object(at position: Int, in list: LiveList) -> M? {
+    guard (0..<list.count).contains(position) else { return nil }
+    return list.objects(in: position..<position + 1).first as? M
   }
 
   /// Returns the position of an object, or `nil` if it is not in the list.
   ///
   /// - Complexity: O(log n).
   public func index(of object: M) -> Int? {
-    guard let list = currentList(), object.source === list.storeContext else { return nil }
-    return list.position(of: object.number)
+    currentList().flatMap { position(of: object, in: $0) }
+  }
+
+  private func position(of object: M, in list: LiveList) -> Int? {
+    object.source === list.storeContext ? list.position(of: object.number) : nil
   }
 
   /// Returns the position of the object with the given ID, or `nil` if it is not in the list.
@@ -143,36 +172,25 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   ///
   /// An empty list has no sections.
   ///
-  /// - Complexity: O(sections).
-  public var sections: [ResultsSection<M>] {
-    guard let list = currentList() else { return [] }
-    guard sectionKeyPath != nil else {
-      guard list.count > 0 else { return [] }
-      return [ResultsSection(name: nil, range: 0..<list.count, value: .null, list: list)]
-    }
-    var start = 0
-    return list.sections.sections.map { section in
-      defer { start += section.count }
-      return ResultsSection(
-        name: section.value.text, range: start..<start + section.count, value: section.value,
-        list: list)
-    }
-  }
+  /// - Complexity: The same as ``results``, plus O(sections).
+  public var sections: [ResultsSection<M>] { results.sections }
 
   /// Returns the object at a position in a section.
   ///
   /// - Precondition: The section and the position exist.
   /// - Complexity: O(sections + log n), plus one row read if the object was not accessed before.
   public func object(at path: IndexPath) -> M {
-    let sections = sections
-    guard path.count == 2, sections.indices.contains(path[0]),
-      (0..<sections[path[0]].count).contains(path[1])
+    let list = currentList()
+    let sections = list?.sections ?? []
+    guard let list, path.count == 2, sections.indices.contains(path[0]),
+      (0..<sections[path[0]].count).contains(path[1]),
+      let object = object(at: sections[..<path[0]].reduce(path[1]) { $0 + $1.count }, in: list)
     else {
       fatalError(
         "The index path \(path) is not in the list. Pass the index of a section, followed by a "
           + "position from 0 to the section's count - 1.")
     }
-    return object(at: sections[path[0]].range.lowerBound + path[1])
+    return object
   }
 
   /// Returns the section of an object and its position in the section, or `nil` if the object is
@@ -180,10 +198,14 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   ///
   /// - Complexity: O(sections + log n).
   public func indexPath(forObject object: M) -> IndexPath? {
-    guard let position = index(of: object),
-      let section = sections.enumerated().first(where: { $1.range.contains(position) })
-    else { return nil }
-    return IndexPath(indexes: [section.offset, position - section.element.range.lowerBound])
+    guard let list = currentList(), var position = position(of: object, in: list) else {
+      return nil
+    }
+    for (index, section) in list.sections.enumerated() {
+      if position < section.count { return IndexPath(indexes: [index, position]) }
+      position -= section.count
+    }
+    return nil
   }
 
   // MARK: Changes
@@ -230,39 +252,9 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   }
 }
 
-/// The list as a collection, whose objects are loaded as they are accessed.
-///
-/// Positions are integers from 0, and stay valid until the list changes.
-extension FetchedResultsController: RandomAccessCollection {
-  /// The position of the first object, 0.
-  public var startIndex: Int { 0 }
-
-  /// The position after the last object.
-  public var endIndex: Int { count }
-
-  /// The object at a position; the same as ``object(at:)-(Int)``.
-  public subscript(position: Int) -> M { object(at: position) }
-
+extension FetchedResultsController: Sequence {
   /// Returns an iterator over the objects that the list contains now.
-  ///
-  /// The list may change during the iteration. Objects that no longer exist are omitted.
-  ///
-  /// - Complexity: O(objects) for the numbers of the objects, which are loaded one by one.
-  public func makeIterator() -> AnyIterator<M> {
-    guard let list = currentList() else { return AnyIterator { nil } }
-    var numbers = list.numbers().makeIterator()
-    return AnyIterator {
-      while let number = numbers.next() {
-        if let object = list.object(number) as? M { return object }
-      }
-      return nil
-    }
-  }
-
-  /// Returns the position of an object, or `nil` if it is not in the list.
-  ///
-  /// - Complexity: O(log n).
-  public func firstIndex(of object: M) -> Int? { index(of: object) }
+  public func makeIterator() -> IndexingIterator<ResultsList<M>> { results.makeIterator() }
 }
 
 extension ManagedObjectContext {

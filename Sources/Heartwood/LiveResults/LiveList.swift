@@ -16,9 +16,13 @@ final class LiveList {
   let query: LiveQuery
   /// The store context of the objects.
   let storeContext: ManagedObjectContext
+  /// The root context, which is retained because it owns the store context.
+  private let rootContext: ManagedObjectContext
   private let feed: ResultsFeed
   private(set) var tree: ResultsTree
-  private(set) var sections = SectionCounts()
+  private var sectionCounts = SectionCounts()
+  /// The present state of the list, or `nil` if it was not used since the list last changed.
+  private var knownState: ListState?
   /// Whether the tree contains the complete result, rather than only its beginning.
   private var isComplete = true
   /// The values of each object at the last fetch.
@@ -37,10 +41,11 @@ final class LiveList {
     self.query = query
     self.feed = feed
     storeContext = feed.storeContext
+    rootContext = feed.storeContext.rootContext
     tree = ResultsTree(query.treeOrder)
     let found = try query.fetch(feed.storeContext)
     adopt(found)
-    sections = SectionCounts(tree.entries(in: window), query.sectionTerm)
+    sectionCounts = SectionCounts(tree.entries(in: window), query.sectionTerm)
   }
 
   /// The number of objects in the list.
@@ -58,11 +63,26 @@ final class LiveList {
     shown = found.values
   }
 
-  // MARK: Objects
+  // MARK: States
 
-  func number(at position: Int) -> ObjectNumber {
-    tree.entry(at: window.lowerBound + position).number
+  /// The state in which the list is now.
+  ///
+  /// - Complexity: O(1), or O(objects) if objects were removed, inserted or moved since the last
+  ///   use.
+  var state: ListState {
+    if let knownState { return knownState }
+    let new = ListState(tree.numbers(in: window), sections)
+    knownState = new
+    return new
   }
+
+  /// The sections in order, or one section with all objects if there is no section property.
+  var sections: [SectionCounts.Section] {
+    if query.sectionTerm != nil { return sectionCounts.sections }
+    return count > 0 ? [SectionCounts.Section(value: .null, count: count)] : []
+  }
+
+  // MARK: Objects
 
   /// Returns the position of an object, or `nil` if it is not in the list.
   func position(of number: ObjectNumber) -> Int? {
@@ -70,9 +90,8 @@ final class LiveList {
     return position - window.lowerBound
   }
 
-  func id(_ number: ObjectNumber) -> ManagedObjectID { feed.id(number) }
-
-  func numbers() -> [ObjectNumber] { tree.entries(in: window).map(\.number) }
+  /// Returns the current ID of an object that is or was in the list.
+  func id(_ number: ObjectNumber) -> ManagedObjectID { feed.id(storeContext.resolved(number)) }
 
   /// Returns the objects in a range of positions, and loads the objects that are not in memory.
   func objects(in range: Range<Int>) -> [ManagedObject] {
@@ -83,21 +102,54 @@ final class LiveList {
     defer { withExtendedLifetime(loaded) {} }
     return entries.compactMap { entry in
       if let object = entry.object, isUsable(entry) { return object }
-      guard let object = feed.storeContext.object(entry.number) else { return nil }
+      guard let object = storeContext.object(entry.number) else { return nil }
       tree.hold(object, entry.number)
       return object
     }
   }
 
-  /// Returns an object that is or was in the list, or `nil` if it no longer exists.
-  func object(_ number: ObjectNumber) -> ManagedObject? {
-    if let position = position(of: number) { return objects(in: position..<position + 1).first }
-    return feed.storeContext.registeredObject(number) ?? feed.load([number]).first
+  /// Returns an object of a state of the list, and loads it if it is not in memory.
+  ///
+  /// If the object is not in memory and has no row, the result is a fault.
+  func object(_ number: ObjectNumber, of state: ListState) -> ManagedObject? {
+    storeContext.confinement?.enter()
+    defer { storeContext.confinement?.leave() }
+    let number = storeContext.resolved(number)
+    if let object = heldObject(number, of: state) { return object }
+    let known = storeContext.registeredObject(number) ?? feed.load([number]).first
+    guard let object = known ?? storeContext.object(number) else { return nil }
+    if !tree.hold(object, number) { state.formerObjects[number] = object }
+    return object
+  }
+
+  /// Returns objects of a state of the list, and loads those that are not in memory.
+  func objects(_ numbers: ArraySlice<ObjectNumber>, of state: ListState) -> [ManagedObject] {
+    let missing = numbers.map { storeContext.resolved($0) }.filter {
+      heldObject($0, of: state) == nil && storeContext.registeredObject($0) == nil
+    }
+    let loaded = feed.load(missing)
+    defer { withExtendedLifetime(loaded) {} }
+    return numbers.compactMap { object($0, of: state) }
+  }
+
+  static func reportMissing(_ position: Int) -> Never {
+    // `precondition` would drop the message in a release build.
+    fatalError("Position \(position) is not in the list. Pass a position from 0 to count - 1.")
+  }
+
+  private func heldObject(_ number: ObjectNumber, of state: ListState) -> ManagedObject? {
+    guard let object = tree[number]?.object ?? state.formerObjects[number],
+      isUsable(object, number)
+    else { return nil }
+    return object
   }
 
   private func isUsable(_ entry: Entry) -> Bool {
-    guard let object = entry.object else { return false }
-    return object.source === feed.storeContext && object.number == entry.number
+    entry.object.map { isUsable($0, entry.number) } ?? false
+  }
+
+  private func isUsable(_ object: ManagedObject, _ number: ObjectNumber) -> Bool {
+    object.source === storeContext && object.number == number
   }
 
   // MARK: Updates
@@ -199,7 +251,9 @@ final class LiveList {
     }
     adopt(found)
     query.markFetched()
-    for entry in entries { entry.object.map { tree.hold($0, entry.number) } }
+    for case (let object?, let number) in entries.map({ ($0.object, $0.number) }) {
+      tree.hold(object, number)
+    }
     return change(edits, updated, oldWindow, entries.count)
   }
 
@@ -209,7 +263,7 @@ final class LiveList {
     let (old, new) = (other.tree.entries(in: other.window), tree.entries(in: window))
     let (edits, _) = ResultsEdits.between(old, new, areTogether: query.areTogether)
     guard !edits.removed.isEmpty || !edits.inserted.isEmpty else { return nil }
-    func names(_ list: LiveList) -> [String?] { list.sections.sections.map(\.value.text) }
+    func names(_ list: LiveList) -> [String?] { list.sectionCounts.sections.map(\.value.text) }
     return ResultsChange(
       difference: difference(edits.removed, edits.inserted, start: 0), updated: [],
       sectionDifference: names(self).difference(from: names(other)), generation: feed.generation)
@@ -233,9 +287,10 @@ final class LiveList {
     }
     let sectionChanges =
       query.sectionTerm.map {
-        sections.update(removed: removed.map(\.entry), inserted: inserted.map(\.entry), $0)
+        sectionCounts.update(removed: removed.map(\.entry), inserted: inserted.map(\.entry), $0)
       } ?? []
     trim()
+    if !removed.isEmpty || !inserted.isEmpty { knownState = nil }
     guard !removed.isEmpty || !inserted.isEmpty || !stayed.isEmpty else { return nil }
     let change = ResultsChange(
       difference: difference(removed, inserted, start: query.offset),

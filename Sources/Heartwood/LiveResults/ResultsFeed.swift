@@ -317,11 +317,12 @@ final class ResultsFeed: ContextFollower {
     ManagedObjectID(number, storeContext.model.space)
   }
 
-  /// Loads objects, reading the rows of each entity in ascending order.
+  /// Loads objects from the generation that the lists show, reading the rows of each entity in
+  /// ascending order.
   ///
   /// - Returns: The loaded objects, in no particular order. The caller must retain them.
   func load(_ numbers: [ObjectNumber]) -> [ManagedObject] {
-    guard storeContext.parent == nil, let shownView else { return [] }
+    guard storeContext.parent == nil, let shownView, shownView.isCurrent else { return [] }
     var loaded: [ManagedObject] = []
     do {
       for (_, some) in Dictionary(grouping: numbers.filter { !$0.isTemporary }, by: \.entity) {

@@ -1,22 +1,20 @@
-/// The objects of a ``FetchedResultsController`` that have the same section value.
-public struct ResultsSection<M: ManagedObject> {
-  /// The section value as text, or `nil` if there is no value.
-  public let name: String?
+/// The objects of a ``ResultsList`` that have the same section value.
+///
+/// Like its list, a section never changes. Positions are integers from 0.
+public struct ResultsSection<M: ManagedObject>: RandomAccessCollection {
   /// The positions of the section's objects in the list.
   public let range: Range<Int>
   let value: StoredValue
-  let list: LiveList
+  let list: ResultsList<M>
 
-  /// The number of objects.
-  public var count: Int { range.count }
+  /// The section value as text, or `nil` if there is no value.
+  public var name: String? { value.text }
 
-  /// The objects at the positions of `range` in the current list.
+  /// The objects.
   ///
   /// - Complexity: O(objects of the section), plus one row read for each object that is not in
   ///   memory.
-  public var objects: [M] {
-    [M](list.objects(in: range.clamped(to: 0..<list.count)))
-  }
+  public var objects: [M] { list.objects(in: range) }
 
   /// Returns the section value.
   ///
@@ -24,13 +22,7 @@ public struct ResultsSection<M: ManagedObject> {
   public func value<Value: AttributeValue>(as type: Value.Type = Value.self) throws -> Value {
     try Value(storedValue: value)
   }
-}
 
-/// The objects of the section as a collection, which are loaded as they are accessed.
-///
-/// Positions are integers from 0. If the list has become shorter, accessing a position beyond its
-/// end traps.
-extension ResultsSection: RandomAccessCollection {
   /// The position of the first object, 0.
   public var startIndex: Int { 0 }
 
@@ -39,18 +31,15 @@ extension ResultsSection: RandomAccessCollection {
 
   /// The object at a position in the section.
   ///
-  /// - Complexity: O(log n), plus one row read if the object was not accessed before.
+  /// - Precondition: The position is in the section.
+  /// - Complexity: O(1), plus one row read if the object is not in memory.
   public subscript(position: Int) -> M {
-    let start = range.lowerBound + position
     // `precondition` would drop the message in a release build.
-    guard indices.contains(position), start < list.count,
-      let object = list.objects(in: start..<start + 1).first as? M
-    else {
+    guard indices.contains(position) else {
       fatalError(
-        "Position \(position) is not in the section. Get the sections again after the list has "
-          + "changed.")
+        "Position \(position) is not in the section. Pass a position from 0 to count - 1.")
     }
-    return object
+    return list[range.lowerBound + position]
   }
 }
 

@@ -118,6 +118,16 @@ final class ResultsTree {
     return result
   }
 
+  /// Returns the numbers of the objects in a range of positions.
+  func numbers(in range: Range<Int>) -> [ObjectNumber] {
+    var result: [ObjectNumber] = []
+    result.reserveCapacity(range.count)
+    forEachLeaf(in: range) { leaf, range in
+      for entry in leaf.entries[range] { result.append(entry.number) }
+    }
+    return result
+  }
+
   /// The last entry, or `nil` if the list is empty.
   var last: Entry? { count == 0 ? nil : entry(at: count - 1) }
 
@@ -154,10 +164,13 @@ final class ResultsTree {
 
   // MARK: Modification
 
-  /// Stores a reference to an object in the object's entry, if the list contains the object.
-  func hold(_ object: ManagedObject, _ number: ObjectNumber) {
-    guard let leaf = leaves[number] else { return }
+  /// Stores a reference to an object in the object's entry, or returns `false` if the list does not
+  /// contain the object.
+  @discardableResult
+  func hold(_ object: ManagedObject, _ number: ObjectNumber) -> Bool {
+    guard let leaf = leaves[number] else { return false }
     leaf.entries[leaf.position(of: number)].object = object
+    return true
   }
 
   /// Inserts an entry at the position that its sort keys determine.

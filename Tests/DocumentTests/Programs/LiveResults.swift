@@ -20,6 +20,12 @@ final class Quake: ManagedObject {
   }
 }
 
+func show(_ controller: FetchedResultsController<Quake>) {
+  let list = controller.results
+  for quake in list.prefix(10) { print(quake.magnitude) }
+  for section in list.sections { print(section.name ?? "", section.count) }
+}
+
 @MainActor func observe(_ container: PersistentContainer) {
   container.viewContext.tracksObservation = true
 }

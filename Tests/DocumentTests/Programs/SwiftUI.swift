@@ -35,7 +35,7 @@ struct NoteRow: View {
 }
 
 struct SearchResults: View {
-  @Fetched private var notes: FetchedResultsController<Note>
+  @Fetched private var notes: ResultsList<Note>
 
   init(text: String) {
     _notes = Fetched(

@@ -36,21 +36,23 @@ struct SectionTests {
     #expect(controller.object(at: 1).objectID == folk[1])
   }
 
-  @Test func `lists and sections are collections that load what is accessed`() throws {
+  @Test func `lists and sections load what is accessed`() throws {
     let controller = FetchedResultsController(
       fetchRequest: FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context: context,
       sectionedBy: \.genre)
-    #expect(controller.isEmpty && controller.first == nil)
+    #expect(controller.isEmpty && controller.first == nil && controller.last == nil)
+    #expect(controller.results.isEmpty && controller.results.sections.isEmpty)
     try controller.performFetch()
     #expect(controller.count == 4 && context.registeredObjects.isEmpty)
-    #expect(controller.first?.objectID == folk[0] && controller[3].objectID == pop[1])
+    #expect(controller.first?.objectID == folk[0] && controller.last?.objectID == pop[1])
+    #expect(controller.results[0] === controller[0] && controller.results.last === controller[3])
+    #expect(controller.results.objectIDs == folk + pop && !controller.isEmpty)
     #expect(context.registeredObjects.count == 2)
     let section = controller.sections[1]
     #expect(section.count == 2 && section[1] === controller[3])
     #expect(context.registeredObjects.count == 2)
     #expect(controller.map(\.objectID) == folk + pop && section.map(\.objectID) == pop)
-    #expect(controller.firstIndex(of: controller[2]) == 2)
-    #expect(controller.reversed().map(\.objectID) == (folk + pop).reversed())
+    #expect(controller.results.reversed().map(\.objectID) == (folk + pop).reversed())
   }
 
   @Test(.evidence("LR-04")) func `sections appear and disappear with their objects`() throws {

@@ -1,0 +1,18 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Random walks through results")
+struct ResultsWalkTests {
+  @Test(
+    .mustEnd, .evidence("LR-10"), arguments: ResultsWalk.Setting.allCases,
+    TestScale.some([1, 2, 3, 4] as [UInt64], every: 4))
+  func `a walk sees the list as it was when it began`(
+    setting: ResultsWalk.Setting, seed: UInt64
+  ) throws {
+    let run = try ResultsWalk(setting, seed: seed)
+    let walks = TestScale.pick(quick: 60, all: 300)
+    try run.run(walks: walks)
+    #expect(run.visitCount > 2 * walks && run.formerCount > walks / 8)
+  }
+}
