@@ -2,12 +2,6 @@ import Foundation
 
 /// The application of events in one transaction.
 struct FeedBatch {
-  /// An object of another store.
-  private struct Subject: Hashable {
-    let source: String
-    let id: String
-  }
-
   /// The counterpart in this store of an object of another store.
   private struct Counterpart {
     let number: ObjectNumber
@@ -18,7 +12,7 @@ struct FeedBatch {
 
   /// An object, its last new event, and the change that the event makes.
   private struct Work {
-    let subject: Subject
+    let subject: FeedSubject
     let event: FeedElement
     let values: FeedValues
     let change: RowChange
@@ -27,13 +21,10 @@ struct FeedBatch {
   private var run: BatchRun
   private let records: FeedRecords
   private let policy: MergePolicy.Kind
-  private var positions: [String: FeedPosition] = [:]
-  private var counterparts: [Subject: Counterpart] = [:]
-  /// The last new event about each object.
-  private var last: [Subject: FeedElement] = [:]
-  /// The time of each completed snapshot of existing objects, by source.
-  private var completed: [String: Int64] = [:]
-  private var report = FeedReport()
+  private var events = FeedEvents()
+  private var counterparts: [FeedSubject: Counterpart] = [:]
+  /// The objects of this store that correspond to objects which had been unknown.
+  private var found: Set<ObjectNumber> = []
 
   init(_ run: BatchRun, _ transaction: WriteTransaction, _ policy: MergePolicy.Kind) throws {
     self.run = run
@@ -47,19 +38,20 @@ struct FeedBatch {
   ///   from reading and writing.
   mutating func apply(_ elements: ArraySlice<FeedElement>) throws -> FeedReport {
     do {
-      try applyAll(elements)
+      try events.collect(elements, records)
+      try applyCollected()
     } catch let error as ObjectGraphError {
       throw failure(error, elements)
     }
-    return report
+    return events.report
   }
 
-  private mutating func applyAll(_ elements: ArraySlice<FeedElement>) throws {
+  private mutating func applyCollected() throws {
     var works: [Work] = []
-    var deletions: [(subject: Subject, number: ObjectNumber)] = []
+    var deletions: [(subject: FeedSubject, number: ObjectNumber)] = []
     // Find all objects before anything changes, because unique values can move between objects.
-    for subject in try collect(elements) {
-      guard let event = last[subject] else { continue }
+    for subject in events.subjects {
+      guard let event = events.last[subject] else { continue }
       if event.operation == .deleted {
         if let number = try counterpart(ofDeleted: subject, event) {
           deletions.append((subject, number))
@@ -72,10 +64,10 @@ struct FeedBatch {
     }
     for work in works { try merge(work) }
     for work in works { try relate(work) }
-    for (source, time) in completed {
+    for (source, time) in events.completed {
       // An earlier, interrupted snapshot may have contained objects that have been deleted since.
       for (id, number) in try records.unseen(since: time, source) {
-        deletions.append((Subject(source: source, id: id), number))
+        deletions.append((FeedSubject(source: source, id: id), number))
       }
     }
     for (subject, number) in deletions {
@@ -84,80 +76,10 @@ struct FeedBatch {
     }
     try run.flush()
     try run.changes.finish()
-    for (source, position) in positions { try records.put(position, of: source) }
+    for (source, position) in events.positions { try records.put(position, of: source) }
   }
 
-  // MARK: Events
-
-  /// Collects the last new event about each object, and returns the objects in the order of their
-  /// first new events.
-  private mutating func collect(_ elements: ArraySlice<FeedElement>) throws -> [Subject] {
-    var order: [Subject] = []
-    for element in elements {
-      let isNew = try isNew(element)
-      recordProgress(element)
-      guard isNew else {
-        report.repeatedCount += 1
-        continue
-      }
-      if element.operation == .complete { completed[element.source] = element.time }
-      guard let id = element.subject else { continue }
-      report.appliedCount += 1
-      let subject = Subject(source: element.source, id: id)
-      var latest = element
-      if let earlier = last[subject] {
-        latest.complete(from: earlier)
-      } else {
-        order.append(subject)
-      }
-      last[subject] = latest
-    }
-    return order
-  }
-
-  /// Records the last transaction whose events have all been applied.
-  private mutating func recordProgress(_ element: FeedElement) {
-    guard element.isLast, let store = element.store else { return }
-    // The time of the last existing object is that of the generation.
-    let time = element.operation == .complete ? nil : element.time
-    report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
-  }
-
-  /// Returns whether an event has not been applied before, and records it as applied.
-  private mutating func isNew(_ element: FeedElement) throws -> Bool {
-    let known = try positions[element.source] ?? records.position(of: element.source)
-    var new = FeedPosition(
-      transaction: element.transaction, index: element.index, time: element.time)
-    switch element.operation {
-    case .existing, .complete:
-      // Existing objects have the number of the transaction that was newest when the feed began. If
-      // the source was restored from a backup, the number may be lower, but the time is later.
-      guard element.transaction >= known.transaction || element.time > known.time else {
-        return false
-      }
-      new.index = .max
-      positions[element.source] = new
-    case .inserted, .updated, .deleted:
-      guard new > known else {
-        try requireRepeated(element, known)
-        return false
-      }
-      // The clock may have been set back.
-      new.time = max(new.time, known.time)
-      positions[element.source] = new
-    }
-    return true
-  }
-
-  /// Throws an error if an event has the number of an earlier transaction, but a later time.
-  private func requireRepeated(_ element: FeedElement, _ known: FeedPosition) throws {
-    guard element.time > known.time else { return }
-    throw FeedFailure(
-      .historyExpired, element.source,
-      "The feed contains a new transaction \(element.transaction), but events up to transaction "
-        + "\(known.transaction) have been applied, so its source was restored to an earlier "
-        + "state. Start a new feed from the existing objects, with another consumer.")
-  }
+  // MARK: Errors
 
   /// Returns an error of the model with the name of the event about its object.
   ///
@@ -168,7 +90,7 @@ struct FeedBatch {
   ) -> FeedFailure {
     if let number = error.objectID?.number,
       let subject = counterparts.first(where: { $0.value.number == number })?.key,
-      let event = last[subject]
+      let event = events.last[subject]
     {
       return event.failure(error.kind, error.message, error)
     }
@@ -181,7 +103,7 @@ struct FeedBatch {
   // MARK: Objects
 
   /// Returns the known counterpart of an object, which may no longer exist, or `nil`.
-  private mutating func known(_ subject: Subject) throws -> Counterpart? {
+  private mutating func known(_ subject: FeedSubject) throws -> Counterpart? {
     if let known = counterparts[subject] { return known }
     guard let (number, values) = try records.object(of: subject.source, subject.id) else {
       return nil
@@ -193,10 +115,10 @@ struct FeedBatch {
 
   /// Returns the number of a deleted object in this store, or `nil` if it does not exist.
   private mutating func counterpart(
-    ofDeleted subject: Subject, _ event: FeedElement
+    ofDeleted subject: FeedSubject, _ event: FeedElement
   ) throws -> ObjectNumber? {
     if let known = try known(subject) { return known.number }
-    guard let entity = event.entity, let number = try found(subject, entity, event.key) else {
+    guard let entity = event.entity, let number = try find(subject, entity, event.key) else {
       return nil
     }
     counterparts[subject] = Counterpart(number: number, values: AppliedValues())
@@ -206,7 +128,7 @@ struct FeedBatch {
   /// Returns the change to an object, which is inserted if it is neither known nor found by a
   /// unique attribute; `nil` if the merge policy keeps its deletion in this store.
   private mutating func change(
-    _ subject: Subject, _ event: FeedElement, _ entity: EntityDescription, _ values: FeedValues
+    _ subject: FeedSubject, _ event: FeedElement, _ entity: EntityDescription, _ values: FeedValues
   ) throws -> RowChange? {
     let known = try known(subject)
     if let known {
@@ -214,13 +136,13 @@ struct FeedBatch {
       switch policy {
       case .objectTrump, .overwrite: break
       case .storeTrump, .rollback:
-        try record(subject, seen: event.time)
+        try record(subject, seen: event.seen)
         return nil
       case .error:
         throw event.failure(.mergeConflict, "The object was deleted in this store.")
       }
     }
-    if let number = try found(subject, entity, values.attributes),
+    if let number = try find(subject, entity, values.attributes),
       let change = try run.changes.change(of: number)
     {
       counterparts[subject] = Counterpart(
@@ -232,14 +154,14 @@ struct FeedBatch {
 
   /// Returns the number of an object with one of the unique values, unless that object already
   /// corresponds to another object of the source.
-  private func found(
-    _ subject: Subject, _ entity: EntityDescription,
+  private mutating func find(
+    _ subject: FeedSubject, _ entity: EntityDescription,
     _ values: [(property: PropertyDescription, value: StoredValue)]
   ) throws -> ObjectNumber? {
     for (property, value) in values where !value.isNull {
       guard let number = try owner(of: value, property, entity),
         run.model.storage(of: number)?.entity === entity,
-        try records.isUnknown(number, subject.source)
+        try records.isUnknown(number, subject.source), found.insert(number).inserted
       else { continue }
       return number
     }
@@ -260,15 +182,15 @@ struct FeedBatch {
 
   /// Returns the number of the object with a key, unless that object corresponds to another object
   /// of the source.
-  private func found(
-    _ subject: Subject, _ entity: EntityDescription, _ key: StoredValue?
+  private mutating func find(
+    _ subject: FeedSubject, _ entity: EntityDescription, _ key: StoredValue?
   ) throws -> ObjectNumber? {
     guard let attribute = entity.referringAttribute, let key else { return nil }
-    return try found(subject, entity, [(attribute, key)])
+    return try find(subject, entity, [(attribute, key)])
   }
 
   private mutating func insert(
-    _ subject: Subject, _ entity: EntityDescription
+    _ subject: FeedSubject, _ entity: EntityDescription
   ) throws -> RowChange {
     let change = try run.insert(entity)
     for property in entity.columns where change.after[property.slot].isNull {
@@ -282,7 +204,7 @@ struct FeedBatch {
   }
 
   /// Records the counterpart of an object.
-  private mutating func record(_ subject: Subject, seen time: Int64) throws {
+  private mutating func record(_ subject: FeedSubject, seen time: Int64) throws {
     guard let known = counterparts[subject] else { return }
     try records.put(
       known.number, insteadOf: known.recorded, for: subject.source, subject.id, seen: time,
@@ -311,7 +233,7 @@ struct FeedBatch {
       if known.contains(number, value) || policy == .storeTrump { kept.insert(property.slot) }
     }
     counterparts[work.subject]?.values = applied
-    try record(work.subject, seen: work.event.time)
+    try record(work.subject, seen: work.event.seen)
     if !edited.isEmpty {
       if policy == .error {
         throw work.event.failure(.mergeConflict, "The object was changed in this store.")
@@ -341,12 +263,13 @@ struct FeedBatch {
     }
   }
 
-  /// Returns the number of a related object, whose own event may not have arrived yet; `nil` if the
-  /// merge policy keeps its deletion in this store.
+  /// Returns the number of a related object, whose own event may not have arrived yet; `nil` if a
+  /// later generation deletes it, or if the merge policy keeps its deletion in this store.
   private mutating func target(
     _ reference: FeedReference, _ source: String
   ) throws -> ObjectNumber? {
-    let subject = Subject(source: source, id: reference.id)
+    let subject = FeedSubject(source: source, id: reference.id)
+    if events.last[subject]?.operation == .deleted { return nil }
     if let known = try known(subject) {
       if try run.changes.exists(known.number) { return known.number }
       if policy != .objectTrump, policy != .overwrite { return nil }
@@ -355,7 +278,7 @@ struct FeedBatch {
       throw ObjectGraphError(
         .unknownEntity, "The store has no entity named \(reference.entityName).")
     }
-    if let number = try found(subject, entity, reference.key) {
+    if let number = try find(subject, entity, reference.key) {
       counterparts[subject] = Counterpart(
         number: number, recorded: counterparts[subject]?.recorded, values: AppliedValues())
       try record(subject, seen: 0)
@@ -378,7 +301,7 @@ struct FeedBatch {
 
   /// Returns whether the merge policy keeps an object that the source has deleted but this store
   /// has changed.
-  private mutating func keeps(_ number: ObjectNumber, _ subject: Subject) throws -> Bool {
+  private mutating func keeps(_ number: ObjectNumber, _ subject: FeedSubject) throws -> Bool {
     guard policy != .overwrite, policy != .objectTrump,
       let change = try run.changes.change(of: number), let before = change.before
     else { return false }
@@ -389,7 +312,7 @@ struct FeedBatch {
       else { return false }
       return !known.contains(number, before[property.slot])
     }
-    if isEdited, policy == .error, let event = last[subject] {
+    if isEdited, policy == .error, let event = events.last[subject] {
       throw event.failure(.mergeConflict, "The object was changed in this store.")
     }
     if isEdited { run.changes.protect(number) }

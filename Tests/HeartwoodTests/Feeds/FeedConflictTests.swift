@@ -160,6 +160,27 @@ struct FeedConflictTests {
     #expect(try objects(copy) == objects(source))
   }
 
+  @Test(.mustEnd, .evidence("CF-08"))
+  func `a deleted object and its replacement find one object of the copy`() async throws {
+    try insert("a", 1, in: copy)
+    let first = try insert("a", in: source)
+    let context = source.context()
+    context.delete(try #require(try context.existingObject(Marker.self, with: first)))
+    let second = Marker(context: context)
+    (second.name, second.number) = ("a", 2)
+    try context.save()
+    let events = try await source.container.changeFeed(from: .oldestTransaction)
+      .all(of: source.container)
+    try copy.container.apply(events: events.map { try $0.json() })
+    #expect(try objects(copy) == objects(source))
+    // The copy knows the object now.
+    try change(second.objectID) { $0.number = 3 }
+    let next = try await source.container.changeFeed(from: .after(try #require(events.last?.token)))
+      .all(of: source.container)
+    try copy.container.apply(events: next.map { try $0.json() })
+    #expect(try objects(copy) == objects(source))
+  }
+
   // MARK: Random changes
 
   /// Makes a random change to the labels, and saves it; a save that violates a constraint changes
@@ -169,7 +190,7 @@ struct FeedConflictTests {
     for _ in 0..<(1 + random.below(5)) {
       let all = try context.fetch(FetchRequest<Marker>()).sorted { $0.name < $1.name }
       let (one, other) = (all.randomElement(using: &random), all.randomElement(using: &random))
-      switch random.below(8) {
+      switch random.below(10) {
       case 0, 1:
         let label = Self.make(random.below(3) == 0, context)
         (label.name, label.parent) = ("\(random.below(30))", one)
@@ -178,7 +199,7 @@ struct FeedConflictTests {
         (one.name, other.name) = (other.name, one.name)
       case 4: one?.name = "\(random.below(30))"
       case 5: one?.number = random.below(2) == 0 ? random.below(10) : nil
-      case 6: Pointer(context: context).label = one
+      case 6, 7, 8: Pointer(context: context).label = one
       default:
         if let one { context.delete(one) }
       }
@@ -214,11 +235,12 @@ struct FeedConflictTests {
       try insert("round \(round)", in: source)
       let all = try await source.container.changeFeed(from: start).all(of: source.container)
       // The feed may be interrupted anywhere, and continues with a later generation.
-      let events = all.prefix(random.below(3) == 0 ? random.below(all.count) : all.count)
+      let events = all.prefix(random.below(2) == 0 ? random.below(all.count) : all.count)
       for event in events {
         try receiver.add(event.json())
         let isLast = event.isLast && event.transaction == event.newestTransaction
-        guard isLast || random.below(3) == 0 else { continue }
+        // Several generations may be applied together.
+        guard random.below(isLast ? 2 : 4) == 0 || event.id == all.last?.id else { continue }
         let report = try receiver.apply()
         if isLast { #expect(report.token == event.token, "seed \(seed)") }
       }

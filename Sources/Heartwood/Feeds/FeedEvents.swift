@@ -1,0 +1,102 @@
+/// An object of another store.
+struct FeedSubject: Hashable {
+  /// The URI of the store.
+  let source: String
+  /// The object's ID in that store.
+  let id: String
+}
+
+/// The events that one transaction applies.
+struct FeedEvents {
+  /// The objects with new events, in the order of their first ones.
+  private(set) var subjects: [FeedSubject] = []
+  /// The last new event about each object.
+  private(set) var last: [FeedSubject: FeedElement] = [:]
+  /// The time of each completed snapshot of existing objects, by source.
+  private(set) var completed: [String: Int64] = [:]
+  /// The position of the last event of each source.
+  private(set) var positions: [String: FeedPosition] = [:]
+  private(set) var report = FeedReport()
+
+  /// Collects the new events.
+  mutating func collect(_ elements: ArraySlice<FeedElement>, _ records: FeedRecords) throws {
+    for var element in elements {
+      let isNew = try isNew(&element, records)
+      recordProgress(element)
+      guard isNew else {
+        report.repeatedCount += 1
+        continue
+      }
+      if element.operation == .complete { completed[element.source] = element.seen }
+      guard let id = element.subject else { continue }
+      report.appliedCount += 1
+      let subject = FeedSubject(source: element.source, id: id)
+      var latest = element
+      if let earlier = last[subject] {
+        latest.complete(from: earlier)
+      } else {
+        subjects.append(subject)
+      }
+      last[subject] = latest
+    }
+    for (source, time) in completed { removeObjects(of: source, before: time) }
+  }
+
+  /// Removes the objects of an earlier, interrupted snapshot that a complete one does not contain.
+  private mutating func removeObjects(of source: String, before time: Int64) {
+    subjects.removeAll { subject in
+      guard subject.source == source, let event = last[subject], event.seen < time,
+        event.operation != .deleted
+      else { return false }
+      last[subject] = nil
+      return true
+    }
+  }
+
+  /// Records the last transaction whose events have all been applied.
+  private mutating func recordProgress(_ element: FeedElement) {
+    guard element.isLast, let store = element.store else { return }
+    // The time of the last existing object is that of the generation.
+    let time = element.operation == .complete ? nil : element.time
+    report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
+  }
+
+  /// Returns whether an event has not been applied before, and records it as applied.
+  private mutating func isNew(
+    _ element: inout FeedElement, _ records: FeedRecords
+  ) throws -> Bool {
+    let known = try positions[element.source] ?? records.position(of: element.source)
+    // The clock may have been set back.
+    var new = FeedPosition(
+      transaction: element.transaction, index: element.index, time: max(element.time, known.time))
+    switch element.operation {
+    case .existing, .complete:
+      // Existing objects have the number of the transaction that was newest when the feed began. If
+      // the source was restored from a backup, the number may be lower, but the time is later.
+      guard element.transaction >= known.transaction || element.time > known.time else {
+        return false
+      }
+      new.index = .max
+      // The objects of another snapshot are seen later, even in the same millisecond.
+      if new > known || known > new { new.time = max(element.time, known.time + 1) }
+    case .inserted, .updated, .deleted:
+      guard new > known else {
+        try requireRepeated(element, known)
+        return false
+      }
+    }
+    positions[element.source] = new
+    element.seen = new.time
+    return true
+  }
+
+  /// Throws an error if an event has the number of an earlier transaction, but a later time.
+  private func requireRepeated(_ element: FeedElement, _ known: FeedPosition) throws {
+    guard element.time > known.time else { return }
+    throw FeedFailure(
+      .historyExpired, element.source,
+      "The feed contains a new transaction \(element.transaction), but events up to transaction "
+        + "\(known.transaction) have been applied, so its source was restored to an earlier "
+        + "state. Start a new feed from the existing objects, with another consumer.")
+  }
+}
