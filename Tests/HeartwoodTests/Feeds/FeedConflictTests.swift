@@ -142,6 +142,46 @@ struct FeedConflictTests {
     #expect(pointers.count == 2 && pointers.allSatisfy { $0.label == nil })
   }
 
+  @Test(.mustEnd, .evidence("CF-08"))
+  func `a reference to an object that a later generation deletes inserts nothing`() async throws {
+    let context = source.context()
+    let (label, pointer) = (Marker(context: context), Pointer(context: context))
+    pointer.label = label
+    try context.save()
+    let old = try await source.container.changeFeed(from: .oldestTransaction)
+      .all(of: source.container)
+    context.delete(label)
+    try context.save()
+    let new = try await source.container.changeFeed(from: .after(try #require(old.last?.token)))
+      .all(of: source.container)
+    try copy.container.apply(events: (old + new).map { try $0.json() })
+    #expect(try objects(copy) == ["pointer -"])
+  }
+
+  @Test(.mustEnd, .evidence("CF-08"))
+  func `a snapshot replaces an interrupted one of the same millisecond`() async throws {
+    func snapshot() async throws -> [Data] {
+      let events = try await source.container.changeFeed(from: .existingObjects)
+        .all(of: source.container)
+      return try events.map { event in
+        let text = String(decoding: try event.json(), as: UTF8.self)
+        return Data(
+          text.replacing(/"time":"[^"]*"/, with: #""time":"2026-11-27T09:00:00.000Z""#).utf8)
+      }
+    }
+    let first = try insert("a", in: source)
+    var receiver = FeedReceiver(copy.container)
+    for event in try await snapshot().dropLast() { try receiver.add(event) }
+    #expect(try receiver.apply().appliedCount == 1)
+    let context = source.context()
+    context.delete(try #require(try context.existingObject(Marker.self, with: first)))
+    try context.save()
+    try insert("b", in: source)
+    for event in try await snapshot() { try receiver.add(event) }
+    #expect(try receiver.apply().appliedCount == 1)
+    #expect(try objects(copy) == objects(source))
+  }
+
   @Test(.mustEnd, .evidence("CF-09"))
   func `references to later objects need no larger transactions`() async throws {
     let count = 12_000
