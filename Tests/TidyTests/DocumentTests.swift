@@ -66,6 +66,17 @@ struct DocumentTests {
     }
   }
 
+  @Test func `name tests that exist`() throws {
+    let files = try Package.files(under: ["Tests"], ending: "Tests.swift")
+    let named = try Package.text(of: "Docs/Trust.md").matches(of: /`(\w+Tests)`: `([^`]+)`/)
+    #expect(named.count > 50)
+    for test in named {
+      let (file, name) = (String(test.output.1), String(test.output.2))
+      let texts = try files.filter { $0.hasSuffix("/\(file).swift") }.map(Package.text(of:))
+      #expect(texts.contains { $0.contains("func `\(name)`") }, "\(file): \(name)")
+    }
+  }
+
   @Test func `speak of the project alone`() throws {
     // The words are split so that a search for them does not find this file.
     let banned = ["/" + "work", "shared" + "/"]
