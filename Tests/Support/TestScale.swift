@@ -48,7 +48,9 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
       let bounds = part.split(separator: "-").map { UInt64($0) }
       guard (1...2).contains(bounds.count), let first = bounds[0], let last = bounds.last ?? first,
         first <= last
-      else { fatalError("HEARTWOOD_SEEDS is \(text). List numbers and ranges, such as 31,500-519.") }
+      else {
+        fatalError("HEARTWOOD_SEEDS is \(text). List numbers and ranges, such as 31,500-519.")
+      }
       return Array(first...last)
     }
   }()

@@ -95,8 +95,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// otherwise, the method does nothing.
   ///
   /// - Throws: `invalidArgument` if the feed has no consumer; `foreignStore` if the event comes
-  ///   from another store; `historyExpired` if later transactions have been deleted, or if the store
-  ///   was restored to a state before the event; errors from writing the store.
+  ///   from another store; `historyExpired` if later transactions have been deleted, or if the
+  ///   store was restored to a state before the event; errors from writing the store.
   /// - Complexity: A transaction that writes one row. If there are many small transactions,
   ///   acknowledging only some of them saves time.
   public func acknowledge(_ event: Event) throws {

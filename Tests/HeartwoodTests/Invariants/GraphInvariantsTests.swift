@@ -32,7 +32,8 @@ struct GraphInvariantsTests {
   func `random work in several contexts keeps the invariants`(seed: UInt64) async {
     do {
       try await InvariantShrinking.run(
-        seed: seed, steps: Self.stepCount, shrinkingSeconds: TestScale.chosenSeeds == nil ? 30 : 600)
+        seed: seed, steps: Self.stepCount,
+        shrinkingSeconds: TestScale.chosenSeeds == nil ? 30 : 600)
       InvariantStepCount.add(Self.stepCount)
     } catch {
       Issue.record("\(error)")
