@@ -78,7 +78,12 @@ extension ManagedObjectContext {
   private func finish(
     _ object: ManagedObject, _ change: RowChange, _ base: UInt64, readsMembers: Bool
   ) {
-    if object.isFault { return }
+    guard !object.isFault else {
+      // A fault is edited only if it had no row. The save has inserted one.
+      object.state.remove(.updated)
+      object.changes = nil
+      return
+    }
     finish(object, version: change.isEffective && !change.isDerivedOnly ? base : change.version)
     if change.isAdjusted {
       apply(change.after, to: object)

@@ -182,4 +182,29 @@ struct PinnedReadingTests {
     #expect(try container.store.verify().findings == [])
     try container.store.close()
   }
+
+  @Test(.evidence("I-04"), .evidence("LR-01"), arguments: [false, true])
+  func `an edited object without a row has no changes once its edits are saved`(
+    overwrites: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let other = fixture.context()
+    other.delete(try #require(try other.existingObject(Person.self, with: id)))
+    try other.save()
+    let context = try fixture.container.newContext(pinnedTo: .current)
+    context.mergePolicy = overwrites ? .overwrite : .mergeByPropertyObjectTrump
+    let people = FetchedResultsController(fetchRequest: FetchRequest<Person>(), context: context)
+    try people.performFetch()
+    let person = try #require(context.object(with: id) as? Person)
+    person.age = 5
+    try context.save()
+    #expect(!person.hasChanges && !context.hasChanges && person.age == 5)
+    #expect(people.objectIDs == [id])
+    other.delete(try #require(try other.existingObject(Person.self, with: id)))
+    try other.save()
+    try context.setQueryGenerationFrom(.current)
+    #expect(people.isEmpty)
+    #expect(try context.fetch(FetchRequest<Person>()).isEmpty)
+  }
 }
