@@ -80,8 +80,11 @@ struct MergeReference {
   mutating func save(_ context: Int, _ policy: Policy) -> Bool {
     let changed = copies[context].filter(\.value.hasChanges)
     let edited = changed.filter(\.value.hasEdits)
-    let isContested = edited.contains { isConflict($0.key, $0.value) }
-    if policy == .error, isContested { return false }
+    let hasConflicts = edited.contains { isConflict($0.key, $0.value) }
+    if policy == .error, hasConflicts { return false }
+    // A deletion of a missing row is no conflict, but shows that others have changed the store.
+    let isContested =
+      hasConflicts || edited.contains { $0.value.isDeleted && rows[$0.key] == nil }
     guard !changed.isEmpty else { return true }
     lastVersion += 1
     for (person, copy) in edited { resolve(person, copy, context, policy) }

@@ -8,7 +8,7 @@ struct MemberSetTests {
   func `a member set keeps insertion order`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     // With few objects, removed objects are often added again; with many, the set is compacted.
-    let objects = (0..<(4 << seed)).map { _ in Car() }
+    let objects = (0..<(4 << (seed % 8))).map { _ in Car() }
     var set = MemberSet()
     var reference: [Car] = []
     for _ in 0..<2000 {
