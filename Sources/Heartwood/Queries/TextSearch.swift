@@ -25,12 +25,7 @@ final class TextSearch {
       tree = try TextSearchTree(query, index.tokenizer, fieldCount: index.slots.count) { attribute in
         switch attribute {
         case .keyPath(let keyPath):
-          let property = try schema.property(keyPath, of: entity)
-          if let position = index.slots.firstIndex(of: property.slot) { return position }
-          throw ObjectGraphError(
-            .unknownProperty,
-            "\(entity.name).\(property.name) is not part of the text index. Add it to the "
-              + "TextIndex rule.")
+          return try Self.field(of: schema.property(keyPath, of: entity), index)
         case .name(let name):
           return index.slots.firstIndex { entity.properties[$0].name == name }
         }
@@ -40,6 +35,23 @@ final class TextSearch {
         "The text query has more than \(TextSearchTree.maxLeafCount) different terms or more than "
           + "\(TextSearchTree.maxDepth) levels. Use fewer.")
     }
+  }
+
+  private static func field(
+    of property: PropertyDescription, _ index: TextIndexDescription
+  ) throws(ObjectGraphError) -> Int {
+    if let position = index.slots.firstIndex(of: property.slot) { return position }
+    throw ObjectGraphError(
+      .unknownProperty,
+      "\(index.entity.name).\(property.name) is not part of the text index. Add it to the TextIndex "
+        + "rule.")
+  }
+
+  /// Returns the position of an attribute in the index.
+  ///
+  /// - Throws: `unknownProperty` if the attribute is not part of the index.
+  func field(of property: PropertyDescription) throws(ObjectGraphError) -> Int {
+    try Self.field(of: property, index)
   }
 
   /// The names of the attributes of the index.

@@ -11,6 +11,14 @@ struct TextQueryParser {
     case word(String)
     /// The name before a colon, which applies to the next part.
     case name(String)
+
+    /// Whether the item applies to the part after it.
+    var hasOperand: Bool {
+      switch self {
+      case .open, .not, .name: true
+      case .close, .and, .or, .near, .phrase, .word: false
+      }
+    }
   }
 
   /// The maximum length of the input that is parsed, in Unicode scalars.
@@ -70,6 +78,10 @@ struct TextQueryParser {
 
   /// Parses a part, and returns `nil` if an operator has no operand.
   private mutating func part() -> TextQuery.Node? {
+    // Skip what would be too deep, without recursion.
+    while depth >= Self.maxDepth, position < items.count, items[position].hasOperand {
+      position += 1
+    }
     guard position < items.count, items[position] != .close, items[position] != .or else {
       return nil
     }
@@ -82,10 +94,9 @@ struct TextQueryParser {
     case .near(let text): return Self.near(text)
     case .phrase(let text): return .words(text)
     case .word(let text): return Self.word(text)
-    case .not: return depth > Self.maxDepth ? part() : part().map { .not($0) }
-    case .name(let name): return depth > Self.maxDepth ? part() : part().map { .named(name, $0) }
+    case .not: return part().map { .not($0) }
+    case .name(let name): return part().map { .named(name, $0) }
     case .open:
-      guard depth <= Self.maxDepth else { return part() }
       let node = alternatives()
       if position < items.count, items[position] == .close { position += 1 }
       return node

@@ -4,33 +4,34 @@ import HeartwoodTestSupport
 import Testing
 
 /// A note whose title and body can be searched.
-class Article: ManagedObject {
+class Essay: ManagedObject {
   @Attribute var title: String = ""
   @Attribute var body: String? = nil
   @Attribute var isArchived: Bool = false
   @Attribute var rank: Int = 0
+  @Attribute(.unique) var code: String? = nil
 
   override class var entity: Entity {
-    Entity("Article") {
-      TextIndex(\Article.title, \Article.body, weights: [2, 1])
-      Index(\Article.rank)
+    Entity("Essay") {
+      TextIndex(\Essay.title, \Essay.body, weights: [2, 1])
+      Index(\Essay.rank)
     }
   }
 }
 
 /// A kind of note, which inherits the text index.
-final class Letter: Article {
+final class Epistle: Essay {
   @Attribute var sender: String = ""
 }
 
-let articles = Schema(Article.self, Letter.self)
+let essays = Schema(Essay.self, Epistle.self)
 
-/// A store of articles, whose text index is checked when the test ends.
+/// A store of essays, whose text index is checked when the test ends.
 final class TextFixture {
   let container: PersistentContainer
   private var contexts: [ManagedObjectContext] = []
 
-  init(_ schema: Schema = articles) throws { container = try .inMemory(schema: schema) }
+  init(_ schema: Schema = essays) throws { container = try .inMemory(schema: schema) }
 
   deinit {
     do {
@@ -48,22 +49,22 @@ final class TextFixture {
     return context
   }
 
-  /// Saves articles with the given titles and bodies.
+  /// Saves essays with the given titles and bodies.
   func save(_ texts: [(title: String, body: String?)]) throws {
     let context = context()
     for (title, body) in texts {
-      let article = Article(context: context)
-      (article.title, article.body) = (title, body)
+      let essay = Essay(context: context)
+      (essay.title, essay.body) = (title, body)
     }
     try context.save()
   }
 
-  /// Returns the titles of the articles that match a query, in the order of the request.
+  /// Returns the titles of the essays that match a query, in the order of the request.
   func titles(
     _ query: TextQuery, _ context: ManagedObjectContext? = nil,
-    sort: [SortDescriptor<Article>] = [SortDescriptor(\.title)]
+    sort: [SortDescriptor<Essay>] = [SortDescriptor(\.title)]
   ) throws -> [String] {
-    try (context ?? self.context()).fetch(FetchRequest<Article>(matching: query, sort: sort))
+    try (context ?? self.context()).fetch(FetchRequest<Essay>(matching: query, sort: sort))
       .map(\.title)
   }
 }

@@ -26,8 +26,8 @@ struct TextReference {
       case .all(let queries): .all(queries.map(\.query))
       case .any(let queries): .any(queries.map(\.query))
       case .not(let query): !query.query
-      case .field(0, let query): query.query.in(\Article.title)
-      case .field(_, let query): query.query.in(\Article.body)
+      case .field(0, let query): query.query.in(\Essay.title)
+      case .field(_, let query): query.query.in(\Essay.body)
       }
     }
   }
@@ -35,8 +35,8 @@ struct TextReference {
   /// The words of each attribute.
   let fields: [[String]]
 
-  init(_ article: Article) {
-    fields = [article.title, article.body ?? ""].map { $0.split(separator: " ").map(String.init) }
+  init(_ essay: Essay) {
+    fields = [essay.title, essay.body ?? ""].map { $0.split(separator: " ").map(String.init) }
   }
 
   func matches(_ query: Query, _ used: [Int] = [0, 1]) -> Bool {
@@ -83,19 +83,19 @@ struct TextReference {
 
   // MARK: Relevance
 
-  /// Returns the relevance of the articles for some words, as the formula BM25 defines it.
-  static func relevance(of articles: [TextReference], _ words: [String]) -> [Double] {
-    let lengths = articles.map { Double($0.fields[0].count + $0.fields[1].count) }
-    let average = max(1, lengths.reduce(0, +) / Double(max(1, articles.count)))
+  /// Returns the relevance of the essays for some words, as the formula BM25 defines it.
+  static func relevance(of essays: [TextReference], _ words: [String]) -> [Double] {
+    let lengths = essays.map { Double($0.fields[0].count + $0.fields[1].count) }
+    let average = max(1, lengths.reduce(0, +) / Double(max(1, essays.count)))
     let factors = words.map { word in
-      let found = Double(articles.count { $0.matches(.word(word)) })
-      return log(1 + (Double(articles.count) - found + 0.5) / (found + 0.5))
+      let found = Double(essays.count { $0.matches(.word(word)) })
+      return log(1 + (Double(essays.count) - found + 0.5) / (found + 0.5))
     }
-    return zip(articles, lengths).map { article, length in
+    return zip(essays, lengths).map { essay, length in
       zip(words, factors).reduce(0) { sum, next in
         let (word, factor) = next
         let frequency = Double(
-          2 * article.fields[0].count { $0 == word } + article.fields[1].count { $0 == word })
+          2 * essay.fields[0].count { $0 == word } + essay.fields[1].count { $0 == word })
         return sum + factor * frequency * 2.2
           / (frequency + 1.2 * (0.25 + 0.75 * length / average))
       }
