@@ -1,37 +1,47 @@
 /// The changes to the posting lists of a text index, gathered by term.
+///
+/// The edits of a term are a stream of bytes in *slices*, whose size doubles and each of which ends
+/// with the offset of the next one. This takes a few bytes for each posting.
 struct TextEdits {
   /// A change to one posting.
   struct Edit {
     let row: Int64
-    /// The content of the new posting as a range of ``TextEdits/contents``, or an empty range if
-    /// the posting is removed.
+    /// The content of the new posting as a range of the bytes that are passed with the edit, or an
+    /// empty range if the posting is removed.
     let start: Int
     let end: Int
-    /// The next edit of the same term, or -1.
-    var next = -1
   }
 
   private struct Term {
     let start: Int
     let end: Int
     let hash: UInt64
+    /// The offset of the first slice, or -1 if the term has no edits.
     var first = -1
-    var last = -1
+    /// The offset at which the next byte is written.
+    var next = -1
+    /// The offset of the end of the last slice's bytes.
+    var limit = -1
+    var sliceByteCount = 0
+    var lastRow: Int64 = 0
   }
 
-  private(set) var contents: [UInt8] = []
-  private var edits: [Edit] = []
+  private var arena: [UInt8] = []
   private var terms: [Term] = []
   private var termBytes: [UInt8] = []
   /// An open-addressing hash table of positions in `terms`; -1 is an empty slot.
   private var slots: [Int32] = Array(repeating: -1, count: 1024)
+  private var content: [UInt8] = []
 
-  var isEmpty: Bool { edits.isEmpty }
+  private static let firstSliceByteCount = 16
+  private static let maxSliceByteCount = 2048
+  private static let linkByteCount = 8
+
+  var isEmpty: Bool { arena.isEmpty }
 
   /// The approximate memory that the edits use.
   var byteCount: Int {
-    contents.count + termBytes.count + edits.count * MemoryLayout<Edit>.stride
-      + terms.count * (MemoryLayout<Term>.stride + 8)
+    arena.count + termBytes.count + terms.count * (MemoryLayout<Term>.stride + 8)
   }
 
   // MARK: Terms
@@ -98,45 +108,112 @@ struct TextEdits {
       let (oldStart, newStart) = (old, new)
       while old < before.count, before[old] >> 32 == term { old += 1 }
       while new < after.count, after[new] >> 32 == term { new += 1 }
-      if before[oldStart..<old] == after[newStart..<new] { continue }
-      let start = contents.count
+      if old - oldStart == new - newStart, before[oldStart..<old] == after[newStart..<new] {
+        continue
+      }
+      content.removeAll(keepingCapacity: true)
       if newStart < new {
         TextPostings.appendContent(
-          of: after[newStart..<new], fieldCount: fieldCount, to: &contents)
+          of: after, newStart..<new, fieldCount: fieldCount, to: &content)
       }
-      append(Edit(row: row, start: start, end: contents.count), to: Int(term))
+      append(row, to: Int(term))
     }
   }
 
-  private mutating func append(_ edit: Edit, to term: Int) {
-    edits.append(edit)
-    if terms[term].last >= 0 {
-      edits[terms[term].last].next = edits.count - 1
-    } else {
-      terms[term].first = edits.count - 1
+  /// Appends an edit with the bytes of `content`.
+  private mutating func append(_ row: Int64, to number: Int) {
+    var term = terms[number]
+    let difference = row - term.lastRow
+    term.lastRow = row
+    // Rows usually ascend; the lowest bit marks others.
+    append(
+      varint: UInt64(difference.magnitude) << 1 | (difference < 0 ? 1 : 0), to: &term)
+    append(varint: UInt64(content.count), to: &term)
+    for byte in content { append(byte, to: &term) }
+    terms[number] = term
+  }
+
+  private mutating func append(varint value: UInt64, to term: inout Term) {
+    var rest = value
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80, to: &term)
+      rest >>= 7
     }
-    terms[term].last = edits.count - 1
+    append(UInt8(truncatingIfNeeded: rest), to: &term)
+  }
+
+  @inline(__always)
+  private mutating func append(_ byte: UInt8, to term: inout Term) {
+    if term.next == term.limit { addSlice(to: &term) }
+    arena[term.next] = byte
+    term.next += 1
+  }
+
+  private mutating func addSlice(to term: inout Term) {
+    let start = arena.count
+    var size = Self.firstSliceByteCount
+    if term.first < 0 {
+      term.first = start
+    } else {
+      for position in 0..<Self.linkByteCount {
+        arena[term.limit + position] = UInt8(truncatingIfNeeded: start >> (8 * position))
+      }
+      size = min(2 * term.sliceByteCount, Self.maxSliceByteCount)
+    }
+    arena.append(contentsOf: repeatElement(0, count: size + Self.linkByteCount))
+    term.sliceByteCount = size
+    term.next = start
+    term.limit = start + size
   }
 
   /// Calls `body` with each term that has edits, in ascending order, and with its edits in
   /// ascending order of their rows.
-  func forEachTerm(_ body: (_ term: ArraySlice<UInt8>, _ edits: [Edit]) throws -> Void) throws {
+  ///
+  /// - Parameter body: A closure that receives the term, its edits, and the bytes that contain their
+  ///   contents.
+  func forEachTerm(
+    _ body: (_ term: ArraySlice<UInt8>, _ edits: [Edit], _ contents: [UInt8]) throws -> Void
+  ) throws {
     let order = terms.indices.filter { terms[$0].first >= 0 }.map { (head(of: terms[$0]), $0) }
       .sorted { first, second in
         if first.0 != second.0 { return first.0 < second.0 }
         return bytes(of: first.1).lexicographicallyPrecedes(bytes(of: second.1))
       }
     var own: [Edit] = []
+    var contents: [UInt8] = []
     for (_, term) in order {
       own.removeAll(keepingCapacity: true)
-      var isSorted = true
-      var next = terms[term].first
-      while next >= 0 {
-        if let last = own.last, last.row >= edits[next].row { isSorted = false }
-        own.append(edits[next])
-        next = edits[next].next
+      contents.removeAll(keepingCapacity: true)
+      copyStream(of: terms[term], to: &contents)
+      var (offset, row, isSorted) = (0, Int64(0), true)
+      while offset < contents.count {
+        let difference = try contents.varint(at: &offset)
+        let distance = Int64(difference >> 1)
+        row += difference & 1 == 0 ? distance : -distance
+        let count = Int(try contents.varint(at: &offset))
+        if let last = own.last, last.row >= row { isSorted = false }
+        own.append(Edit(row: row, start: offset, end: offset + count))
+        offset += count
       }
-      try body(bytes(of: term), isSorted ? own : Self.sorted(own))
+      try body(bytes(of: term), isSorted ? own : Self.sorted(own), contents)
+    }
+  }
+
+  private func copyStream(of term: Term, to contents: inout [UInt8]) {
+    var start = term.first
+    var size = Self.firstSliceByteCount
+    while true {
+      let limit = start + size
+      if limit == term.limit {
+        contents.append(contentsOf: arena[start..<term.next])
+        return
+      }
+      contents.append(contentsOf: arena[start..<limit])
+      start = 0
+      for position in 0..<Self.linkByteCount {
+        start |= Int(arena[limit + position]) << (8 * position)
+      }
+      size = min(2 * size, Self.maxSliceByteCount)
     }
   }
 

@@ -6,12 +6,12 @@ struct TextIndexKeys {
   enum Kind: UInt8 {
     /// The number of objects and the number of their words.
     case totals
+    /// The lengths of the objects in a range of rows.
+    case lengths
     /// A term: the number of its objects, and a short posting list.
     case term
     /// A block of a long posting list.
     case block
-    /// The lengths of the objects in a range of rows.
-    case lengths
   }
 
   /// The number of rows whose lengths are in one entry.

@@ -16,6 +16,9 @@ final class TextIndexWriter {
   private var tokens = TextTokens()
   private var words: (before: [UInt64], after: [UInt64]) = ([], [])
   private var lengths: [Int64: Int] = [:]
+  /// Blocks that are written after all terms.
+  private var blocks: [(key: Key, bytes: [UInt8])] = []
+  private var blocksByteCount = 0
   private var documentDelta = 0
   private var lengthDelta = 0
 
@@ -75,12 +78,13 @@ final class TextIndexWriter {
 
   /// Writes the gathered changes.
   func flush() throws {
+    try writeLengths()
     if !edits.isEmpty {
       let cursor = keyspace.cursor()
-      try edits.forEachTerm { term, own in try write(term, own, cursor) }
+      try edits.forEachTerm { term, own, contents in try write(term, own, contents, cursor) }
       edits = TextEdits()
+      try writeBlocks()
     }
-    try writeLengths()
     guard documentDelta != 0 || lengthDelta != 0 else { return }
     var totals = try TextIndexTotals(keyspace.withValue(keys.totals) { $0.copy })
     totals.documentCount += documentDelta
@@ -108,26 +112,44 @@ final class TextIndexWriter {
     lengths.removeAll(keepingCapacity: true)
   }
 
+  /// Writes the blocks of the terms that have been written.
+  private func writeBlocks() throws {
+    for block in blocks { try keyspace.put(block.key, block.bytes) }
+    blocks = []
+    blocksByteCount = 0
+  }
+
+  /// Adds a block to those that are written later.
+  ///
+  /// Keys that are appended at the end of a keyspace fill its pages. So in a new index, all terms
+  /// are written before all blocks, which sort after them.
+  private func put(_ term: ArraySlice<UInt8>, _ block: TextPostingsBuilder.Block) throws {
+    blocks.append((keys.block(term, row: block.row), block.bytes))
+    blocksByteCount += block.bytes.count
+    if blocksByteCount > Self.maxByteCount / 2 { try writeBlocks() }
+  }
+
   // MARK: Posting lists
 
   private func write(
-    _ term: ArraySlice<UInt8>, _ own: [TextEdits.Edit], _ cursor: Cursor
+    _ term: ArraySlice<UInt8>, _ own: [TextEdits.Edit], _ contents: [UInt8], _ cursor: Cursor
   ) throws {
     let key = keys.term(term)
     let entry = try TextIndexTerm(keyspace.withValue(key) { $0.copy })
     var count = entry.count
     var list: [UInt8] = []
     if entry.hasBlocks {
-      count += try writeBlocks(term, own, cursor)
+      count += try writeBlocks(term, own, contents, cursor)
     } else {
       let postings = TextPostings(
         entry.bytes, from: entry.listOffset, fieldCount: slots.count)
-      let merged = try merged(postings, own[...], limit: TextPostingsBuilder.maxByteCount)
+      let merged = try Self.merged(
+        postings, own[...], contents, limit: TextPostingsBuilder.maxByteCount)
       count = merged.count
       if merged.blocks.count == 1, merged.blocks[0].bytes.count <= Self.maxInlineByteCount {
         list = merged.blocks[0].bytes
       } else {
-        for block in merged.blocks { try keyspace.put(keys.block(term, row: block.row), block.bytes) }
+        for block in merged.blocks { try put(term, block) }
       }
     }
     guard count >= 0 else { throw TextPostings.damage }
@@ -140,7 +162,7 @@ final class TextIndexWriter {
 
   /// Writes edits to a list that consists of blocks, and returns the change of its length.
   private func writeBlocks(
-    _ term: ArraySlice<UInt8>, _ own: [TextEdits.Edit], _ cursor: Cursor
+    _ term: ArraySlice<UInt8>, _ own: [TextEdits.Edit], _ contents: [UInt8], _ cursor: Cursor
   ) throws -> Int {
     let prefix = keys.blockPrefix(term)
     func row(at cursor: Cursor) throws -> Int64? {
@@ -166,7 +188,7 @@ final class TextIndexWriter {
         }
       }
       let edits = own[next..<max(end, next + 1)]
-      delta += try write(term, edits, to: bytes, first: first, isLast: isLast)
+      delta += try write(term, edits, contents, to: bytes, first: first, isLast: isLast)
       next = edits.endIndex
     }
     return delta
@@ -174,8 +196,8 @@ final class TextIndexWriter {
 
   /// Writes edits to one block, and returns the change of its length.
   private func write(
-    _ term: ArraySlice<UInt8>, _ edits: ArraySlice<TextEdits.Edit>, to bytes: [UInt8],
-    first: Int64?, isLast: Bool
+    _ term: ArraySlice<UInt8>, _ edits: ArraySlice<TextEdits.Edit>, _ contents: [UInt8],
+    to bytes: [UInt8], first: Int64?, isLast: Bool
   ) throws -> Int {
     let postings = TextPostings(bytes, fieldCount: slots.count)
     // New rows are usually appended, so the last block is filled. Others are divided evenly, so
@@ -183,17 +205,17 @@ final class TextIndexWriter {
     let size = bytes.count + edits.reduce(0) { $0 + $1.end - $1.start + 4 }
     let parts = (size - 1) / TextPostingsBuilder.maxByteCount + 1
     let limit = isLast ? TextPostingsBuilder.maxByteCount : size / parts + size / parts / 4
-    let merged = try merged(
-      postings, edits, limit: min(limit, TextPostingsBuilder.maxByteCount))
+    let merged = try Self.merged(
+      postings, edits, contents, limit: min(limit, TextPostingsBuilder.maxByteCount))
     if let first, first != merged.blocks.first?.row {
       try keyspace.delete(keys.block(term, row: first))
     }
-    for block in merged.blocks { try keyspace.put(keys.block(term, row: block.row), block.bytes) }
+    for block in merged.blocks { try put(term, block) }
     return merged.count - merged.oldCount
   }
 
-  private func merged(
-    _ old: TextPostings, _ edits: ArraySlice<TextEdits.Edit>, limit: Int
+  private static func merged(
+    _ old: TextPostings, _ edits: ArraySlice<TextEdits.Edit>, _ contents: [UInt8], limit: Int
   ) throws -> (blocks: [TextPostingsBuilder.Block], count: Int, oldCount: Int) {
     var postings = old
     var builder = TextPostingsBuilder(limit: limit)
@@ -201,7 +223,7 @@ final class TextIndexWriter {
     var next = edits.startIndex
     func append(_ edit: TextEdits.Edit, to builder: inout TextPostingsBuilder) {
       guard edit.end > edit.start else { return }
-      builder.append(edit.row, self.edits.contents[edit.start..<edit.end])
+      builder.append(edit.row, contents[edit.start..<edit.end])
     }
     while try postings.next() {
       try postings.skipContent()

@@ -107,29 +107,29 @@ struct TextPostings {
 
   /// Appends the content of a posting.
   ///
-  /// - Parameter positions: The positions, in ascending order, as low halves of larger numbers.
+  /// - Parameters:
+  ///   - words: An array that contains the positions, in ascending order, as low halves of larger
+  ///     numbers.
+  ///   - range: The range of the array that contains the positions of the posting.
   static func appendContent(
-    of positions: ArraySlice<UInt64>, fieldCount: Int, to bytes: inout [UInt8]
+    of words: [UInt64], _ range: Range<Int>, fieldCount: Int, to bytes: inout [UInt8]
   ) {
-    if fieldCount > 1 {
-      bytes.append(
-        varint: positions.reduce(0) {
-          $0 | 1 << UInt64(TextPosition.field(UInt32(truncatingIfNeeded: $1)))
-        })
+    func field(_ index: Int) -> Int {
+      TextPosition.field(UInt32(truncatingIfNeeded: words[index]))
     }
-    var start = positions.startIndex
-    while start < positions.endIndex {
-      let field = TextPosition.field(UInt32(truncatingIfNeeded: positions[start]))
-      var end = start
-      while end < positions.endIndex,
-        TextPosition.field(UInt32(truncatingIfNeeded: positions[end])) == field
-      {
-        end += 1
-      }
+    if fieldCount > 1 {
+      var mask: UInt64 = 0
+      for index in range { mask |= 1 << UInt64(field(index)) }
+      bytes.append(varint: mask)
+    }
+    var start = range.lowerBound
+    while start < range.upperBound {
+      var end = start + 1
+      while end < range.upperBound, field(end) == field(start) { end += 1 }
       bytes.append(varint: UInt64(end - start))
       var last = 0
-      for position in positions[start..<end] {
-        let offset = TextPosition.offset(UInt32(truncatingIfNeeded: position))
+      for index in start..<end {
+        let offset = TextPosition.offset(UInt32(truncatingIfNeeded: words[index]))
         bytes.append(varint: UInt64(offset - last))
         last = offset
       }
