@@ -144,7 +144,7 @@ final class TextIndexWriter {
       let postings = TextPostings(
         entry.bytes, from: entry.listOffset, fieldCount: slots.count)
       let merged = try Self.merged(
-        postings, own[...], contents, limit: TextPostingsBuilder.maxByteCount)
+        postings, own[...], contents, limit: TextPostingsBuilder.maxByteCount - term.count)
       count = merged.count
       if merged.blocks.count == 1, merged.blocks[0].bytes.count <= Self.maxInlineByteCount {
         list = merged.blocks[0].bytes
@@ -203,10 +203,10 @@ final class TextIndexWriter {
     // New rows are usually appended, so the last block is filled. Others are divided evenly, so
     // that later changes find space.
     let size = bytes.count + edits.reduce(0) { $0 + $1.end - $1.start + 4 }
-    let parts = (size - 1) / TextPostingsBuilder.maxByteCount + 1
-    let limit = isLast ? TextPostingsBuilder.maxByteCount : size / parts + size / parts / 4
-    let merged = try Self.merged(
-      postings, edits, contents, limit: min(limit, TextPostingsBuilder.maxByteCount))
+    let maximum = TextPostingsBuilder.maxByteCount - term.count
+    let parts = (size - 1) / maximum + 1
+    let limit = isLast ? maximum : min(maximum, size / parts + size / parts / 4)
+    let merged = try Self.merged(postings, edits, contents, limit: limit)
     if let first, first != merged.blocks.first?.row {
       try keyspace.delete(keys.block(term, row: first))
     }

@@ -145,9 +145,9 @@ struct TextPostingsBuilder {
     let bytes: [UInt8]
   }
 
-  /// The maximum length of a block with several postings: three blocks and their keys fit in a
-  /// page.
-  static let maxByteCount = 1200
+  /// The maximum length of a block with several postings, together with its term: four blocks and
+  /// their keys fit in the smallest page, so that blocks need no pages of their own.
+  static let maxByteCount = 980
 
   private(set) var blocks: [Block] = []
   /// The number of postings in all blocks.
@@ -157,7 +157,7 @@ struct TextPostingsBuilder {
   private var firstRow: Int64 = 0
   private var lastRow: Int64 = 0
 
-  init(limit: Int = maxByteCount) { self.limit = limit }
+  init(limit: Int) { self.limit = limit }
 
   /// Appends a posting, whose row must be greater than that of the posting before it.
   mutating func append(_ row: Int64, _ content: ArraySlice<UInt8>) {
