@@ -32,13 +32,22 @@ extension ManagedObjectContext {
       for storage in model.family(of: entity) {
         let reader = TextIndexReader(
           keyspace, entity: storage.number, fieldCount: search.index.slots.count)
-        try reader.forEachTerm(prefix: search.tree.leaves.last?.term ?? []) { term, entry in
+        let start = search.tree.leaves.last?.term ?? []
+        try reader.forEachTerm(prefix: start) { term, entry in
           counts[term, default: 0] += entry.count
           return true
         }
+        for (_, change) in try reader.pending() {
+          for word in change.before?.words ?? [] where word.term.starts(with: start) {
+            counts[word.term, default: 0] -= 1
+          }
+          for word in change.after?.words ?? [] where word.term.starts(with: start) {
+            counts[word.term, default: 0] += 1
+          }
+        }
       }
     }
-    return counts.sorted { first, second in
+    return counts.filter { $0.value > 0 }.sorted { first, second in
       first.value != second.value
         ? first.value > second.value : first.key.lexicographicallyPrecedes(second.key)
     }.prefix(max(0, limit)).map {

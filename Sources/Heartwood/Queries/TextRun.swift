@@ -5,6 +5,15 @@ final class TextRun {
     let storage: EntityStorage
     let reader: TextIndexReader
     let leaves: [Leaf]
+    let pending: [Pending]
+    let pendingRows: Set<Int64>
+  }
+
+  /// A row whose changes are not in the posting lists yet.
+  private struct Pending {
+    let row: Int64
+    let before: TextDocument?
+    let after: TextDocument?
   }
 
   /// A leaf of the query, looked up in the index.
@@ -27,6 +36,8 @@ final class TextRun {
   private let search: TextSearch
   private let view: StoreView
   private let parts: [Part]
+  /// The number of objects that contain each leaf.
+  private let leafCounts: [Int]
   private var known: (numbers: [ObjectNumber], scores: [Double])?
 
   init(_ search: TextSearch, _ view: StoreView) throws {
@@ -42,12 +53,43 @@ final class TextRun {
         let totals = try reader.totals()
         statistics.documentCount += totals.documentCount
         statistics.totalLength += totals.totalLength
-        for (position, leaf) in leaves.enumerated() { statistics.leafCounts[position] += leaf.count }
-        parts.append(Part(storage: storage, reader: reader, leaves: leaves))
+        let pending = try Self.pending(search, reader)
+        for (position, leaf) in leaves.enumerated() {
+          statistics.leafCounts[position] += leaf.count
+          for row in pending {
+            if row.before?.occurs[position] == true { statistics.leafCounts[position] -= 1 }
+            if row.after?.occurs[position] == true { statistics.leafCounts[position] += 1 }
+          }
+        }
+        parts.append(
+          Part(
+            storage: storage, reader: reader, leaves: leaves, pending: pending,
+            pendingRows: Set(pending.map(\.row))))
       }
     }
     self.parts = parts
+    leafCounts = statistics.leafCounts
     ranking = TextRanking(statistics, search.tree, weights: search.index.weights)
+  }
+
+  private static func pending(
+    _ search: TextSearch, _ reader: TextIndexReader
+  ) throws -> [Pending] {
+    func document(_ words: PendingWords?) throws -> TextDocument? {
+      guard let words else { return nil }
+      let positions = words.words.lazy.map { word in
+        (
+          term: word.term,
+          positions: { (fields: UInt64) throws -> [UInt32] in
+            try TextPostings(word.content, fieldCount: reader.fieldCount).positions(fields)
+          }
+        )
+      }
+      return try TextDocument(length: words.length, positions, search.tree)
+    }
+    return try reader.pending().map { row, change in
+      Pending(row: row, before: try document(change.before), after: try document(change.after))
+    }
   }
 
   private static func leaf(
@@ -92,10 +134,10 @@ final class TextRun {
   private func results() throws -> (numbers: [ObjectNumber], scores: [Double]) {
     if let known { return known }
     var results: (numbers: [ObjectNumber], scores: [Double]) = ([], [])
-    try forEachMatch { number, score in
-      results.numbers.append(number)
-      results.scores.append(score)
-    }
+    var matches: [Match] = []
+    try forEachMatch { matches.append(($0, $1)) }
+    if parts.contains(where: { !$0.pending.isEmpty }) { matches.sort { $0.number < $1.number } }
+    results = (matches.map(\.number), matches.map(\.score))
     known = results
     return results
   }
@@ -116,16 +158,17 @@ final class TextRun {
     if case .leaf(let leaf) = search.tree.root, search.tree.leaves[leaf].kind == .word,
       search.tree.leaves[leaf].fields == search.allFields
     {
-      return parts.reduce(0) { $0 + $1.leaves[leaf].count }
+      return leafCounts[leaf]
     }
     var count = 0
     for part in parts {
       guard let cursor = try TextEvaluation(self, part).cursor else { continue }
       try cursor.moveToNext()
       while cursor.row != TextCursor.end {
-        count += 1
+        if !part.pendingRows.contains(cursor.row) { count += 1 }
         try cursor.moveToNext()
       }
+      count += part.pending.count { $0.after?.matches(search.tree) == true }
     }
     return count
   }
@@ -150,8 +193,7 @@ final class TextRun {
         }
         return
       }
-      // Later objects do not replace equally relevant ones.
-      guard score > heap[0].score else { return }
+      guard isLess(heap[0], (number, score)) else { return }
       heap[0] = (number, score)
       var parent = 0
       while true {
@@ -170,6 +212,12 @@ final class TextRun {
 
   private func forEachMatch(_ body: (ObjectNumber, Double) -> Void) throws {
     for part in parts {
+      for row in part.pending {
+        guard let document = row.after, document.matches(search.tree) else { continue }
+        body(
+          ObjectNumber(entity: part.storage.number, row: row.row),
+          document.score(search.tree, ranking))
+      }
       let evaluation = try TextEvaluation(self, part)
       guard let cursor = evaluation.cursor else { continue }
       let (reader, entity) = (part.reader, part.storage.number)
@@ -177,6 +225,10 @@ final class TextRun {
       try cursor.moveToNext()
       while cursor.row != TextCursor.end {
         let row = cursor.row
+        if !part.pendingRows.isEmpty, part.pendingRows.contains(row) {
+          try cursor.moveToNext()
+          continue
+        }
         let length = try reader.length(of: row)
         var score = 0.0
         for (leaf, own) in scored {

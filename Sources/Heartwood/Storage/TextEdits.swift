@@ -89,7 +89,56 @@ struct TextEdits {
     }
   }
 
+  /// Returns the number of a term, which is added if it is new.
+  private mutating func number(of term: [UInt8]) -> Int {
+    var tokens = TextTokens()
+    tokens.bytes = term
+    return number(of: tokens, tokens.complete)
+  }
+
+  /// Returns the words of a row by term.
+  ///
+  /// - Parameter words: The words in ascending order, as in ``add(_:from:to:fieldCount:)``.
+  func pendingWords(_ words: [UInt64], fieldCount: Int) -> PendingWords {
+    var result = PendingWords()
+    result.length = words.count
+    var start = 0
+    while start < words.count {
+      var end = start + 1
+      while end < words.count, words[end] >> 32 == words[start] >> 32 { end += 1 }
+      var content: [UInt8] = []
+      TextPostings.appendContent(of: words, start..<end, fieldCount: fieldCount, to: &content)
+      result.words.append(
+        PendingWords.Word(term: Array(bytes(of: Int(words[start] >> 32))), content: content))
+      start = end
+    }
+    result.words.sort { $0.term.lexicographicallyPrecedes($1.term) }
+    return result
+  }
+
   // MARK: Edits
+
+  /// Adds the differences between the words of a row before and after a change.
+  mutating func add(_ row: Int64, from before: PendingWords?, to after: PendingWords?) {
+    let (old, new) = (before?.words ?? [], after?.words ?? [])
+    var (oldPosition, newPosition) = (0, 0)
+    while oldPosition < old.count || newPosition < new.count {
+      let first = oldPosition < old.count ? old[oldPosition] : nil
+      let second = newPosition < new.count ? new[newPosition] : nil
+      let isOld = first.map { first in
+        second.map { !$0.term.lexicographicallyPrecedes(first.term) } ?? true
+      } ?? false
+      let isNew = second.map { second in
+        first.map { !$0.term.lexicographicallyPrecedes(second.term) } ?? true
+      } ?? false
+      if isOld { oldPosition += 1 }
+      if isNew { newPosition += 1 }
+      guard let term = (isNew ? second : first)?.term else { return }
+      content = isNew ? second?.content ?? [] : []
+      if isOld, isNew, first?.content == content { continue }
+      append(row, to: number(of: term))
+    }
+  }
 
   /// Adds the differences between the postings of a row before and after a change.
   ///

@@ -30,14 +30,20 @@ struct TextIndexCheck {
         }
       }
       try writer.flush()
+      try writer.mergePending()
+      guard let stored = try view.keyspace(view.model.keyspace(index)) else { return }
+      // Compare a copy without pending rows.
+      let copy = try transaction.keyspace("copy")
+      try TextIndexReader(stored, entity: storage.number, fieldCount: index.slots.count)
+        .copy(to: copy)
+      try TextIndexWriter(copy, index, entity: storage.number).mergePending()
     }
-    let wanted = try store.snapshot().keyspace("texts").map {
-      TextIndexReader(.snapshot($0), entity: storage.number, fieldCount: index.slots.count)
+    func reader(_ name: String) throws -> TextIndexReader? {
+      try store.snapshot().keyspace(name).map {
+        TextIndexReader(.snapshot($0), entity: storage.number, fieldCount: index.slots.count)
+      }
     }
-    let stored = try view.keyspace(view.model.keyspace(index)).map {
-      TextIndexReader($0, entity: storage.number, fieldCount: index.slots.count)
-    }
-    return try difference(wanted, stored, storage)
+    return try difference(reader("texts"), reader("copy"), storage)
   }
 
   private func difference(

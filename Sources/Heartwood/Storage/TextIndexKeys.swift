@@ -6,6 +6,8 @@ struct TextIndexKeys {
   enum Kind: UInt8 {
     /// The number of objects and the number of their words.
     case totals
+    /// A row whose changes are not in the posting lists yet.
+    case pending
     /// The lengths of the objects in a range of rows.
     case lengths
     /// A term: the number of its objects, and a short posting list.
@@ -37,6 +39,11 @@ struct TextIndexKeys {
   func term(_ term: some Collection<UInt8>) -> Key { key(.term, term) }
 
   func block(_ term: some Collection<UInt8>, row: Int64) -> Key { key(.block, term, row: row) }
+
+  func pending(_ row: Int64) -> Key { key(.pending, [], row: row) }
+
+  /// The range of the keys of pending rows.
+  var allPending: (lower: Key, upper: Key?) { Self.range(from: key(.pending, []).bytes) }
 
   func lengths(of row: Int64) -> Key { key(.lengths, [], row: row / Self.rowsPerLengths) }
 

@@ -32,6 +32,27 @@ final class TextIndexReader {
     }
   }
 
+  /// Returns the rows whose changes are not in the posting lists yet.
+  func pending() throws -> [(row: Int64, change: PendingText)] {
+    guard try totals().pendingCount > 0 else { return [] }
+    var result: [(row: Int64, change: PendingText)] = []
+    let range = keys.allPending
+    try keyspace.forEach(from: range.lower, upTo: range.upper) { key, value in
+      result.append((try key.lastKeyComponent(), try PendingText(value.copy)))
+      return true
+    }
+    return result
+  }
+
+  /// Copies all entries of the entity to another keyspace.
+  func copy(to other: KeyspaceWriter) throws {
+    let range = keys.all
+    try keyspace.forEach(from: range.lower, upTo: range.upper) { key, value in
+      try other.put(Key(unverified: key.copy), value)
+      return true
+    }
+  }
+
   func cursor() -> Cursor { keyspace.cursor() }
 
   /// Returns the number of words of the object in a row, up to ``TextRanking/maxLength``.

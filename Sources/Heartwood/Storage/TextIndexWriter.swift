@@ -21,6 +21,8 @@ final class TextIndexWriter {
   private var blocksByteCount = 0
   private var documentDelta = 0
   private var lengthDelta = 0
+  /// The changed rows, unless there are many, in the order of the changes.
+  private var rows: [(row: Int64, change: PendingText)]? = []
 
   /// - Throws: `incompatibleSchema` if only the program knows the tokenizer.
   init(_ keyspace: KeyspaceWriter, _ index: TextIndexDescription, entity number: Int) throws {
@@ -57,10 +59,27 @@ final class TextIndexWriter {
     split(before, &words.before)
     split(after, &words.after)
     edits.add(row, from: words.before, to: words.after, fieldCount: slots.count)
+    keep(row, before == nil ? nil : words.before, after == nil ? nil : words.after)
     documentDelta += (after == nil ? 0 : 1) - (before == nil ? 0 : 1)
     lengthDelta += words.after.count - words.before.count
     if words.after.count != words.before.count { lengths[row] = words.after.count }
-    if edits.byteCount > Self.maxByteCount { try flush() }
+    if edits.byteCount > Self.maxByteCount {
+      rows = nil
+      try flush()
+    }
+  }
+
+  /// Keeps the words of a row, so that it can become pending, unless many rows change.
+  private func keep(_ row: Int64, _ before: [UInt64]?, _ after: [UInt64]?) {
+    guard let count = rows?.count else { return }
+    guard count < PendingText.maxAddedCount else {
+      rows = nil
+      return
+    }
+    let change = PendingText(
+      before: before.map { edits.pendingWords($0, fieldCount: slots.count) },
+      after: after.map { edits.pendingWords($0, fieldCount: slots.count) })
+    rows?.append((row, change))
   }
 
   private func split(_ texts: [String?]?, _ words: inout [UInt64]) {
@@ -78,19 +97,86 @@ final class TextIndexWriter {
 
   /// Writes the gathered changes.
   func flush() throws {
-    try writeLengths()
-    if !edits.isEmpty {
-      let cursor = keyspace.cursor()
-      try edits.forEachTerm { term, own, contents in try write(term, own, contents, cursor) }
-      edits = TextEdits()
-      try writeBlocks()
-    }
-    guard documentDelta != 0 || lengthDelta != 0 else { return }
+    guard !edits.isEmpty || documentDelta != 0 else { return }
     var totals = try TextIndexTotals(keyspace.withValue(keys.totals) { $0.copy })
     totals.documentCount += documentDelta
     totals.totalLength += lengthDelta
-    try keyspace.put(keys.totals, totals.bytes)
     (documentDelta, lengthDelta) = (0, 0)
+    if let rows, try addPending(rows, &totals) {
+      edits = TextEdits()
+      lengths.removeAll()
+    } else {
+      let (own, ownLengths) = (edits, lengths)
+      try mergePending(&totals)
+      (edits, lengths) = (own, ownLengths)
+      try writeEdits()
+    }
+    rows = []
+    try keyspace.put(keys.totals, totals.bytes)
+  }
+
+  private func writeEdits() throws {
+    try writeLengths()
+    guard !edits.isEmpty else { return }
+    let cursor = keyspace.cursor()
+    try edits.forEachTerm { term, own, contents in try write(term, own, contents, cursor) }
+    edits = TextEdits()
+    try writeBlocks()
+  }
+
+  // MARK: Pending rows
+
+  /// Makes rows pending, and returns `false` if they are too large.
+  private func addPending(
+    _ rows: [(row: Int64, change: PendingText)], _ totals: inout TextIndexTotals
+  ) throws -> Bool {
+    let size = rows.reduce(0) { $0 + $1.change.bytes.count }
+    guard size <= PendingText.maxByteCount / 4 else { return false }
+    if totals.pendingCount + rows.count > PendingText.maxCount
+      || totals.pendingByteCount + size > PendingText.maxByteCount
+    {
+      try mergePending(&totals)
+    }
+    for (row, change) in rows {
+      var change = change
+      if let known = try keyspace.withValue(keys.pending(row), { $0.copy }) {
+        change.before = try PendingText(known).before
+        totals.pendingCount -= 1
+        totals.pendingByteCount -= known.count
+      }
+      let bytes = change.bytes
+      totals.pendingCount += 1
+      totals.pendingByteCount += bytes.count
+      try keyspace.put(keys.pending(row), bytes)
+    }
+    return true
+  }
+
+  /// Writes all pending rows to the posting lists.
+  func mergePending() throws {
+    var totals = try TextIndexTotals(keyspace.withValue(keys.totals) { $0.copy })
+    guard totals.pendingCount > 0 else { return }
+    try mergePending(&totals)
+    try keyspace.put(keys.totals, totals.bytes)
+  }
+
+  private func mergePending(_ totals: inout TextIndexTotals) throws {
+    guard totals.pendingCount > 0 else { return }
+    (edits, lengths) = (TextEdits(), [:])
+    var all: [Key] = []
+    let range = keys.allPending
+    try keyspace.forEach(from: range.lower, upTo: range.upper) { key, value in
+      let row = try key.lastKeyComponent()
+      let pending = try PendingText(value.copy)
+      guard (1...ObjectNumber.maxRow).contains(row) else { throw TextPostings.damage }
+      edits.add(row, from: pending.before, to: pending.after)
+      lengths[row] = pending.after?.length ?? 0
+      all.append(keys.pending(row))
+      return true
+    }
+    for key in all { try keyspace.delete(key) }
+    (totals.pendingCount, totals.pendingByteCount) = (0, 0)
+    try writeEdits()
   }
 
   private func writeLengths() throws {
@@ -252,18 +338,28 @@ final class TextIndexWriter {
 struct TextIndexTotals: Equatable {
   var documentCount = 0
   var totalLength = 0
+  var pendingCount = 0
+  /// The length of the entries of all pending rows.
+  var pendingByteCount = 0
 
   init(_ bytes: [UInt8]?) throws {
     guard let bytes else { return }
     var offset = 0
     documentCount = Int(truncatingIfNeeded: try bytes.varint(at: &offset))
     totalLength = Int(truncatingIfNeeded: try bytes.varint(at: &offset))
+    pendingCount = Int(truncatingIfNeeded: try bytes.varint(at: &offset))
+    pendingByteCount = Int(truncatingIfNeeded: try bytes.varint(at: &offset))
+    guard [documentCount, totalLength, pendingCount, pendingByteCount].allSatisfy({
+      (0...Int(ObjectNumber.maxRow)).contains($0)
+    }) else { throw TextPostings.damage }
   }
 
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(varint: UInt64(max(0, documentCount)))
     bytes.append(varint: UInt64(max(0, totalLength)))
+    bytes.append(varint: UInt64(max(0, pendingCount)))
+    bytes.append(varint: UInt64(max(0, pendingByteCount)))
     return bytes
   }
 }

@@ -4,17 +4,13 @@ struct TextDocument {
   private(set) var positions: [[UInt32]]
   /// The number of words.
   private(set) var length = 0
+  /// Whether each leaf occurs in any attribute, even in one that it does not search.
+  private(set) var occurs: [Bool]
 
   /// Looks for the leaves of a query in the texts of an object.
   init(_ texts: [String?], _ tree: TextSearchTree, _ tokenizer: TextTokenizer) {
-    positions = Array(repeating: [], count: tree.leaves.count)
-    var tests = tree.leaves.map { leaf in
-      if case .similar(let distance) = leaf.kind {
-        TextSimilarity(leaf.term, distance: distance)
-      } else {
-        TextSimilarity?.none
-      }
-    }
+    self.init(tree)
+    var test = LeafTest(tree)
     var tokens = TextTokens()
     for (field, text) in texts.enumerated() {
       guard let text else { continue }
@@ -22,16 +18,57 @@ struct TextDocument {
       length += tokens.tokens.count
       for token in tokens.tokens {
         let term = tokens.term(token)
-        for (position, leaf) in tree.leaves.enumerated()
-        where leaf.fields & 1 << UInt64(field) != 0 {
-          let matches =
-            switch leaf.kind {
-            case .word: term.elementsEqual(leaf.term)
-            case .prefix: term.starts(with: leaf.term)
-            case .similar: tests[position]?.isSimilar(term) ?? false
-            }
-          if matches { positions[position].append(TextPosition.make(field: field, token.position)) }
+        for leaf in tree.leaves.indices where test.matches(leaf, term) {
+          occurs[leaf] = true
+          guard tree.leaves[leaf].fields & 1 << UInt64(field) != 0 else { continue }
+          positions[leaf].append(TextPosition.make(field: field, token.position))
         }
+      }
+    }
+  }
+
+  /// Looks for the leaves of a query in words that have been split before.
+  ///
+  /// - Parameter words: The terms and, for each, its positions in some attributes.
+  init(
+    length: Int, _ words: some Sequence<(term: [UInt8], positions: (UInt64) throws -> [UInt32])>,
+    _ tree: TextSearchTree
+  ) throws {
+    self.init(tree)
+    self.length = length
+    var test = LeafTest(tree)
+    for (term, own) in words {
+      for leaf in tree.leaves.indices where test.matches(leaf, term[...]) {
+        occurs[leaf] = true
+        positions[leaf] += try own(tree.leaves[leaf].fields)
+      }
+    }
+    for leaf in positions.indices { positions[leaf].sort() }
+  }
+
+  private init(_ tree: TextSearchTree) {
+    positions = Array(repeating: [], count: tree.leaves.count)
+    occurs = Array(repeating: false, count: tree.leaves.count)
+  }
+
+  /// Compares terms with the leaves of a query.
+  private struct LeafTest {
+    private let leaves: [TextSearchTree.Leaf]
+    private var similarities: [TextSimilarity?]
+
+    init(_ tree: TextSearchTree) {
+      leaves = tree.leaves
+      similarities = leaves.map { leaf in
+        guard case .similar(let distance) = leaf.kind else { return nil }
+        return TextSimilarity(leaf.term, distance: distance)
+      }
+    }
+
+    mutating func matches(_ leaf: Int, _ term: ArraySlice<UInt8>) -> Bool {
+      switch leaves[leaf].kind {
+      case .word: term.elementsEqual(leaves[leaf].term)
+      case .prefix: term.starts(with: leaves[leaf].term)
+      case .similar: similarities[leaf]?.isSimilar(term) ?? false
       }
     }
   }

@@ -52,6 +52,11 @@ struct TextTokens {
     return nextPosition < Self.maxPosition
   }
 
+  /// A token whose term consists of all bytes.
+  var complete: Token {
+    Token(start: 0, end: bytes.count, position: 0, sourceStart: 0, sourceEnd: 0)
+  }
+
   /// Returns the bytes of a token's term.
   func term(_ token: Token) -> ArraySlice<UInt8> { bytes[token.start..<token.end] }
 }
