@@ -17,7 +17,8 @@ extension ManagedObjectContext {
     try mergeAutomatically()
     let start = ContinuousClock.now
     let expression = try request.predicate?.expression(in: model.schema)
-    if let expression, request.textQuery == nil, let lookup = try uniqueLookup(request, expression) {
+    if let expression, request.textQuery == nil, let lookup = try uniqueLookup(request, expression)
+    {
       guard let found = try storedObject(with: lookup.value, lookup.index) as? M,
         request.includes(found)
       else { return [] }

@@ -44,11 +44,12 @@ extension ManagedObjectContext {
     if let view, let ranked = plan.rankedTextSearch, let limit = plan.limit, !countsChanges,
       hiding.isEmpty, plan.includesFamily(of: ranked, model)
     {
-      found = try scope.textRun(ranked)?.top(limit).map { match in
-        Candidate(
-          number: match.number,
-          keys: .init(values: [.double(-match.score)], number: match.number))
-      } ?? []
+      found =
+        try scope.textRun(ranked)?.top(limit).map { match in
+          Candidate(
+            number: match.number,
+            keys: .init(values: [.double(-match.score)], number: match.number))
+        } ?? []
       areInOrder = true
     } else if let view {
       let search = try RowSearch(plan, view, model)

@@ -68,11 +68,12 @@ package struct EntityFacts: Sendable {
         keyspace: storage.relationshipKeyspaces[property.slot])
     }
     // The keyspace of the text index follows those of the other indexes.
-    indexes = zip(entity.indexes, stored.indexes).map { index, keyspace in
-      Index(
-        attributes: index.slots.map { entity.properties[$0].name }, isUnique: index.isUnique,
-        keyspace: keyspace, isOwn: index.entity === entity)
-    } + Self.textIndex(entity, stored)
+    indexes =
+      zip(entity.indexes, stored.indexes).map { index, keyspace in
+        Index(
+          attributes: index.slots.map { entity.properties[$0].name }, isUnique: index.isUnique,
+          keyspace: keyspace, isOwn: index.entity === entity)
+      } + Self.textIndex(entity, stored)
   }
 
   private static func textIndex(

@@ -22,7 +22,8 @@ final class TextSearch {
     self.entity = entity
     locations = index.slots.map { PropertyLocation(entity.properties[$0]) }
     do {
-      tree = try TextSearchTree(query, index.tokenizer, fieldCount: index.slots.count) { attribute in
+      let fieldCount = index.slots.count
+      tree = try TextSearchTree(query, index.tokenizer, fieldCount: fieldCount) { attribute in
         switch attribute {
         case .keyPath(let keyPath):
           return try Self.field(of: schema.property(keyPath, of: entity), index)

@@ -125,12 +125,11 @@ struct TextEdits {
     while oldPosition < old.count || newPosition < new.count {
       let first = oldPosition < old.count ? old[oldPosition] : nil
       let second = newPosition < new.count ? new[newPosition] : nil
-      let isOld = first.map { first in
-        second.map { !$0.term.lexicographicallyPrecedes(first.term) } ?? true
-      } ?? false
-      let isNew = second.map { second in
-        first.map { !$0.term.lexicographicallyPrecedes(second.term) } ?? true
-      } ?? false
+      var (isOld, isNew) = (first != nil, second != nil)
+      if let first, let second, first.term != second.term {
+        isOld = first.term.lexicographicallyPrecedes(second.term)
+        isNew = !isOld
+      }
       if isOld { oldPosition += 1 }
       if isNew { newPosition += 1 }
       guard let term = (isNew ? second : first)?.term else { return }

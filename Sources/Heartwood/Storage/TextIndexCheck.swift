@@ -53,7 +53,8 @@ struct TextIndexCheck {
     if let missing = zip(terms, others).first(where: { $0 != $1 }).map({ min($0, $1) })
       ?? (terms.count == others.count ? nil : (terms + others).max())
     {
-      return "the term \"\(String(decoding: missing.bytes, as: UTF8.self))\" is missing or should be"
+      let term = String(decoding: missing.bytes, as: UTF8.self)
+      return "the term \"\(term)\" is missing, or occurs in no object"
     }
     guard let wanted, let stored else { return nil }
     let (totals, other) = (try wanted.totals(), try stored.totals())

@@ -349,9 +349,10 @@ struct TextIndexTotals: Equatable {
     totalLength = Int(truncatingIfNeeded: try bytes.varint(at: &offset))
     pendingCount = Int(truncatingIfNeeded: try bytes.varint(at: &offset))
     pendingByteCount = Int(truncatingIfNeeded: try bytes.varint(at: &offset))
-    guard [documentCount, totalLength, pendingCount, pendingByteCount].allSatisfy({
-      (0...Int(ObjectNumber.maxRow)).contains($0)
-    }) else { throw TextPostings.damage }
+    let all = [documentCount, totalLength, pendingCount, pendingByteCount]
+    guard all.allSatisfy({ (0...Int(ObjectNumber.maxRow)).contains($0) }) else {
+      throw TextPostings.damage
+    }
   }
 
   var bytes: [UInt8] {

@@ -1,5 +1,5 @@
-/// Removes the endings of English words, with the algorithm of M. F. Porter's paper "An algorithm
-/// for suffix stripping" (1980).
+/// Removes the endings of English words, with the algorithm of Porter's paper "An algorithm for
+/// suffix stripping" (1980).
 ///
 /// The comments name the steps of the paper.
 struct PorterStemmer {
@@ -167,10 +167,8 @@ struct PorterStemmer {
     for suffix in suffixes where ends(with: suffix) {
       // The suffix "ion", the only one that ends with n, must follow an s or a t.
       let before = stemEnd > 0 ? word[stemEnd - 1] : 0
-      if word[end - 1] == UInt8(ascii: "n"), before != UInt8(ascii: "s"), before != UInt8(ascii: "t")
-      {
-        return
-      }
+      let isAfterSOrT = before == UInt8(ascii: "s") || before == UInt8(ascii: "t")
+      if word[end - 1] == UInt8(ascii: "n"), !isAfterSOrT { return }
       if measure > 1 { end = stemEnd }
       return
     }

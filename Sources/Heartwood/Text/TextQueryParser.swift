@@ -1,4 +1,6 @@
-/// Parses what users type into a search field. Every input is valid.
+/// Parses what users type into a search field.
+///
+/// Every input is valid.
 struct TextQueryParser {
   private enum Item: Equatable {
     case open

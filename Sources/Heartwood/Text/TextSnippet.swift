@@ -46,10 +46,12 @@ struct TextHighlights {
 
   /// The ranges of the text that were found, in ascending order.
   var ranges: [Range<String.Index>] {
-    merged(found).map { range in
-      text.utf8.index(text.startIndex, offsetBy: range.lowerBound)..<text.utf8.index(
-        text.startIndex, offsetBy: range.upperBound)
-    }
+    merged(found).map { Self.range($0, in: text) }
+  }
+
+  private static func range(_ offsets: Range<Int>, in text: String) -> Range<String.Index> {
+    let start = text.utf8.index(text.startIndex, offsetBy: offsets.lowerBound)
+    return start..<text.utf8.index(start, offsetBy: offsets.count)
   }
 
   /// Returns the byte ranges of words, of which overlapping ones are combined.
@@ -83,10 +85,9 @@ struct TextHighlights {
     let content = String(decoding: Array(text.utf8)[lower..<upper], as: UTF8.self)
     let prefix = first == 0 ? "" : "…"
     let snippet = prefix + content + (last == tokens.count - 1 ? "" : "…")
+    let shift = prefix.utf8.count - lower
     let shown = merged(found.filter { (first...last).contains($0) }).map { range in
-      let offset = prefix.utf8.count - lower
-      return snippet.utf8.index(snippet.startIndex, offsetBy: range.lowerBound + offset)
-        ..< snippet.utf8.index(snippet.startIndex, offsetBy: min(range.upperBound, upper) + offset)
+      Self.range(range.lowerBound + shift..<min(range.upperBound, upper) + shift, in: snippet)
     }
     return TextSnippet(text: snippet, highlights: shown)
   }

@@ -4,7 +4,7 @@ public struct TextTokenizer: Sendable {
   public enum Stemming: String, Sendable, Hashable {
     /// The words are indexed as they are.
     case none
-    /// English, with the algorithm of M. F. Porter.
+    /// English, with Porter's algorithm.
     case english
   }
 

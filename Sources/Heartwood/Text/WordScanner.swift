@@ -132,7 +132,8 @@ struct WordScan {
     let word = String(decoding: source[range.lowerBound..<end], as: UTF8.self)
     let normalised =
       ignoresDiacritics
-      ? word.decomposedStringWithCompatibilityMapping : word.precomposedStringWithCompatibilityMapping
+      ? word.decomposedStringWithCompatibilityMapping
+      : word.precomposedStringWithCompatibilityMapping
     for scalar in normalised.unicodeScalars {
       switch scalar.value {
       case 0..<0x80:

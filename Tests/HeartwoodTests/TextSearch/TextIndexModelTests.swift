@@ -120,7 +120,8 @@ struct TextIndexModelTests {
     }
   }
 
-  @Test(.evidence("TX-14")) func `tools can neither search nor change what they cannot split`() throws
+  @Test(.evidence("TX-14")) func `tools do not change objects whose texts they cannot split`()
+    throws
   {
     let store = EvolvingStore()
     try store.withContainer(Schema(Versions.Custom.self)) { container in
@@ -163,7 +164,8 @@ struct TextIndexModelTests {
     }
   }
 
-  @Test(.evidence("TX-08"), .mustEnd) func `a long list is split, merged and emptied again`() throws {
+  @Test(.evidence("TX-08"), .mustEnd) func `a long list is split, merged and emptied again`() throws
+  {
     let fixture = try TextFixture()
     var random = SeededGenerator(seed: 1)
     // Rows are changed in random order, so that blocks grow and shrink everywhere.

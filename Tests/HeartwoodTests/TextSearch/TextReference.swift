@@ -49,7 +49,8 @@ struct TextReference {
       }
     case .near(let words, let distance):
       used.contains { field in
-        let places = words.map { word in fields[field].indices.filter { fields[field][$0] == word } }
+        let places = words.map { word in fields[field].indices.filter { fields[field][$0] == word }
+        }
         return places[0].contains { first in places[1].contains { abs($0 - first) <= distance } }
       }
     case .similar(let word, let distance):
@@ -121,6 +122,10 @@ extension SeededGenerator {
     (0..<Int.random(in: range, using: &self)).map { _ in word() }.joined(separator: " ")
   }
 
+  private mutating func queries(depth: Int) -> [TextReference.Query] {
+    (0..<Int.random(in: 2...3, using: &self)).map { _ in query(depth: depth) }
+  }
+
   mutating func query(depth: Int) -> TextReference.Query {
     let kind = Int.random(in: 0..<(depth > 0 ? 10 : 6), using: &self)
     switch kind {
@@ -129,8 +134,8 @@ extension SeededGenerator {
     case 3: return .phrase((0..<Int.random(in: 2...3, using: &self)).map { _ in word() })
     case 4: return .near([word(), word()], Int.random(in: 0...5, using: &self))
     case 5: return .similar(word(), Int.random(in: 0...2, using: &self))
-    case 6: return .all((0..<Int.random(in: 2...3, using: &self)).map { _ in query(depth: depth - 1) })
-    case 7: return .any((0..<Int.random(in: 2...3, using: &self)).map { _ in query(depth: depth - 1) })
+    case 6: return .all(queries(depth: depth - 1))
+    case 7: return .any(queries(depth: depth - 1))
     case 8: return .not(query(depth: depth - 1))
     default: return .field(Int.random(in: 0...1, using: &self), query(depth: depth - 1))
     }

@@ -27,7 +27,8 @@ struct TextSearchTests {
     }
   }
 
-  @Test(.evidence("TX-06")) func `the title weighs twice as much, and ties are by creation`() throws {
+  @Test(.evidence("TX-06")) func `the title weighs twice as much, and ties are by creation`() throws
+  {
     let fixture = try fixture()
     let context = fixture.context()
     let found = try context.fetch(FetchRequest<Essay>(matching: .word("swift")))
@@ -37,12 +38,13 @@ struct TextSearchTests {
       FetchRequest<Essay>(matching: .word("same"), limit: 1))
     let all = try fixture.context().fetch(FetchRequest<Essay>(matching: .word("same")))
     #expect(same.map(\.objectID) == [all[0].objectID])
-    #expect(all[0].objectID.uriRepresentation.absoluteString
-      < all[1].objectID.uriRepresentation.absoluteString)
+    #expect(
+      all[0].objectID.uriRepresentation.absoluteString
+        < all[1].objectID.uriRepresentation.absoluteString)
   }
 
-  @Test(.evidence("TX-07"), .evidence("TX-05")) func `counts and pages agree with the matches`() throws
-  {
+  @Test(.evidence("TX-07"), .evidence("TX-05"))
+  func `counts and pages agree with the matches`() throws {
     let fixture = try fixture()
     let context = fixture.context()
     #expect(try context.count(for: FetchRequest<Essay>(matching: .word("swift"))) == 3)

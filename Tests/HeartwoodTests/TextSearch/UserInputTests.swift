@@ -22,7 +22,8 @@ struct UserInputTests {
       ("swift:data", [0]), ("nobody:data", []), ("SWIFT Data", [0, 4]), ("“swift data”", [0]),
       ("", []), ("AND", []), ("OR swift", [0, 1, 3, 4, 5]), ("swift AND", [0, 1, 3, 4, 5]),
       ("NOT", []), ("((swift", [0, 1, 3, 4, 5]), ("swift))) data", [0, 4]), ("\"swift data", [0]),
-      ("*", []), ("-", []), ("~", []), (":", []), ("title:", []), ("NEAR(", []), ("NEAR(swift", [0, 1, 3, 4, 5]),
+      ("*", []), ("-", []), ("~", []), (":", []), ("title:", []), ("NEAR(", []),
+      ("NEAR(swift", [0, 1, 3, 4, 5]),
       ("\"\"", []), ("()", []), ("!?…", []), ("swift -\"\"", [0, 1, 3, 4, 5]),
     ] as [(String, [Int])])
   func `every input is a query`(input: String, expected: [Int]) throws {
@@ -37,7 +38,8 @@ struct UserInputTests {
     }
   }
 
-  @Test(.evidence("TX-04"), .evidence("TX-10"), .mustEnd, arguments: TestScale.seeds(quick: 2, all: 20))
+  @Test(
+    .evidence("TX-04"), .evidence("TX-10"), .mustEnd, arguments: TestScale.seeds(quick: 2, all: 20))
   func `random input neither throws nor takes long`(seed: UInt64) throws {
     let fixture = try TextFixture()
     try fixture.save(Self.texts.map { ($0, nil) })
