@@ -82,7 +82,7 @@ public struct FetchRequest<M: ManagedObject> {
   ///
   /// ```swift
   /// let request = FetchRequest<Note>(
-  ///   matching: TextQuery(userInput: "swift data*"), where: #Predicate { !$0.isArchived }, limit: 10)
+  ///   matching: TextQuery(userInput: text), where: #Predicate { !$0.isArchived }, limit: 10)
   /// ```
   public init(
     matching query: TextQuery, where predicate: Foundation.Predicate<M>? = nil,

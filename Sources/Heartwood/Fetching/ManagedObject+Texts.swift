@@ -2,8 +2,9 @@ extension ManagedObject {
   /// Returns the ranges of an attribute's text that a query finds, in ascending order.
   ///
   /// - Parameter attribute: An attribute of the text index.
-  /// - Throws: `foreignObject` if the object is in no context; `unknownProperty` if the attribute is
-  ///   not part of the index; `unsupportedPredicate` if there is no index or the query is too large.
+  /// - Throws: `foreignObject` if the object is in no context; `unknownProperty` if the attribute
+  ///   is not part of the index; `unsupportedPredicate` if there is no index or the query is too
+  ///   large.
   /// - Complexity: Splits the text into words.
   public func highlights<Owner: ManagedObject>(
     of query: TextQuery, in attribute: PartialKeyPath<Owner>

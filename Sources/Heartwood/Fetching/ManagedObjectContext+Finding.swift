@@ -41,7 +41,7 @@ extension ManagedObjectContext {
     let scope = try scope(plan, view, countsChanges: countsChanges, hiding: hiding)
     var found: [Candidate] = []
     var areInOrder = false
-    if let view, let ranked = plan.rankedTextSearch, let limit = plan.limit, !countsChanges,
+    if view != nil, let ranked = plan.rankedTextSearch, let limit = plan.limit, !countsChanges,
       hiding.isEmpty, plan.includesFamily(of: ranked, model)
     {
       found =

@@ -44,8 +44,8 @@ final class TextSearch {
     if let position = index.slots.firstIndex(of: property.slot) { return position }
     throw ObjectGraphError(
       .unknownProperty,
-      "\(index.entity.name).\(property.name) is not part of the text index. Add it to the TextIndex "
-        + "rule.")
+      "\(index.entity.name).\(property.name) is not part of the text index. Add it to the "
+        + "TextIndex rule.")
   }
 
   /// Returns the position of an attribute in the index.
