@@ -124,11 +124,14 @@ struct BenchOptions {
     let names = list.split(separator: ",").map { String($0) }
     let all = Workload.allCases.map(\.rawValue).joined(separator: ", ")
     let chosen = try Set(
-      names.map { name in
-        guard let workload = Workload(rawValue: name) else {
+      names.flatMap { name in
+        if let workload = Workload(rawValue: name) { return [workload] }
+        // A name such as "text" means all workloads that begin with it.
+        let group = Workload.allCases.filter { $0.rawValue.hasPrefix(name + "-") }
+        guard !group.isEmpty else {
           throw BenchFailure("There is no workload \(name). Use one or more of: \(all).")
         }
-        return workload
+        return group
       })
     guard !chosen.isEmpty else {
       throw BenchFailure("--only needs at least one workload. Use one or more of: \(all).")
@@ -226,7 +229,7 @@ extension BenchOptions {
         ]
       case .pageByteCount: ["page size of the store, 4096 to 65536 (default: the engine's)"]
       case .access: ["how pages are read (default: the engine's)"]
-      case .only: ["measure only these workloads"]
+      case .only: ["measure only these workloads; \"text\" means all whose names begin with it"]
       case .peers:
         [
           "compare with other libraries (\(Engine.peerNames)), in turns with",

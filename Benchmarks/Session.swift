@@ -10,6 +10,7 @@ struct Session {
   private let rowWorkloads: RowWorkloads
   private let graph: GraphWorkloads
   private let orders: OrderWorkloads
+  private let texts: TextWorkloads
   private let entries: EntryWorkloads
   private(set) var table = ResultTable()
   /// Results that are not in the table, each as a sentence on one line.
@@ -33,6 +34,10 @@ struct Session {
       objectCount: options.objectCount, directory, seconds: options.seconds, progress)
     orders = OrderWorkloads(
       [HeartwoodGraph(options: options.store)] + peers.orderEngines, directory,
+      seconds: options.seconds, progress)
+    texts = TextWorkloads(
+      [HeartwoodGraph(options: options.store)] + peers.textEngines, count: options.objectCount,
+      places: try options.feed.map { try QuakeFeed.read(path: $0).map(\.place) } ?? [], directory,
       seconds: options.seconds, progress)
     entries = EntryWorkloads(
       [HeartwoodEntries(options: options.entryStore)] + peers.entryEngines, directory,
@@ -75,6 +80,10 @@ struct Session {
       try add(workload, "fetches/s", graph.measure(workload), engines: graph.engines.map(\.name))
     case .ordersInsert, .ordersRead, .ordersMembers, .ordersUpdate:
       try add(workload, "rows/s", orders.measure(workload), engines: graph.engines.map(\.name))
+    case .textBuild, .textUpdate:
+      try add(workload, "texts/s", texts.measure(workload), engines: graph.engines.map(\.name))
+    case .textWord, .textBoth, .textPhrase, .textPrefix:
+      try add(workload, "fetches/s", texts.measure(workload), engines: graph.engines.map(\.name))
     case .ordersRange:
       try add(workload, "fetches/s", orders.measure(workload), engines: graph.engines.map(\.name))
     }
@@ -99,9 +108,11 @@ struct Session {
   }
 
   /// Checks the stores and closes them.
-  func finish() throws {
+  mutating func finish() throws {
     try graph.finish()
     try orders.finish()
+    notes += texts.notes
+    try texts.finish()
     try entries.finish()
     try rowWorkloads.finish()
   }

@@ -26,6 +26,7 @@ struct Peers {
   private(set) var entryEngines: [any EntryEngine] = []
   private(set) var graphEngines: [any GraphEngine] = []
   private(set) var orderEngines: [any OrderEngine] = []
+  private(set) var textEngines: [any TextEngine] = []
   /// One sentence for each peer that is not installed.
   private(set) var missing: [String] = []
 
@@ -47,6 +48,7 @@ struct Peers {
       entryEngines.append(SQLiteEntries(library: library, readsAhead: readsAhead))
       graphEngines.append(SQLiteGraph(library: library))
       orderEngines.append(SQLiteGraph(library: library))
+      textEngines.append(SQLiteGraph(library: library))
     } else {
       miss(SQLiteLibrary.fileName, "libsqlite3-0")
     }

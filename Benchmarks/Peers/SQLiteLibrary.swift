@@ -259,6 +259,13 @@ final class SQLiteStatement: @unchecked Sendable {
     return try body(bytes.bytes)
   }
 
+  /// Returns a text of the current row; columns are counted from 0.
+  func string(_ column: Int32) -> String {
+    let bytes = UnsafeBufferPointer(
+      start: library.text(handle, column), count: Int(library.byteCount(handle, column)))
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// Returns the sum of the bytes of a column of the current row; columns are counted from 0.
   @inline(__always)
   func textSum(_ column: Int32) -> UInt64 {

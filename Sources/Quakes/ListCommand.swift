@@ -63,7 +63,7 @@ struct ListCommand: Command {
 
   /// A quake, and its distance in kilometres from the location that `--near` specifies, or `nil`
   /// without `--near`.
-  private typealias Found = (quake: Quake, distance: Double?)
+  typealias Found = (quake: Quake, distance: Double?)
 
   func run(in store: QuakeStore) throws { try show(store.openForReading(), at: .current) }
 
@@ -87,7 +87,7 @@ struct ListCommand: Command {
     }
   }
 
-  private static func table(_ found: [Found]) -> Table {
+  static func table(_ found: [Found]) -> Table {
     var table = Table([
       "time (UTC)": .left, "magnitude": .right, "depth km": .right, "code": .left, "place": .left,
     ])

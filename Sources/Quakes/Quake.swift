@@ -28,6 +28,7 @@ final class Quake: ManagedObject {
       Unique(\Quake.code)
       Index(\Quake.time)
       Index(\Quake.magnitude)
+      TextIndex(\Quake.place)
     }
   }
 }

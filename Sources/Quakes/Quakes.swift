@@ -9,8 +9,8 @@ enum Quakes {
   /// To add a command, create a type that conforms to ``Command``, and add it to this list.
   static var commands: [any Command.Type] {
     [
-      ImportCommand.self, ListCommand.self, StatsCommand.self, WatchCommand.self, AtCommand.self,
-      DiffCommand.self, UndoCommand.self, FollowCommand.self,
+      ImportCommand.self, ListCommand.self, SearchCommand.self, StatsCommand.self,
+      WatchCommand.self, AtCommand.self, DiffCommand.self, UndoCommand.self, FollowCommand.self,
     ]
   }
 

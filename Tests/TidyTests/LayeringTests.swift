@@ -36,7 +36,7 @@ struct LayeringTests {
     Module(
       path: "Sources/Heartwood/",
       layers: [
-        ["Values"], ["Model"], ["Records"], ["Objects"], ["Storage"], ["Queries"],
+        ["Values"], ["Text"], ["Model"], ["Records"], ["Objects"], ["Storage"], ["Queries"],
         // These directories contain extensions of one class, the context, and the types of its
         // properties.
         ["Contexts", "ChangeNotification", "Merging", "Undo"],

@@ -57,7 +57,7 @@ extension BatchRun {
     _ body: (inout BatchRun, ObjectNumber, [StoredValue]) throws -> Void
   ) throws {
     let scope = QueryScope(model, view, variableCount: plan.variableCount) { _ in nil }
-    if let numbers = try RowSearch(plan, view, model).numbers() {
+    if let numbers = try RowSearch(plan, view, model).numbers(scope) {
       for number in numbers where number.entity == storage.number {
         let values: [StoredValue]?? = try view.withRecord(number, storage) { record in
           try scope.with(record, storage, number) {

@@ -9,6 +9,8 @@ struct AccessPath {
     case index(IndexUse)
     /// Lookups of rows in the intersection of several indexes.
     case all([IndexUse])
+    /// Lookups of the rows that a text index yields.
+    case text(TextSearch)
   }
 
   let kind: Kind
@@ -51,6 +53,10 @@ struct AccessPlanner {
     // take longer than the lookup.
     if let use = possible.first(where: { $0.keys.count == 1 }) {
       return AccessPath(kind: .index(use), rowCount: 1, cost: 1)
+    }
+    if let search = plan.textSearch {
+      // Every other path would have to evaluate the search as well.
+      return AccessPath(kind: .text(search), rowCount: 0, cost: 0)
     }
     let all = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
     let uses = try possible.map { use in

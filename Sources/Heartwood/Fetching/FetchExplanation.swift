@@ -24,7 +24,7 @@ extension FetchExplanation {
     let rows = Self.text(Int(path.rowCount.rounded(.up)))
     let uses: [IndexUse] =
       switch path.kind {
-      case .everyRow, .objects: []
+      case .everyRow, .objects, .text: []
       case .index(let use): [use]
       case .all(let uses): uses
       }
@@ -32,6 +32,7 @@ extension FetchExplanation {
     switch path.kind {
     case .everyRow: first += ": a scan of all \(Self.text(total)) rows"
     case .objects: first += " by ID: \(rows) rows"
+    case .text(let search): first += " by text index \(search.name)"
     case .index, .all:
       let names = uses.map { "\($0.isUnique ? "unique index" : "index") \($0.name)" }
       first += " by \(names.joined(separator: " and "))"
@@ -41,6 +42,7 @@ extension FetchExplanation {
     var steps = [first]
     let stopsEarly = path.direction != nil || !plan.needsSorting
     let isInOrder = stopsEarly && path.leadingTermCount == nil
+    let texts = plan.textSearch.map { [$0.name] } ?? []
     if let limit = plan.limit, stopsEarly { steps[0] += ", until \(Self.text(limit)) match" }
     if !plan.isEverything {
       steps.append("Filter: \(plan.namesWithValues.joined(separator: "; "))")
@@ -52,7 +54,7 @@ extension FetchExplanation {
         "Sort\(key)" + (plan.limit.map { "; keep the first \(Self.text($0))" } ?? ""))
     }
     self.steps = steps.map { $0 + "." }
-    indexes = uses.map(\.name)
+    indexes = uses.map(\.name) + texts
     estimatedRowCount = Int(path.rowCount.rounded(.up))
   }
 

@@ -16,6 +16,8 @@ struct FetchOrder {
     let isDecimal: Bool
     /// Whether all values have the same size.
     let hasFixedLength: Bool
+    /// The text search whose relevance is compared, if any.
+    var textSearch: TextSearch?
   }
 
   /// The sort keys of an object.
@@ -34,10 +36,13 @@ struct FetchOrder {
 
   /// Creates the order of a request from its sort descriptors, or from the paths that it names.
   ///
-  /// - Parameter section: The key by which objects are grouped; it precedes the sort descriptors.
+  /// - Parameters:
+  ///   - search: The text search by whose relevance objects are sorted without descriptors.
+  ///   - section: The key by which objects are grouped; it precedes the sort descriptors.
   /// - Returns: `nil` if the descriptors compare anything other than stored values.
   init?<M>(
-    _ request: FetchRequest<M>, _ resolver: QueryResolver, section: AnyKeyPath? = nil
+    _ request: FetchRequest<M>, _ resolver: QueryResolver, _ search: TextSearch?,
+    section: AnyKeyPath? = nil
   ) throws {
     if let named = request.named {
       terms = try named.order.map { try Term($0.path, isReversed: $0.isReversed, resolver) }
@@ -58,6 +63,14 @@ struct FetchOrder {
           name: term.name, value: value, slot: term.property?.slot,
           isReversed: descriptor.order == .reverse, isDecimal: type == .decimal,
           hasFixedLength: term.type.hasFixedLength))
+    }
+    if let search, descriptors.isEmpty {
+      // The relevance of an object depends on how many others contain the words.
+      resolver.dependsOnOtherObjects = true
+      terms.append(
+        Term(
+          name: "relevance", value: search.relevance, slot: nil, isReversed: false,
+          isDecimal: false, hasFixedLength: true, textSearch: search))
     }
     self.terms = terms
   }

@@ -39,7 +39,9 @@ struct FetchPlan {
     let resolver = QueryResolver(model.schema, model.space, entity, renumbered)
     if request.named != nil { resolver.textModel = model }
     var terms = try Self.conjuncts(of: expression).map { try resolver.resolve($0) }
-    order = try FetchOrder(request, resolver, section: section)
+    let search = try request.textQuery.map { try resolver.textSearch($0) }
+    if let search { terms.append(search.term) }
+    order = try FetchOrder(request, resolver, search, section: section)
     if let position = request.position {
       // A request with a position has been sorted by stored values.
       guard let order else { throw FetchOrder.changed }
@@ -174,6 +176,27 @@ struct FetchPlan {
       // demands may lack some of the values it compares.
       term.demands.count == 1 ? "\(term.name) (\(term.demands[0].text))" : term.name
     }
+  }
+
+  // MARK: Text searches
+
+  /// The first condition that is a text search, or `nil` if there is none.
+  var textSearch: TextSearch? { resolved.terms.lazy.compactMap(\.textSearch).first }
+
+  /// The text search if it is the only condition, or `nil`.
+  var onlyTextSearch: TextSearch? { resolved.terms.count == 1 ? textSearch : nil }
+
+  /// Whether every object of the search's entity that is in the store is requested.
+  func includesFamily(of search: TextSearch, _ model: StoreModel) -> Bool {
+    storages.count == model.family(of: search.entity).count
+  }
+
+  /// The text search if it alone determines which objects match and their order, or `nil`.
+  var rankedTextSearch: TextSearch? {
+    guard let search = onlyTextSearch, let order, order.terms.count == 1,
+      order.terms[0].textSearch === search
+    else { return nil }
+    return search
   }
 
   // MARK: Lookups

@@ -26,7 +26,11 @@ extension FetchRequest {
     let model = context.model
     let entity = try model.schema.requiredEntity(of: M.self)
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
-    guard let order = try FetchOrder(self, resolver) else {
+    guard textQuery == nil || !sortDescriptors.isEmpty else {
+      throw QueryResolver.unsupported(
+        "A page cannot begin after an object if objects are sorted by relevance. Use an offset.")
+    }
+    guard let order = try FetchOrder(self, resolver, nil) else {
       throw QueryResolver.unsupported(
         "A page cannot begin after an object if a sort descriptor has a comparator. Sort by stored "
           + "values, or use an offset.")

@@ -9,9 +9,14 @@ public import Foundation
 public struct FetchRequest<M: ManagedObject> {
   /// The condition that objects must meet, or `nil` to fetch all objects.
   public var predicate: QueryPredicate<M>?
+  /// The text query that objects must match in addition to the predicate, or `nil` for none.
+  ///
+  /// The entity must declare a ``TextIndex``.
+  public var textQuery: TextQuery?
   /// The sort descriptors, most significant first.
   ///
-  /// Without sort descriptors, objects are in the order of their creation, class by class.
+  /// Without sort descriptors, objects are in the order of their relevance to the text query. If
+  /// there is none, they are in the order of their creation, class by class.
   public var sortDescriptors: [SortDescriptor<M>]
   /// The maximum number of objects, or `nil` for no limit.
   ///
@@ -71,6 +76,30 @@ public struct FetchRequest<M: ManagedObject> {
   ) {
     self.init(sort: sort, limit: limit, offset: offset, batchSize: batchSize)
     self.predicate = predicate
+  }
+
+  /// Creates a request for the objects that match a text query.
+  ///
+  /// ```swift
+  /// let request = FetchRequest<Note>(
+  ///   matching: TextQuery(userInput: text), where: #Predicate { !$0.isArchived }, limit: 10)
+  /// ```
+  public init(
+    matching query: TextQuery, where predicate: Foundation.Predicate<M>? = nil,
+    sort: [SortDescriptor<M>] = [], limit: Int? = nil, offset: Int = 0, batchSize: Int = 0
+  ) {
+    self.init(where: predicate, sort: sort, limit: limit, offset: offset, batchSize: batchSize)
+    textQuery = query
+  }
+
+  /// Creates a request for the objects that match a text query and a compound predicate.
+  @_disfavoredOverload
+  public init(
+    matching query: TextQuery, where predicate: QueryPredicate<M>?, sort: [SortDescriptor<M>] = [],
+    limit: Int? = nil, offset: Int = 0, batchSize: Int = 0
+  ) {
+    self.init(where: predicate, sort: sort, limit: limit, offset: offset, batchSize: batchSize)
+    textQuery = query
   }
 
   /// Returns the entity of the requested objects.

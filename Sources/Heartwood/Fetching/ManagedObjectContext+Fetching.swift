@@ -17,7 +17,8 @@ extension ManagedObjectContext {
     try mergeAutomatically()
     let start = ContinuousClock.now
     let expression = try request.predicate?.expression(in: model.schema)
-    if let expression, let lookup = try uniqueLookup(request, expression) {
+    if let expression, request.textQuery == nil, let lookup = try uniqueLookup(request, expression)
+    {
       guard let found = try storedObject(with: lookup.value, lookup.index) as? M,
         request.includes(found)
       else { return [] }
@@ -54,6 +55,8 @@ extension ManagedObjectContext {
       total = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
     } else if countsRows, let use = plan.exactIndexUse(model) {
       total = try use.count(try currentView())
+    } else if countsRows, let search = plan.onlyTextSearch, plan.includesFamily(of: search, model) {
+      total = try TextRun(search, currentView()).count()
     } else {
       total = try candidates(plan.counting, request.includesPendingChanges, .number).count
     }

@@ -41,7 +41,17 @@ extension ManagedObjectContext {
     let scope = try scope(plan, view, countsChanges: countsChanges, hiding: hiding)
     var found: [Candidate] = []
     var areInOrder = false
-    if let view {
+    if view != nil, let ranked = plan.rankedTextSearch, let limit = plan.limit, !countsChanges,
+      hiding.isEmpty, plan.includesFamily(of: ranked, model)
+    {
+      found =
+        try scope.textRun(ranked)?.top(limit).map { match in
+          Candidate(
+            number: match.number,
+            keys: .init(values: [.double(-match.score)], number: match.number))
+        } ?? []
+      areInOrder = true
+    } else if let view {
       let search = try RowSearch(plan, view, model)
       var selection = CandidateSelection(plan, search.path, content, keepsKeys: countsChanges)
       let consumer =

@@ -55,8 +55,8 @@ struct RowSearch {
       }
       guard try ties.finish(add) else { return }
       _ = try lookups.run(body)
-    case .objects, .index, .all:
-      for number in try numbers() ?? [] {
+    case .objects, .index, .all, .text:
+      for number in try numbers(scope) ?? [] {
         lookups.add(number)
         if lookups.isFull, try !lookups.run(body) { return }
       }
@@ -66,8 +66,10 @@ struct RowSearch {
 
   /// Returns the numbers of the rows that the path finds, in ascending order, or `nil` for a full
   /// scan.
-  func numbers() throws -> [ObjectNumber]? {
+  func numbers(_ scope: QueryScope) throws -> [ObjectNumber]? {
     switch path.kind {
+    case .text(let search):
+      try scope.textRun(search)?.numbers().filter { plan.includes($0) } ?? []
     case .everyRow: nil
     // An object with a temporary number has no row, even if the row bits of the number match those
     // of an existing row.

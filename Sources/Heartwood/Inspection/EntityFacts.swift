@@ -28,6 +28,8 @@ package struct EntityFacts: Sendable {
     package let keyspace: String
     /// Whether the entity itself declares the index, instead of inheriting it.
     package let isOwn: Bool
+    /// The identifier of the tokenizer of a text index, or `nil` for another index.
+    package var tokenizer: String?
   }
 
   package let name: String
@@ -65,10 +67,26 @@ package struct EntityFacts: Sendable {
         deleteRule: property.options.deleteRule ?? .nullify,
         keyspace: storage.relationshipKeyspaces[property.slot])
     }
-    indexes = zip(entity.indexes, stored.indexes).map { index, keyspace in
+    // The keyspace of the text index follows those of the other indexes.
+    indexes =
+      zip(entity.indexes, stored.indexes).map { index, keyspace in
+        Index(
+          attributes: index.slots.map { entity.properties[$0].name }, isUnique: index.isUnique,
+          keyspace: keyspace, isOwn: index.entity === entity)
+      } + Self.textIndex(entity, stored)
+  }
+
+  private static func textIndex(
+    _ entity: EntityDescription, _ stored: StoredModel.StoredEntity
+  ) -> [Index] {
+    guard let index = entity.textIndex,
+      let keyspace = stored.indexes.first(where: { $0.hasPrefix("text.") })
+    else { return [] }
+    return [
       Index(
-        attributes: index.slots.map { entity.properties[$0].name }, isUnique: index.isUnique,
-        keyspace: keyspace, isOwn: index.entity === entity)
-    }
+        attributes: index.slots.map { entity.properties[$0].name }, isUnique: false,
+        keyspace: keyspace, isOwn: index.entity === entity,
+        tokenizer: index.tokenizer.identifier)
+    ]
   }
 }

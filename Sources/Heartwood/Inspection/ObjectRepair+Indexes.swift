@@ -55,6 +55,56 @@ extension ObjectRepair {
         for part in parts { try fill(part, name, transaction, removingDuplicates: false) }
       }
     }
+    try rebuildTextIndexes()
+  }
+
+  /// Builds the text indexes from the rows, or removes those whose tokenizer is unknown, so that
+  /// the next opening with classes builds them.
+  private func rebuildTextIndexes() throws {
+    var unknown: Set<String> = []
+    for storage in model.entities {
+      guard let index = storage.entity.textIndex, index.entity === storage.entity else { continue }
+      let name = model.keyspace(index)
+      try store.write { transaction in
+        try transaction.removeKeyspace(name)
+        guard index.tokenizer.isKnown else {
+          unknown.insert(name)
+          return
+        }
+        for member in index.entity.family.map({ model.storage(of: $0) }) {
+          try fill(index, member, transaction)
+        }
+      }
+    }
+    if !unknown.isEmpty { try forget(unknown) }
+  }
+
+  private func fill(
+    _ index: TextIndexDescription, _ storage: EntityStorage, _ transaction: WriteTransaction
+  ) throws {
+    let texts = try TextIndexWriter(
+      transaction.keyspace(model.keyspace(index)), index, entity: storage.number)
+    let objects = RowsKeyspace.transaction(try transaction.keyspace(storage.keyspace))
+    try objects.forEachRow(of: storage) { _, record in
+      try index.slots.map { try storage.value($0, record).string }
+    } _: { batch in
+      for (number, own) in batch { try texts.change(number.row, fromTexts: nil, toTexts: own) }
+    }
+    try texts.flush()
+  }
+
+  /// Removes text indexes from the stored model.
+  private func forget(_ names: Set<String>) throws {
+    var model = stored
+    for position in model.entities.indices {
+      model.entities[position].indexes.removeAll { names.contains($0) }
+    }
+    try store.write { transaction in
+      try transaction.keyspace(StoredModel.keyspace).put(StoredModel.key, model.encoded())
+    }
+    notes.append(
+      "Text indexes with tokenizers of a program are rebuilt when that program first opens the "
+        + "store for writing.")
   }
 
   private func fill(

@@ -122,7 +122,7 @@ package final class ObjectRepair {
     var names: [String: String] = [:]
     for keyspace in report.keyspaces {
       guard
-        ["objects.", "index.", "unique.", "edges.", "lists.", "orders.", "heartwood."]
+        ["objects.", "index.", "unique.", "text.", "edges.", "lists.", "orders.", "heartwood."]
           .contains(where: { keyspace.name.hasPrefix($0) })
       else { continue }
       names[keyspace.name] = "lost.\(keyspace.name)"

@@ -23,7 +23,7 @@ public struct Entity {
   ///   - name: The name in the store, which must never change.
   ///   - isAbstract: Whether the class is abstract, so that only its subclasses have instances.
   ///   - renamedFrom: The entity's names in earlier versions of the model.
-  ///   - rules: ``Unique``, ``Index``, ``Inverse`` and ``Derived`` declarations.
+  ///   - rules: ``Unique``, ``Index``, ``TextIndex``, ``Inverse`` and ``Derived`` declarations.
   public init(
     _ name: String, isAbstract: Bool = false, renamedFrom: String...,
     @EntityBuilder rules: () -> [any EntityRule] = { [] }
@@ -35,7 +35,8 @@ public struct Entity {
   }
 }
 
-/// A rule for all objects of an entity: ``Unique``, ``Index``, ``Inverse`` or ``Derived``.
+/// A rule for all objects of an entity: ``Unique``, ``Index``, ``TextIndex``, ``Inverse`` or
+/// ``Derived``.
 public protocol EntityRule {}
 
 /// Declares that no two objects of an entity may have the same combination of values in the given
@@ -66,6 +67,36 @@ public struct Index: EntityRule {
 
   /// Declares the attributes of the index.
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
+}
+
+/// Declares a full-text index over some string attributes, in which a ``TextQuery`` looks up words.
+///
+/// ```swift
+/// TextIndex(\Note.title, \Note.body, weights: [2, 1], tokenizer: .words(stemming: .english))
+/// ```
+///
+/// An entity has at most one text index, including that of its superentity. Opening a store builds
+/// a new index, and rebuilds it if its attributes or its tokenizer have changed.
+public struct TextIndex: EntityRule {
+  let attributes: [AnyKeyPath]
+  let weights: [Double]
+  let tokenizer: TextTokenizer
+
+  /// Declares the attributes of the index.
+  ///
+  /// - Parameters:
+  ///   - attributes: Up to 16 string attributes.
+  ///   - weights: The weight of each attribute in the relevance of an object, from 0 to 1000; if
+  ///     empty, each has the weight 1. Changing weights does not rebuild the index.
+  ///   - tokenizer: The rule that splits the texts into terms.
+  public init<Owner>(
+    _ attributes: PartialKeyPath<Owner>..., weights: [Double] = [],
+    tokenizer: TextTokenizer = .words()
+  ) {
+    self.attributes = attributes
+    self.weights = weights
+    self.tokenizer = tokenizer
+  }
 }
 
 /// Declares that two relationships are inverses of each other.

@@ -30,6 +30,8 @@ final class EntityDescription: @unchecked Sendable {
   }
   /// Whether the entity has a unique constraint.
   private(set) var hasUniqueConstraints = false
+  /// The full-text index, which may be inherited.
+  var textIndex: TextIndexDescription?
   /// The derived attributes, which are computed at each save.
   var derived: [DerivedAttribute] = []
   /// The attributes of other entities that are computed from this entity's objects.
@@ -153,6 +155,24 @@ struct IndexDescription {
   ///
   /// If so, the index entries can be computed only after the related rows have been written.
   let isOverRelationship: Bool
+}
+
+/// The full-text index of an entity.
+struct TextIndexDescription: Sendable {
+  /// The entity that declares the index.
+  ///
+  /// The index also covers the objects of its subentities.
+  unowned let entity: EntityDescription
+  let slots: [Int]
+  /// The weight of each attribute, in units of 1/1024.
+  let weights: [Int]
+  let tokenizer: TextTokenizer
+
+  /// The maximum number of attributes: the name of the keyspace contains their numbers.
+  static let maxAttributeCount = 16
+
+  /// Returns the texts of the attributes.
+  func texts(_ values: [StoredValue]) -> [String?] { slots.map { values[$0].string } }
 }
 
 extension IndexDescription {

@@ -27,12 +27,13 @@ struct SchemaBuilder {
     derive(content)
     for (entity, declaration) in zip(entities, declarations) {
       index(entity, declaration, content)
+      indexTexts(entity, declaration, content)
       checkInverses(of: entity)
     }
     return Schema.Content(entities, failures)
   }
 
-  private mutating func fail(_ message: String) {
+  mutating func fail(_ message: String) {
     failures.append(ObjectGraphError(.invalidModel, message))
   }
 

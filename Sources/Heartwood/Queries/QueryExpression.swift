@@ -42,6 +42,8 @@ indirect enum QueryExpression: Sendable {
   case end(QueryExpression, isFirst: Bool)
   /// The number of characters in a string.
   case length(QueryExpression)
+  /// Whether the fetched object matches a text query.
+  case textSearch(TextQuery)
   /// The object if it belongs to the entity; otherwise `nil`.
   case cast(QueryExpression, EntityDescription)
 }

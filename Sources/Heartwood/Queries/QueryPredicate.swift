@@ -47,6 +47,13 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     tree = PredicateTree { _ in expression }
   }
 
+  /// Creates a predicate that objects match a text query.
+  ///
+  /// The entity must declare a ``TextIndex``.
+  public init(matching query: TextQuery) {
+    tree = PredicateTree { _ in .textSearch(query) }
+  }
+
   /// Creates a predicate that tests the string at a key path.
   init(
     path keyPath: any PartialKeyPath<M> & Sendable, _ test: StringTest,

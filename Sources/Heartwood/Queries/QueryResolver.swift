@@ -62,6 +62,11 @@ final class QueryResolver {
     ObjectGraphError(.unsupportedPredicate, message)
   }
 
+  /// Resolves a text query for the fetched objects.
+  func textSearch(_ query: TextQuery) throws -> TextSearch {
+    try TextSearch(query, entity, schema)
+  }
+
   // MARK: Terms
 
   func resolve(_ expression: QueryExpression) throws -> QueryTerm {
@@ -82,6 +87,7 @@ final class QueryResolver {
       return try calculation(expression)
     case .property, .quantified, .filter, .summary, .end, .length, .cast:
       return try path(expression)
+    case .textSearch(let query): return try textSearch(query).term
     }
   }
 

@@ -13,6 +13,8 @@ final class QueryScope {
   /// The value of a variable is the current element of the collection that the variable iterates
   /// over.
   var variables: [StoredValue]
+  /// The text searches that have been evaluated in the view.
+  private var textRuns: [ObjectIdentifier: TextRun] = [:]
 
   // The subject, which is the fetched object that is being tested, is either a record with its
   // entity, or an object in memory. The entity and the object are not retained, because reference
@@ -60,6 +62,20 @@ final class QueryScope {
     number = object.number
     defer { self.object = nil }
     return try body()
+  }
+
+  // MARK: Text searches
+
+  /// The number of the subject if the subject is a row, or `nil` if it is an object in memory.
+  var storedNumber: ObjectNumber? { record == nil ? nil : number }
+
+  /// Returns the evaluation of a text search, or `nil` if there is no view.
+  func textRun(_ search: TextSearch) throws -> TextRun? {
+    if let known = textRuns[ObjectIdentifier(search)] { return known }
+    guard let view, !view.isEmpty else { return nil }
+    let run = try TextRun(search, view)
+    textRuns[ObjectIdentifier(search)] = run
+    return run
   }
 
   // MARK: The subject

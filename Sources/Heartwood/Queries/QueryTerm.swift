@@ -25,6 +25,8 @@ struct QueryTerm {
   var isSubject = false
   /// If the term is a condition, tests that an object must pass for the condition to be true.
   var demands: [QueryDemand] = []
+  /// If the term is a condition that objects match a text query, the search.
+  var textSearch: TextSearch?
 
   init(
     _ name: String, _ type: QueryType, property: PropertyDescription? = nil,

@@ -37,6 +37,15 @@ extension RawSpan {
     return Int64(bitPattern: bits ^ 1 << 63)
   }
 
+  /// Returns the row at the end of a text block's key, or `nil` if the key does not begin with
+  /// `prefix`.
+  func blockRow(_ prefix: [UInt8]) throws(StorageError) -> Int64? {
+    guard byteCount == prefix.count + 8, withUnsafeBytes({ $0.starts(with: prefix) }) else {
+      return nil
+    }
+    return try lastKeyComponent()
+  }
+
   /// A copy of the bytes.
   var copy: [UInt8] { withUnsafeBytes { Array($0) } }
 }

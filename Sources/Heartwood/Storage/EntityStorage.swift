@@ -49,12 +49,16 @@ final class EntityStorage: Sendable {
   let oneWayReferences: [PropertyDescription]
   /// The keyspaces of the indexes that the entity itself declares, by index position.
   let indexKeyspaces: [String]
+  /// The keyspace of the text index that the entity itself declares, if any.
+  let textKeyspace: String?
 
   init(_ entity: EntityDescription, _ stored: StoredModel.StoredEntity) throws {
     self.entity = entity
     objectType = entity.type as? ManagedObject.Type
     indexKeyspaces = try entity.indexes.filter { $0.entity === entity }
       .map { try $0.keyspace(stored) }
+    textKeyspace =
+      entity.textIndex?.entity === entity ? try entity.textIndex?.keyspace(stored) : nil
     hasUniqueConstraints = entity.indexes.contains(where: \.isUnique)
     hasRelationships = !entity.relationships.isEmpty
     references = entity.relationships.filter(\.isReference)

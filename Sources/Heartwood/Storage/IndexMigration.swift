@@ -11,6 +11,9 @@ struct IndexMigration {
       for index in storage.entity.indexes where index.entity === storage.entity {
         try migrate(index)
       }
+      if let index = storage.entity.textIndex, index.entity === storage.entity {
+        try migrate(index)
+      }
     }
     let gone = Set(step.before.entities.flatMap(\.indexes))
       .subtracting(step.stored.entities.flatMap(\.indexes))
@@ -18,27 +21,37 @@ struct IndexMigration {
   }
 
   private func migrate(_ index: IndexDescription) throws {
-    let name = step.model.keyspace(index)
-    let members = index.entity.family.map { step.model.storage(of: $0) }
+    try migrate(step.model.keyspace(index), index.entity, index.slots) { try build(index, $0) }
+  }
+
+  private func migrate(_ index: TextIndexDescription) throws {
+    try migrate(step.model.keyspace(index), index.entity, index.slots) { try build(index, $0) }
+  }
+
+  private func migrate(
+    _ name: String, _ entity: EntityDescription, _ slots: [Int],
+    build: (EntityStorage) throws -> Void
+  ) throws {
+    let members = entity.family.map { step.model.storage(of: $0) }
     let covered = Set(step.before.entities.filter { $0.indexes.contains(name) }.map(\.number))
     // Rebuild the index if indexed values change, or if the index covers an entity that no longer
     // belongs to it, because the entries of that entity cannot be found individually.
     let coversOnlyMembers = covered.isSubset(of: members.map(\.number))
     if try !covered.isEmpty
-      && (!coversOnlyMembers || members.contains(where: { try changes(index, $0) }))
+      && (!coversOnlyMembers || members.contains(where: { try changes(slots, $0) }))
     {
       try step.transaction.removeKeyspace(name)
-      for member in members { try build(index, member) }
+      for member in members { try build(member) }
     } else {
-      for member in members where !covered.contains(member.number) { try build(index, member) }
+      for member in members where !covered.contains(member.number) { try build(member) }
     }
   }
 
   /// Returns whether the migration changes the indexed values of an entity's rows.
-  private func changes(_ index: IndexDescription, _ storage: EntityStorage) throws -> Bool {
+  private func changes(_ slots: [Int], _ storage: EntityStorage) throws -> Bool {
     let derived = Set(try derived.changed(storage).map(\.slot))
     guard let known = step.known(storage) else { return false }
-    return index.slots.contains { slot in
+    return slots.contains { slot in
       if derived.contains(slot) { return true }
       guard let number = storage.propertyNumbers[slot], let before = known.property(number) else {
         return false
@@ -71,6 +84,20 @@ struct IndexMigration {
       }
       count.add(batch.count)
     }
+  }
+
+  private func build(_ index: TextIndexDescription, _ storage: EntityStorage) throws {
+    guard step.known(storage) != nil else { return }
+    let texts = try TextIndexWriter(
+      step.transaction.keyspace(step.model.keyspace(index)), index, entity: storage.number)
+    var count = try ProgressCount(.indexes, storage, step)
+    try step.objects(storage).forEachRow(of: storage) { _, record in
+      try index.slots.map { try storage.value($0, record).string }
+    } _: { batch in
+      for (number, own) in batch { try texts.change(number.row, fromTexts: nil, toTexts: own) }
+      count.add(batch.count)
+    }
+    try texts.flush()
   }
 
   private func conflict(_ number: ObjectNumber, _ index: IndexDescription) -> ObjectGraphError {

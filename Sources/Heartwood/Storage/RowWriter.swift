@@ -15,6 +15,8 @@ final class RowWriter {
   /// The next row ID of each entity, by position; `nil` if the transaction has not needed it yet.
   @exclusivity(unchecked) private var nextRows: [Int64?]
   @exclusivity(unchecked) private var encoder = RecordEncoder()
+  /// The writers of text indexes, by the position of the entity of the objects.
+  @exclusivity(unchecked) private var textWriters: [Int: TextIndexWriter] = [:]
 
   init(
     _ transaction: WriteTransaction, _ model: StoreModel, _ origin: HistoryWriter.Origin
@@ -51,6 +53,16 @@ final class RowWriter {
     return new
   }
 
+  /// Returns the writer of the text index of an entity's objects, or `nil` if there is none.
+  private func texts(_ storage: EntityStorage) throws -> TextIndexWriter? {
+    guard let index = storage.entity.textIndex else { return nil }
+    if let known = textWriters[storage.entity.position] { return known }
+    let new = try TextIndexWriter(
+      keyspace(model.keyspace(index)), index, entity: storage.number)
+    textWriters[storage.entity.position] = new
+    return new
+  }
+
   // MARK: Rows
 
   /// Returns an unused number for a new row.
@@ -72,8 +84,10 @@ final class RowWriter {
     return ObjectNumber(entity: storage.number, row: row)
   }
 
-  /// Finishes the writes: stores the next row ID of each entity and the rest of the history.
+  /// Finishes the writes: stores the next row ID of each entity, the changes of text indexes and
+  /// the rest of the history.
   func finish() throws {
+    for (_, writer) in textWriters.sorted(by: { $0.key < $1.key }) { try writer.flush() }
     try history?.finish()
     for (storage, row) in zip(model.entities, nextRows) {
       guard let row else { continue }
@@ -134,6 +148,7 @@ final class RowWriter {
         EntryKey.entry(components, number, isUnique: index.isUnique),
         index.isUnique ? EntryKey.value(number) : [])
     }
+    try texts(storage)?.change(number.row, from: before, to: values)
   }
 
   /// Writes the row of a new object of an isolated entity, and its index entries.
@@ -154,6 +169,12 @@ final class RowWriter {
     for index in storage.entity.indexes {
       let components = try index.slots.map { try object.storedValue(storage.entity.properties[$0]) }
       try entries(index).put(EntryKey.entry(components, number, isUnique: false), [])
+    }
+    if let texts = try texts(storage), let index = storage.entity.textIndex {
+      let values = try index.slots.map {
+        try object.storedValue(storage.entity.properties[$0]).string
+      }
+      try texts.change(number.row, fromTexts: nil, toTexts: values)
     }
     return true
   }
@@ -208,6 +229,7 @@ final class RowWriter {
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {
     try removeEntries(number, storage, values)
+    try texts(storage)?.change(number.row, from: values, to: nil)
     try objects(storage).delete(number.row)
     try history?.deleted(
       number,

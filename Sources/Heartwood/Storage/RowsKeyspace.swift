@@ -55,6 +55,14 @@ enum RowsKeyspace {
     }
   }
 
+  /// Returns a cursor over the entries.
+  func cursor() -> Cursor {
+    switch self {
+    case .snapshot(let reader): reader.cursor()
+    case .transaction(let writer): writer.cursor()
+    }
+  }
+
   /// Returns the number of entries in a range.
   func count(_ range: EntryRange) throws -> Int {
     switch self {

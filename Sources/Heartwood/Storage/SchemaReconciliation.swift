@@ -305,6 +305,9 @@ struct SchemaReconciliation {
       guard let declaring = result.entity(named: index.entity.name) else { return "" }
       return try index.keyspace(declaring)
     }
+    if let index = entity.textIndex, let declaring = result.entity(named: index.entity.name) {
+      stored.indexes.append(try index.keyspace(declaring))
+    }
     let signatures = try entity.derived.map { try result.signature(of: $0, in: stored) }
     stored.derived = signatures.isEmpty ? nil : signatures
     result.entities[position] = stored

@@ -128,6 +128,14 @@ final class StoreModel: Sendable {
     storage(of: index.entity).indexKeyspaces[index.position]
   }
 
+  /// Returns the keyspace of a text index.
+  func keyspace(_ index: TextIndexDescription) -> String {
+    guard let name = storage(of: index.entity).textKeyspace else {
+      preconditionFailure("\(index.entity.name) declares no text index.")
+    }
+    return name
+  }
+
   /// Returns an entity's to-one relationships that have an unordered to-many inverse.
   ///
   /// The result contains the slot of each relationship and the keyspace that lists the members of

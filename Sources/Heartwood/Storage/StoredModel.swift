@@ -192,6 +192,18 @@ extension StoredModel.StoredEntity {
   }
 }
 
+extension TextIndexDescription {
+  /// Returns the keyspace of the index.
+  ///
+  /// The name consists of the numbers of the declaring entity and of the attributes, and of the
+  /// identifier of the tokenizer. Programs that do not know the index remove it when they open the
+  /// store, as with other indexes, so an index never lacks their changes.
+  func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
+    let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
+    return "text.\(stored.number).\(numbers.joined(separator: "-")).\(tokenizer.identifier)"
+  }
+}
+
 extension IndexDescription {
   /// Returns the keyspace of the index.
   ///

@@ -171,8 +171,9 @@ struct StoredSchema {
     guard let stored = model.entity(named: entity.name) else { throw Self.damage(entity.name) }
     var position = 0
     for keyspace in stored.indexes {
-      let parts = keyspace.split(separator: ".")
-      guard parts.count == 3, parts[0] == "unique" || parts[0] == "index",
+      let parts = keyspace.split(separator: ".", maxSplits: 3)
+      let isText = parts.count == 4 && parts[0] == "text"
+      guard parts.count == 3 && (parts[0] == "unique" || parts[0] == "index") || isText,
         let number = Int(parts[1])
       else { throw Self.damage(entity.name) }
       guard number == stored.number else { continue }
@@ -181,6 +182,10 @@ struct StoredSchema {
           throw Self.damage(entity.name)
         }
         return property.slot
+      }
+      if isText {
+        addTextIndex(slots, TextTokenizer(identifier: String(parts[3])), to: entity)
+        continue
       }
       let isOverRelationship = entity.family.contains { member in
         member.derived.contains { $0.isOverRelationship && slots.contains($0.slot) }
@@ -191,5 +196,14 @@ struct StoredSchema {
       for member in entity.family { member.indexes.append(index) }
       position += 1
     }
+  }
+
+  private func addTextIndex(
+    _ slots: [Int], _ tokenizer: TextTokenizer, to entity: EntityDescription
+  ) {
+    let index = TextIndexDescription(
+      entity: entity, slots: slots,
+      weights: slots.map { _ in Int(TextRanking.weightUnit) }, tokenizer: tokenizer)
+    for member in entity.family { member.textIndex = index }
   }
 }

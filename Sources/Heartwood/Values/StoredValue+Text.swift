@@ -1,6 +1,12 @@
 import Foundation
 
 extension StoredValue {
+  /// The string, or `nil` if the value is not a string.
+  var string: String? {
+    if case .string(let text) = self { return text }
+    return nil
+  }
+
   /// The value as text for error messages and logs, or `nil` for `null`.
   var text: String? {
     switch self {

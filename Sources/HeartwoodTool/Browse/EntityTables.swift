@@ -19,7 +19,8 @@ struct EntityTables {
     }
     let indexes = entity.indexes.map { index in
       [
-        index.facts.attributes.joined(separator: ", "), index.facts.isUnique ? "unique" : "",
+        index.facts.attributes.joined(separator: ", "),
+        index.facts.isUnique ? "unique" : index.facts.tokenizer ?? "",
         HumanText.count(index.entryCount), HumanText.size(index.byteCount),
       ]
     }

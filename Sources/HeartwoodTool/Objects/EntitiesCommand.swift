@@ -38,6 +38,8 @@ enum EntitiesCommand {
   private struct Index: Encodable {
     let attributes: [String]
     let isUnique: Bool
+    /// The tokenizer of a text index, or `nil` for another index.
+    let tokenizer: String?
     let entryCount: Int
     let byteCount: Int
   }
@@ -62,7 +64,7 @@ enum EntitiesCommand {
   ) throws -> Entity {
     let indexes = try facts.indexes.map { index in
       Index(
-        attributes: index.attributes, isUnique: index.isUnique,
+        attributes: index.attributes, isUnique: index.isUnique, tokenizer: index.tokenizer,
         entryCount: try objects.snapshot.keyspace(index.keyspace)?.count() ?? 0,
         byteCount: sizes[index.keyspace])
     }
@@ -115,8 +117,9 @@ enum EntitiesCommand {
     }
     for index in entity.indexes {
       let names = index.attributes.map(QuotedText.escaped).joined(separator: ", ")
+      let kind = index.isUnique ? "unique" : index.tokenizer == nil ? "index" : "text index"
       try output.line(
-        "  \(index.isUnique ? "unique" : "index") (\(names)): "
+        "  \(kind) (\(names)): "
           + "\(HumanText.count(index.entryCount, "entry")), \(HumanText.size(index.byteCount))")
     }
   }

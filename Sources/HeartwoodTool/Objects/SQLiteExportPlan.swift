@@ -84,7 +84,7 @@ struct SQLiteExportPlan {
       }
       definition.indexes.append(SQLiteIndex(names.add("\(name)_\(column)"), on: [column]))
     }
-    for index in entity.indexes where index.isOwn {
+    for index in entity.indexes where index.isOwn && index.tokenizer == nil {
       let indexed = index.attributes.compactMap { byName[$0] }
       guard indexed.count == index.attributes.count else { continue }
       let indexName = names.add("\(name)_\(indexed.joined(separator: "_"))")

@@ -1,0 +1,43 @@
+extension ManagedObject {
+  /// Returns the ranges of an attribute's text that a query finds, in ascending order.
+  ///
+  /// - Parameter attribute: An attribute of the text index.
+  /// - Throws: `foreignObject` if the object is in no context; `unknownProperty` if the attribute
+  ///   is not part of the index; `unsupportedPredicate` if there is no index or the query is too
+  ///   large.
+  /// - Complexity: Splits the text into words.
+  public func highlights<Owner: ManagedObject>(
+    of query: TextQuery, in attribute: PartialKeyPath<Owner>
+  ) throws -> [Range<String.Index>] {
+    try highlighted(query, attribute).ranges
+  }
+
+  /// Returns the part of an attribute's text in which a query finds most words.
+  ///
+  /// - Parameters:
+  ///   - attribute: An attribute of the text index.
+  ///   - wordCount: The number of words of the part.
+  /// - Throws: The same errors as ``highlights(of:in:)``.
+  /// - Complexity: Splits the text into words.
+  public func snippet<Owner: ManagedObject>(
+    of query: TextQuery, in attribute: PartialKeyPath<Owner>, wordCount: Int = 20
+  ) throws -> TextSnippet {
+    try highlighted(query, attribute).snippet(wordCount: wordCount)
+  }
+
+  private func highlighted(
+    _ query: TextQuery, _ keyPath: AnyKeyPath
+  ) throws -> TextHighlights {
+    guard let context = storeContext, let entity = entityDescription else {
+      throw ObjectGraphError(
+        .foreignObject, "The object is in no context, so its text index is unknown.")
+    }
+    let schema = context.model.schema
+    let search = try TextSearch(query, entity, schema)
+    let property = try schema.property(keyPath, of: entity)
+    let field = try search.field(of: property)
+    if isFault { context.fire(self) }
+    return TextHighlights(
+      try storedValue(property).string ?? "", field: field, search.tree, search.index.tokenizer)
+  }
+}

@@ -1,0 +1,58 @@
+/// A term of a text index.
+public struct TextTerm: Sendable, Hashable {
+  /// The term, as the tokenizer of the index normalises it.
+  public let text: String
+  /// The number of objects that contain the term.
+  public let count: Int
+}
+
+extension ManagedObjectContext {
+  /// Returns the terms of a text index that begin with a prefix, most frequent first.
+  ///
+  /// Equally frequent terms are in the order of their characters. Unsaved changes are not included.
+  ///
+  /// - Throws: `unsupportedPredicate` if the class has no text index; errors from reading the
+  ///   store.
+  /// - Complexity: Reads the index's entries of all terms with this prefix.
+  public func terms<M: ManagedObject>(
+    withPrefix prefix: String, of type: M.Type, limit: Int = 10
+  ) throws -> [TextTerm] {
+    confinement?.enter()
+    defer { confinement?.leave() }
+    if let storeContext = otherStoreContext(for: M.self) {
+      return try storeContext.terms(withPrefix: prefix, of: type, limit: limit)
+    }
+    try requireReadable()
+    let entity = try model.schema.requiredEntity(of: type)
+    let search = try TextSearch(.prefix(prefix), entity, model.schema)
+    var root = self
+    while let parent = root.parent { root = parent }
+    let view = try root.currentView()
+    var counts: [[UInt8]: Int] = [:]
+    if !view.isEmpty, let keyspace = try view.keyspace(model.keyspace(search.index)) {
+      for storage in model.family(of: entity) {
+        let reader = TextIndexReader(
+          keyspace, entity: storage.number, fieldCount: search.index.slots.count)
+        let start = search.tree.leaves.last?.term ?? []
+        try reader.forEachTerm(prefix: start) { term, entry in
+          counts[term, default: 0] += entry.count
+          return true
+        }
+        for (_, change) in try reader.pending() {
+          for word in change.before?.words ?? [] where word.term.starts(with: start) {
+            counts[word.term, default: 0] -= 1
+          }
+          for word in change.after?.words ?? [] where word.term.starts(with: start) {
+            counts[word.term, default: 0] += 1
+          }
+        }
+      }
+    }
+    return counts.filter { $0.value > 0 }.sorted { first, second in
+      first.value != second.value
+        ? first.value > second.value : first.key.lexicographicallyPrecedes(second.key)
+    }.prefix(max(0, limit)).map {
+      TextTerm(text: String(decoding: $0.key, as: UTF8.self), count: $0.value)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+extension SchemaBuilder {
+  /// Adds the text index that an entity declares to the entity and its subentities.
+  mutating func indexTexts(
+    _ entity: EntityDescription, _ declaration: Entity, _ content: Schema.Content
+  ) {
+    for case let rule as TextIndex in declaration.rules {
+      do {
+        let index = try Self.textIndex(rule, of: entity, content)
+        for member in entity.family { member.textIndex = index }
+      } catch {
+        fail("The text index of \(entity.name) is invalid. \(error.message)")
+      }
+    }
+  }
+
+  private static func textIndex(
+    _ rule: TextIndex, of entity: EntityDescription, _ content: Schema.Content
+  ) throws(ObjectGraphError) -> TextIndexDescription {
+    guard !entity.family.contains(where: { $0.textIndex != nil }) else {
+      throw refusal("An entity can have only one text index, so remove one of the rules.")
+    }
+    guard (1...TextIndexDescription.maxAttributeCount).contains(rule.attributes.count) else {
+      throw refusal("Declare 1 to \(TextIndexDescription.maxAttributeCount) attributes.")
+    }
+    var slots: [Int] = []
+    for keyPath in rule.attributes {
+      let property = try content.property(keyPath, of: entity)
+      guard case .attribute(.string, _) = property.kind, !slots.contains(property.slot) else {
+        throw refusal("\(property.name) is not a string, or is listed twice. Remove it.")
+      }
+      slots.append(property.slot)
+    }
+    guard rule.weights.isEmpty || rule.weights.count == slots.count,
+      rule.weights.allSatisfy({ (0...1000).contains($0) })
+    else { throw refusal("Declare one weight from 0 to 1000 for each attribute.") }
+    guard rule.tokenizer.hasValidName else {
+      throw refusal(
+        "The name of a custom tokenizer must consist of 1 to 64 letters, digits and hyphens.")
+    }
+    let weights = rule.weights.isEmpty ? slots.map { _ in 1 } : rule.weights
+    return TextIndexDescription(
+      entity: entity, slots: slots,
+      weights: weights.map { Int(($0 * TextRanking.weightUnit).rounded()) },
+      tokenizer: rule.tokenizer)
+  }
+
+  private static func refusal(_ message: String) -> ObjectGraphError {
+    ObjectGraphError(.invalidModel, message)
+  }
+}

@@ -1,0 +1,98 @@
+/// A text query that has been resolved for an entity.
+final class TextSearch {
+  let index: TextIndexDescription
+  /// The entity of the requested objects.
+  let entity: EntityDescription
+  let tree: TextSearchTree
+  private let locations: [PropertyLocation]
+
+  /// - Throws: `unsupportedPredicate` if the entity has no text index or the query is too large;
+  ///   `unknownProperty` if the query names an attribute that the index does not have.
+  init(_ query: TextQuery, _ entity: EntityDescription, _ schema: Schema.Content) throws {
+    guard let index = entity.textIndex else {
+      throw QueryResolver.unsupported(
+        "\(entity.name) has no text index. Add a TextIndex rule to its entity.")
+    }
+    guard index.tokenizer.isKnown else {
+      throw QueryResolver.unsupported(
+        "The tokenizer of the text index of \(entity.name) is part of a program. Search with that "
+          + "program.")
+    }
+    self.index = index
+    self.entity = entity
+    locations = index.slots.map { PropertyLocation(entity.properties[$0]) }
+    do {
+      let fieldCount = index.slots.count
+      tree = try TextSearchTree(query, index.tokenizer, fieldCount: fieldCount) { attribute in
+        switch attribute {
+        case .keyPath(let keyPath):
+          return try Self.field(of: schema.property(keyPath, of: entity), index)
+        case .name(let name):
+          return index.slots.firstIndex { entity.properties[$0].name == name }
+        }
+      }
+    } catch is TextSearchTree.TooLarge {
+      throw QueryResolver.unsupported(
+        "The text query has more than \(TextSearchTree.maxLeafCount) different terms or more than "
+          + "\(TextSearchTree.maxDepth) levels. Use fewer.")
+    }
+  }
+
+  private static func field(
+    of property: PropertyDescription, _ index: TextIndexDescription
+  ) throws(ObjectGraphError) -> Int {
+    if let position = index.slots.firstIndex(of: property.slot) { return position }
+    throw ObjectGraphError(
+      .unknownProperty,
+      "\(index.entity.name).\(property.name) is not part of the text index. Add it to the "
+        + "TextIndex rule.")
+  }
+
+  /// Returns the position of an attribute in the index.
+  ///
+  /// - Throws: `unknownProperty` if the attribute is not part of the index.
+  func field(of property: PropertyDescription) throws(ObjectGraphError) -> Int {
+    try Self.field(of: property, index)
+  }
+
+  /// The names of the attributes of the index.
+  var name: String { index.slots.map { entity.properties[$0].name }.joined(separator: ", ") }
+
+  /// All attributes of the index.
+  var allFields: UInt64 { (1 << UInt64(index.slots.count)) &- 1 }
+
+  /// The condition that objects match the query.
+  var term: QueryTerm {
+    var term = QueryTerm("text search") { [self] scope in try scope.matches(self) }
+    term.textSearch = self
+    return term
+  }
+
+  /// The relevance of objects, negated so that the most relevant one comes first.
+  var relevance: QueryTerm.Value {
+    { [self] scope in .double(-(try scope.relevance(self))) }
+  }
+
+  /// Returns the words of the subject of a scope, read from its values.
+  fileprivate func document(in scope: QueryScope) throws -> TextDocument {
+    TextDocument(try locations.map { try scope.own($0).string }, tree, index.tokenizer)
+  }
+}
+
+extension QueryScope {
+  /// Returns whether the subject matches a text search.
+  ///
+  /// Rows are looked up in the index; objects in memory, which may have unsaved changes, are
+  /// searched.
+  func matches(_ search: TextSearch) throws -> Bool {
+    if let run = try textRun(search), let number = storedNumber { return try run.contains(number) }
+    return try search.document(in: self).matches(search.tree)
+  }
+
+  /// Returns the relevance of the subject for a text search.
+  func relevance(_ search: TextSearch) throws -> Double {
+    guard let run = try textRun(search) else { return 0 }
+    if let number = storedNumber { return try run.score(of: number) }
+    return try search.document(in: self).score(search.tree, run.ranking)
+  }
+}

@@ -1,0 +1,85 @@
+/// The words of one row, by term: what a change of few rows stores instead of posting lists.
+///
+/// Changing the posting lists of all words of a row writes many pages. So changes of few rows are
+/// stored as *pending* rows, which searches read in addition to the lists. When there are many, all
+/// of them are merged into the lists, each of which is then written once.
+struct PendingWords {
+  struct Word {
+    let term: [UInt8]
+    /// The content of the posting, as in ``TextPostings``.
+    let content: [UInt8]
+  }
+
+  /// The number of words, counting each occurrence.
+  var length = 0
+  /// The words in the order of their terms.
+  var words: [Word] = []
+
+  fileprivate func append(to bytes: inout [UInt8]) {
+    bytes.append(varint: UInt64(length))
+    bytes.append(varint: UInt64(words.count))
+    for word in words {
+      bytes.append(varint: UInt64(word.term.count))
+      bytes.append(contentsOf: word.term)
+      bytes.append(varint: UInt64(word.content.count))
+      bytes.append(contentsOf: word.content)
+    }
+  }
+
+  init() {}
+
+  fileprivate init(_ bytes: [UInt8], at offset: inout Int) throws {
+    func part() throws -> [UInt8] {
+      let count = try bytes.varint(at: &offset)
+      guard count <= UInt64(bytes.count - offset) else { throw TextPostings.damage }
+      defer { offset += Int(count) }
+      return Array(bytes[offset..<offset + Int(count)])
+    }
+    length = Int(clamping: try bytes.varint(at: &offset))
+    let count = try bytes.varint(at: &offset)
+    // A word takes at least two bytes.
+    guard count <= UInt64(bytes.count - offset) / 2, length <= bytes.count else {
+      throw TextPostings.damage
+    }
+    for _ in 0..<count {
+      let word = Word(term: try part(), content: try part())
+      let isSorted = words.last.map { $0.term.lexicographicallyPrecedes(word.term) } ?? true
+      guard isSorted, !word.content.isEmpty else { throw TextPostings.damage }
+      words.append(word)
+    }
+  }
+}
+
+/// A row whose changes are not in the posting lists yet.
+struct PendingText {
+  /// The words in the posting lists, or `nil` if the row is not in them.
+  var before: PendingWords?
+  /// The words of the row, or `nil` if it has been deleted.
+  var after: PendingWords?
+
+  /// The maximum number of rows that one transaction adds.
+  static let maxAddedCount = 16
+  /// The maximum number of rows in an index.
+  static let maxCount = 128
+  /// The maximum length of all entries.
+  static let maxByteCount = 192 << 10
+
+  init(before: PendingWords?, after: PendingWords?) {
+    self.before = before
+    self.after = after
+  }
+
+  init(_ bytes: [UInt8]) throws {
+    var offset = 0
+    let flags = try bytes.varint(at: &offset)
+    if flags & 1 != 0 { before = try PendingWords(bytes, at: &offset) }
+    if flags & 2 != 0 { after = try PendingWords(bytes, at: &offset) }
+  }
+
+  var bytes: [UInt8] {
+    var bytes: [UInt8] = [(before == nil ? 0 : 1) | (after == nil ? 0 : 2)]
+    before?.append(to: &bytes)
+    after?.append(to: &bytes)
+    return bytes
+  }
+}

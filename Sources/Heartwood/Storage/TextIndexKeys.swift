@@ -1,0 +1,118 @@
+/// The keys of a text index's keyspace, for the objects of one entity.
+///
+/// Every key begins with a byte string: the number of the entity, the kind of the entry and, for
+/// the entries of a term, the term.
+struct TextIndexKeys {
+  enum Kind: UInt8 {
+    /// The number of objects and the number of their words.
+    case totals
+    /// A row whose changes are not in the posting lists yet.
+    case pending
+    /// The lengths of the objects in a range of rows.
+    case lengths
+    /// A term: the number of its objects, and a short posting list.
+    case term
+    /// A block of a long posting list.
+    case block
+  }
+
+  /// The number of rows whose lengths are in one entry.
+  static let rowsPerLengths: Int64 = 512
+
+  private let entity: [UInt8]
+
+  init(entity number: Int) {
+    var entity: [UInt8] = []
+    entity.append(varint: UInt64(number))
+    self.entity = entity
+  }
+
+  private func key(_ kind: Kind, _ term: some Collection<UInt8>, row: Int64? = nil) -> Key {
+    var encoder = KeyEncoder()
+    encoder.append(entity + [kind.rawValue] + term)
+    if let row { encoder.append(row) }
+    return Key(unverified: encoder.bytes)
+  }
+
+  var totals: Key { key(.totals, []) }
+
+  func term(_ term: some Collection<UInt8>) -> Key { key(.term, term) }
+
+  func block(_ term: some Collection<UInt8>, row: Int64) -> Key { key(.block, term, row: row) }
+
+  func pending(_ row: Int64) -> Key { key(.pending, [], row: row) }
+
+  /// The range of the keys of pending rows.
+  var allPending: (lower: Key, upper: Key?) { Self.range(from: key(.pending, []).bytes) }
+
+  func lengths(of row: Int64) -> Key { key(.lengths, [], row: row / Self.rowsPerLengths) }
+
+  /// The range of all keys of the entity.
+  var all: (lower: Key, upper: Key?) {
+    var encoder = KeyEncoder()
+    encoder.append(entity)
+    return Self.range(from: encoder.bytes)
+  }
+
+  /// Returns the range of the keys of the terms that begin with a prefix.
+  func terms(prefix: [UInt8]) -> (lower: Key, upper: Key?) {
+    Self.range(from: key(.term, prefix).bytes)
+  }
+
+  /// Returns the bytes with which the keys of a term's blocks begin.
+  func blockPrefix(_ term: some Collection<UInt8>) -> [UInt8] {
+    Array(key(.block, term, row: 0).bytes.dropLast(8))
+  }
+
+  private static func range(from bytes: [UInt8]) -> (lower: Key, upper: Key?) {
+    var upper = bytes
+    while upper.last == 0xFF { upper.removeLast() }
+    guard let last = upper.popLast() else { return (Key(unverified: bytes), nil) }
+    upper.append(last + 1)
+    return (Key(unverified: bytes), Key(unverified: upper))
+  }
+
+  /// Returns the term of a term's key.
+  func term(ofKey key: [UInt8]) throws -> [UInt8] {
+    guard let first = try? Key.Component.all(in: key).first, case .bytes(let bytes) = first,
+      bytes.count > entity.count + 1
+    else { throw TextPostings.damage }
+    return Array(bytes[(entity.count + 1)...])
+  }
+}
+
+extension [UInt8] {
+  /// Appends a number in groups of seven bits, lowest first.
+  @inline(__always)
+  mutating func append(varint value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  /// Reads a number that ``append(varint:)`` wrote, and moves `offset` behind it.
+  @inline(__always)
+  func varint(at offset: inout Int) throws -> UInt64 {
+    guard offset < count else { throw TextPostings.damage }
+    let first = self[offset]
+    offset += 1
+    if first < 0x80 { return UInt64(first) }
+    return try longVarint(UInt64(first & 0x7F), at: &offset)
+  }
+
+  private func longVarint(_ first: UInt64, at offset: inout Int) throws -> UInt64 {
+    var value = first
+    var shift: UInt64 = 7
+    while offset < count, shift < 63 {
+      let byte = self[offset]
+      offset += 1
+      value |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return value }
+      shift += 7
+    }
+    throw TextPostings.damage
+  }
+}

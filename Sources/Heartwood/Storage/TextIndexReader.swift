@@ -1,0 +1,69 @@
+/// Reads a text index for the objects of one entity.
+final class TextIndexReader {
+  let keys: TextIndexKeys
+  let fieldCount: Int
+  private let keyspace: RowsKeyspace
+  /// The lengths that were read last, which belong to neighbouring rows.
+  @exclusivity(unchecked) private var lengths: (number: Int64, bytes: [UInt8]) = (-1, [])
+
+  init(_ keyspace: RowsKeyspace, entity number: Int, fieldCount: Int) {
+    self.keyspace = keyspace
+    self.fieldCount = fieldCount
+    keys = TextIndexKeys(entity: number)
+  }
+
+  func totals() throws -> TextIndexTotals {
+    try TextIndexTotals(keyspace.withValue(keys.totals) { $0.copy })
+  }
+
+  /// Returns the entry of a term, whose count is 0 if no object contains the term.
+  func term(_ term: [UInt8]) throws -> TextIndexTerm {
+    try TextIndexTerm(keyspace.withValue(keys.term(term)) { $0.copy })
+  }
+
+  /// Calls `body` with each term that begins with a prefix, in ascending order, until `body`
+  /// returns `false`.
+  func forEachTerm(
+    prefix: [UInt8], _ body: (_ term: [UInt8], _ entry: TextIndexTerm) throws -> Bool
+  ) throws {
+    let range = keys.terms(prefix: prefix)
+    try keyspace.forEach(from: range.lower, upTo: range.upper) { key, value in
+      try body(keys.term(ofKey: key.copy), TextIndexTerm(value.copy))
+    }
+  }
+
+  /// Returns the rows whose changes are not in the posting lists yet.
+  func pending() throws -> [(row: Int64, change: PendingText)] {
+    guard try totals().pendingCount > 0 else { return [] }
+    var result: [(row: Int64, change: PendingText)] = []
+    let range = keys.allPending
+    try keyspace.forEach(from: range.lower, upTo: range.upper) { key, value in
+      result.append((try key.lastKeyComponent(), try PendingText(value.copy)))
+      return true
+    }
+    return result
+  }
+
+  /// Copies all entries of the entity to another keyspace.
+  func copy(to other: KeyspaceWriter) throws {
+    let range = keys.all
+    try keyspace.forEach(from: range.lower, upTo: range.upper) { key, value in
+      try other.put(Key(unverified: key.copy), value)
+      return true
+    }
+  }
+
+  func cursor() -> Cursor { keyspace.cursor() }
+
+  /// Returns the number of words of the object in a row, up to ``TextRanking/maxLength``.
+  @inline(__always)
+  func length(of row: Int64) throws -> Int {
+    let number = row / TextIndexKeys.rowsPerLengths
+    if number != lengths.number {
+      lengths = (number, try keyspace.withValue(keys.lengths(of: row)) { $0.copy } ?? [])
+    }
+    let offset = 2 * Int(row % TextIndexKeys.rowsPerLengths)
+    guard offset + 1 < lengths.bytes.count else { return 0 }
+    return Int(lengths.bytes[offset]) | Int(lengths.bytes[offset + 1]) << 8
+  }
+}

@@ -1,0 +1,391 @@
+/// Writes the changes of one transaction to a text index, for the objects of one entity.
+///
+/// Changes are gathered and written in the order of their terms, so each changed posting list is
+/// written once. If they exceed ``maxByteCount``, they are written early, so memory is bounded.
+final class TextIndexWriter {
+  /// The memory for gathered changes.
+  static let maxByteCount = 48 << 20
+  /// The maximum length of a posting list that is stored with its term.
+  private static let maxInlineByteCount = 512
+
+  private let keyspace: KeyspaceWriter
+  private let keys: TextIndexKeys
+  private let tokenizer: TextTokenizer
+  private let slots: [Int]
+  private var edits = TextEdits()
+  private var tokens = TextTokens()
+  private var words: (before: [UInt64], after: [UInt64]) = ([], [])
+  private var lengths: [Int64: Int] = [:]
+  /// Blocks that are written after all terms.
+  private var blocks: [(key: Key, bytes: [UInt8])] = []
+  private var blocksByteCount = 0
+  private var documentDelta = 0
+  private var lengthDelta = 0
+  /// The changed rows, unless there are many, in the order of the changes.
+  private var rows: [(row: Int64, change: PendingText)]? = []
+
+  /// - Throws: `incompatibleSchema` if only the program knows the tokenizer.
+  init(_ keyspace: KeyspaceWriter, _ index: TextIndexDescription, entity number: Int) throws {
+    self.keyspace = keyspace
+    keys = TextIndexKeys(entity: number)
+    tokenizer = index.tokenizer
+    slots = index.slots
+    guard tokenizer.isKnown else {
+      throw ObjectGraphError(
+        .incompatibleSchema,
+        "\(index.entity.name) has a text index whose tokenizer is part of a program. Change its "
+          + "objects with that program.")
+    }
+  }
+
+  /// Adds the change of a row.
+  ///
+  /// - Parameters:
+  ///   - before: The values before, by slot, or `nil` if the row is new.
+  ///   - after: The values after, or `nil` if the row is deleted.
+  func change(_ row: Int64, from before: [StoredValue]?, to after: [StoredValue]?) throws {
+    if let before, let after,
+      slots.allSatisfy({ before[$0].isIdentical(to: after[$0]) })
+    {
+      return
+    }
+    try change(
+      row, fromTexts: before.map { values in slots.map { values[$0].string } },
+      toTexts: after.map { values in slots.map { values[$0].string } })
+  }
+
+  /// Adds the change of a row, given the texts of its attributes.
+  func change(_ row: Int64, fromTexts before: [String?]?, toTexts after: [String?]?) throws {
+    split(before, &words.before)
+    split(after, &words.after)
+    edits.add(row, from: words.before, to: words.after, fieldCount: slots.count)
+    keep(row, before == nil ? nil : words.before, after == nil ? nil : words.after)
+    documentDelta += (after == nil ? 0 : 1) - (before == nil ? 0 : 1)
+    lengthDelta += words.after.count - words.before.count
+    if words.after.count != words.before.count { lengths[row] = words.after.count }
+    if edits.byteCount > Self.maxByteCount {
+      rows = nil
+      try flush()
+    }
+  }
+
+  /// Keeps the words of a row, so that it can become pending, unless many rows change.
+  private func keep(_ row: Int64, _ before: [UInt64]?, _ after: [UInt64]?) {
+    guard let count = rows?.count else { return }
+    guard count < PendingText.maxAddedCount else {
+      rows = nil
+      return
+    }
+    let change = PendingText(
+      before: before.map { edits.pendingWords($0, fieldCount: slots.count) },
+      after: after.map { edits.pendingWords($0, fieldCount: slots.count) })
+    rows?.append((row, change))
+  }
+
+  private func split(_ texts: [String?]?, _ words: inout [UInt64]) {
+    words.removeAll(keepingCapacity: true)
+    for (field, text) in (texts ?? []).enumerated() {
+      guard let text else { continue }
+      tokenizer.tokenize(text, into: &tokens)
+      for token in tokens.tokens {
+        let term = UInt64(edits.number(of: tokens, token))
+        words.append(term << 32 | UInt64(TextPosition.make(field: field, token.position)))
+      }
+    }
+    words.sort()
+  }
+
+  /// Writes the gathered changes.
+  func flush() throws {
+    guard !edits.isEmpty || documentDelta != 0 else { return }
+    var totals = try TextIndexTotals(keyspace.withValue(keys.totals) { $0.copy })
+    totals.documentCount += documentDelta
+    totals.totalLength += lengthDelta
+    (documentDelta, lengthDelta) = (0, 0)
+    if let rows, try addPending(rows, &totals) {
+      edits = TextEdits()
+      lengths.removeAll()
+    } else {
+      let (own, ownLengths) = (edits, lengths)
+      try mergePending(&totals)
+      (edits, lengths) = (own, ownLengths)
+      try writeEdits()
+    }
+    rows = []
+    try keyspace.put(keys.totals, totals.bytes)
+  }
+
+  private func writeEdits() throws {
+    try writeLengths()
+    guard !edits.isEmpty else { return }
+    let cursor = keyspace.cursor()
+    try edits.forEachTerm { term, own, contents in try write(term, own, contents, cursor) }
+    edits = TextEdits()
+    try writeBlocks()
+  }
+
+  // MARK: Pending rows
+
+  /// Makes rows pending, and returns `false` if they are too large.
+  private func addPending(
+    _ rows: [(row: Int64, change: PendingText)], _ totals: inout TextIndexTotals
+  ) throws -> Bool {
+    let size = rows.reduce(0) { $0 + $1.change.bytes.count }
+    guard size <= PendingText.maxByteCount / 4 else { return false }
+    if totals.pendingCount + rows.count > PendingText.maxCount
+      || totals.pendingByteCount + size > PendingText.maxByteCount
+    {
+      try mergePending(&totals)
+    }
+    for (row, change) in rows {
+      var change = change
+      if let known = try keyspace.withValue(keys.pending(row), { $0.copy }) {
+        change.before = try PendingText(known).before
+        totals.pendingCount -= 1
+        totals.pendingByteCount -= known.count
+      }
+      let bytes = change.bytes
+      totals.pendingCount += 1
+      totals.pendingByteCount += bytes.count
+      try keyspace.put(keys.pending(row), bytes)
+    }
+    return true
+  }
+
+  /// Writes all pending rows to the posting lists.
+  func mergePending() throws {
+    var totals = try TextIndexTotals(keyspace.withValue(keys.totals) { $0.copy })
+    guard totals.pendingCount > 0 else { return }
+    try mergePending(&totals)
+    try keyspace.put(keys.totals, totals.bytes)
+  }
+
+  private func mergePending(_ totals: inout TextIndexTotals) throws {
+    guard totals.pendingCount > 0 else { return }
+    (edits, lengths) = (TextEdits(), [:])
+    var all: [Key] = []
+    let range = keys.allPending
+    try keyspace.forEach(from: range.lower, upTo: range.upper) { key, value in
+      let row = try key.lastKeyComponent()
+      let pending = try PendingText(value.copy)
+      guard (1...ObjectNumber.maxRow).contains(row) else { throw TextPostings.damage }
+      edits.add(row, from: pending.before, to: pending.after)
+      lengths[row] = pending.after?.length ?? 0
+      all.append(keys.pending(row))
+      return true
+    }
+    for key in all { try keyspace.delete(key) }
+    (totals.pendingCount, totals.pendingByteCount) = (0, 0)
+    try writeEdits()
+  }
+
+  private func writeLengths() throws {
+    for (_, rows) in Dictionary(grouping: lengths, by: { $0.key / TextIndexKeys.rowsPerLengths })
+      .sorted(by: { $0.key < $1.key })
+    {
+      guard let first = rows.first else { continue }
+      let key = keys.lengths(of: first.key)
+      var bytes = try keyspace.withValue(key) { $0.copy } ?? []
+      for (row, length) in rows {
+        let offset = 2 * Int(row % TextIndexKeys.rowsPerLengths)
+        while bytes.count < offset + 2 { bytes.append(0) }
+        let short = UInt16(clamping: length)
+        bytes[offset] = UInt8(truncatingIfNeeded: short)
+        bytes[offset + 1] = UInt8(truncatingIfNeeded: short >> 8)
+      }
+      try keyspace.put(key, bytes)
+    }
+    lengths.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes the blocks of the terms that have been written.
+  private func writeBlocks() throws {
+    for block in blocks { try keyspace.put(block.key, block.bytes) }
+    blocks = []
+    blocksByteCount = 0
+  }
+
+  /// Adds a block to those that are written later.
+  ///
+  /// Keys that are appended at the end of a keyspace fill its pages. So in a new index, all terms
+  /// are written before all blocks, which sort after them.
+  private func put(_ term: ArraySlice<UInt8>, _ block: TextPostingsBuilder.Block) throws {
+    blocks.append((keys.block(term, row: block.row), block.bytes))
+    blocksByteCount += block.bytes.count
+    if blocksByteCount > Self.maxByteCount / 2 { try writeBlocks() }
+  }
+
+  // MARK: Posting lists
+
+  private func write(
+    _ term: ArraySlice<UInt8>, _ own: [TextEdits.Edit], _ contents: [UInt8], _ cursor: Cursor
+  ) throws {
+    let key = keys.term(term)
+    let entry = try TextIndexTerm(keyspace.withValue(key) { $0.copy })
+    var count = entry.count
+    var list: [UInt8] = []
+    if entry.hasBlocks {
+      count += try writeBlocks(term, own, contents, cursor)
+    } else {
+      let postings = TextPostings(
+        entry.bytes, from: entry.listOffset, fieldCount: slots.count)
+      let merged = try Self.merged(
+        postings, own[...], contents, limit: TextPostingsBuilder.maxByteCount - term.count)
+      count = merged.count
+      if merged.blocks.count == 1, merged.blocks[0].bytes.count <= Self.maxInlineByteCount {
+        list = merged.blocks[0].bytes
+      } else {
+        for block in merged.blocks { try put(term, block) }
+      }
+    }
+    guard count >= 0 else { throw TextPostings.damage }
+    if count == 0 {
+      try keyspace.delete(key)
+    } else {
+      try keyspace.put(key, TextIndexTerm.bytes(count: count, list: list))
+    }
+  }
+
+  /// Writes edits to a list that consists of blocks, and returns the change of its length.
+  private func writeBlocks(
+    _ term: ArraySlice<UInt8>, _ own: [TextEdits.Edit], _ contents: [UInt8], _ cursor: Cursor
+  ) throws -> Int {
+    let prefix = keys.blockPrefix(term)
+    func row(at cursor: Cursor) throws -> Int64? {
+      try cursor.withEntry { key, _ in try key.blockRow(prefix) } ?? nil
+    }
+    var delta = 0
+    var next = 0
+    while next < own.count {
+      // The block with the last row that is not greater, or the first block.
+      var first =
+        try cursor.seek(before: keys.block(term, row: own[next].row + 1)) ? row(at: cursor) : nil
+      if first == nil {
+        first = try cursor.seek(keys.block(term, row: 0)) ? row(at: cursor) : nil
+      }
+      var end = own.count
+      var bytes: [UInt8] = []
+      var isLast = true
+      if first != nil {
+        bytes = try cursor.value ?? []
+        if try cursor.moveToNext(), let following = try row(at: cursor) {
+          isLast = false
+          end = own[next...].firstIndex { $0.row >= following } ?? own.count
+        }
+      }
+      let edits = own[next..<max(end, next + 1)]
+      delta += try write(term, edits, contents, to: bytes, first: first, isLast: isLast)
+      next = edits.endIndex
+    }
+    return delta
+  }
+
+  /// Writes edits to one block, and returns the change of its length.
+  private func write(
+    _ term: ArraySlice<UInt8>, _ edits: ArraySlice<TextEdits.Edit>, _ contents: [UInt8],
+    to bytes: [UInt8], first: Int64?, isLast: Bool
+  ) throws -> Int {
+    let postings = TextPostings(bytes, fieldCount: slots.count)
+    // New rows are usually appended, so the last block is filled. Others are divided evenly, so
+    // that later changes find space.
+    let size = bytes.count + edits.reduce(0) { $0 + $1.end - $1.start + 4 }
+    let maximum = TextPostingsBuilder.maxByteCount - term.count
+    let parts = (size - 1) / maximum + 1
+    let limit = isLast ? maximum : min(maximum, size / parts + size / parts / 4)
+    let merged = try Self.merged(postings, edits, contents, limit: limit)
+    if let first, first != merged.blocks.first?.row {
+      try keyspace.delete(keys.block(term, row: first))
+    }
+    for block in merged.blocks { try put(term, block) }
+    return merged.count - merged.oldCount
+  }
+
+  private static func merged(
+    _ old: TextPostings, _ edits: ArraySlice<TextEdits.Edit>, _ contents: [UInt8], limit: Int
+  ) throws -> (blocks: [TextPostingsBuilder.Block], count: Int, oldCount: Int) {
+    var postings = old
+    var builder = TextPostingsBuilder(limit: limit)
+    var oldCount = 0
+    var next = edits.startIndex
+    func append(_ edit: TextEdits.Edit, to builder: inout TextPostingsBuilder) {
+      guard edit.end > edit.start else { return }
+      builder.append(edit.row, contents[edit.start..<edit.end])
+    }
+    while try postings.next() {
+      try postings.skipContent()
+      oldCount += 1
+      while next < edits.endIndex, edits[next].row < postings.row {
+        append(edits[next], to: &builder)
+        next += 1
+      }
+      if next < edits.endIndex, edits[next].row == postings.row {
+        append(edits[next], to: &builder)
+        next += 1
+      } else {
+        builder.append(postings.row, postings.bytes[postings.contentStart..<postings.offset])
+      }
+    }
+    while next < edits.endIndex {
+      append(edits[next], to: &builder)
+      next += 1
+    }
+    builder.endBlock()
+    return (builder.blocks, builder.count, oldCount)
+  }
+}
+
+/// The number of objects of an entity in a text index, and the number of their words.
+struct TextIndexTotals: Equatable {
+  var documentCount = 0
+  var totalLength = 0
+  var pendingCount = 0
+  /// The length of the entries of all pending rows.
+  var pendingByteCount = 0
+
+  init(_ bytes: [UInt8]?) throws {
+    guard let bytes else { return }
+    var offset = 0
+    documentCount = Int(truncatingIfNeeded: try bytes.varint(at: &offset))
+    totalLength = Int(truncatingIfNeeded: try bytes.varint(at: &offset))
+    pendingCount = Int(truncatingIfNeeded: try bytes.varint(at: &offset))
+    pendingByteCount = Int(truncatingIfNeeded: try bytes.varint(at: &offset))
+    let all = [documentCount, totalLength, pendingCount, pendingByteCount]
+    guard all.allSatisfy({ (0...Int(ObjectNumber.maxRow)).contains($0) }) else {
+      throw TextPostings.damage
+    }
+  }
+
+  var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(varint: UInt64(max(0, documentCount)))
+    bytes.append(varint: UInt64(max(0, totalLength)))
+    bytes.append(varint: UInt64(max(0, pendingCount)))
+    bytes.append(varint: UInt64(max(0, pendingByteCount)))
+    return bytes
+  }
+}
+
+/// The entry of a term in a text index.
+struct TextIndexTerm {
+  /// The number of objects that contain the term.
+  var count = 0
+  let bytes: [UInt8]
+  /// The offset of the posting list in `bytes`.
+  private(set) var listOffset = 0
+
+  init(_ bytes: [UInt8]?) throws {
+    self.bytes = bytes ?? []
+    guard bytes != nil else { return }
+    count = Int(truncatingIfNeeded: try self.bytes.varint(at: &listOffset))
+    guard count > 0, count <= ObjectNumber.maxRow else { throw TextPostings.damage }
+  }
+
+  /// Whether the posting list consists of blocks with keys of their own.
+  var hasBlocks: Bool { count > 0 && listOffset == bytes.count }
+
+  static func bytes(count: Int, list: [UInt8]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(varint: UInt64(count))
+    return bytes + list
+  }
+}

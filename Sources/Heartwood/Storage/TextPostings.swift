@@ -1,0 +1,178 @@
+/// A posting list, or a block of one: the rows that contain a term, with the positions of the term.
+///
+/// Each posting consists of the difference between its row and the row before it, followed by its
+/// *content*. If the index has several attributes, the content begins with a set of bits, one for
+/// each attribute that contains the term. For each such attribute follow the number of positions
+/// and the differences between them. All numbers are variable-length integers.
+struct TextPostings {
+  let bytes: [UInt8]
+  let fieldCount: Int
+  /// The row of the current posting.
+  private(set) var row: Int64 = 0
+  /// The offset of the next posting, or of the content of the current one if it has not been read.
+  private(set) var offset: Int
+  /// The offset of the content of the current posting.
+  private(set) var contentStart = 0
+
+  static var damage: StorageError {
+    StorageError(
+      .corrupt,
+      "A text index of the store is damaged. Open the store once with a model that does not "
+        + "declare the index, and then again with one that does, which rebuilds it.")
+  }
+
+  init(_ bytes: [UInt8], from offset: Int = 0, fieldCount: Int) {
+    self.bytes = bytes
+    self.offset = offset
+    self.fieldCount = fieldCount
+  }
+
+  /// Moves to the next posting, whose content must then be read or skipped.
+  ///
+  /// - Returns: `false` if there is none.
+  @inline(__always)
+  mutating func next() throws -> Bool {
+    guard offset < bytes.count else { return false }
+    let difference = try bytes.varint(at: &offset)
+    let (sum, overflows) = row.addingReportingOverflow(Int64(truncatingIfNeeded: difference))
+    guard !overflows, sum > row, sum <= ObjectNumber.maxRow else { throw Self.damage }
+    row = sum
+    contentStart = offset
+    return true
+  }
+
+  /// Reads the content of the current posting, and returns the sum of the weights of the positions
+  /// in the given attributes, or `nil` if there are none.
+  @inline(__always)
+  mutating func frequency(_ weights: [Int], _ fields: UInt64) throws -> Int? {
+    var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)
+    let isFound = mask & fields != 0
+    var sum = 0
+    while mask != 0 {
+      let field = mask.trailingZeroBitCount
+      mask &= mask - 1
+      guard field < fieldCount else { throw Self.damage }
+      let count = try bytes.varint(at: &offset)
+      guard count > 0, count <= UInt64(bytes.count - offset) else { throw Self.damage }
+      if fields & 1 << UInt64(field) != 0 { sum &+= Int(count) &* weights[field] }
+      try skip(count)
+    }
+    return isFound ? sum : nil
+  }
+
+  @inline(__always)
+  private mutating func skip(_ count: UInt64) throws {
+    var rest = count
+    while rest > 0 {
+      guard offset < bytes.count else { throw Self.damage }
+      if bytes[offset] < 0x80 { rest -= 1 }
+      offset += 1
+    }
+  }
+
+  /// Skips the content of the current posting.
+  mutating func skipContent() throws {
+    var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)
+    guard mask != 0 else { throw Self.damage }
+    while mask != 0 {
+      guard mask.trailingZeroBitCount < fieldCount else { throw Self.damage }
+      mask &= mask - 1
+      let count = try bytes.varint(at: &offset)
+      guard count > 0, count <= UInt64(bytes.count - offset) else { throw Self.damage }
+      try skip(count)
+    }
+  }
+
+  /// Returns the positions of the current posting, whose content has been read.
+  func positions(_ fields: UInt64) throws -> [UInt32] {
+    var offset = contentStart
+    var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)
+    var result: [UInt32] = []
+    while mask != 0 {
+      let field = mask.trailingZeroBitCount
+      mask &= mask - 1
+      guard field < fieldCount else { throw Self.damage }
+      let isWanted = fields & 1 << UInt64(field) != 0
+      let count = try bytes.varint(at: &offset)
+      guard count <= UInt64(bytes.count - offset) else { throw Self.damage }
+      var position: UInt64 = 0
+      for _ in 0..<count {
+        position += try bytes.varint(at: &offset)
+        guard position < UInt64(TextTokens.maxPosition) else { throw Self.damage }
+        if isWanted { result.append(TextPosition.make(field: field, Int(position))) }
+      }
+    }
+    return result
+  }
+
+  /// Appends the content of a posting.
+  ///
+  /// - Parameters:
+  ///   - words: An array that contains the positions, in ascending order, as low halves of larger
+  ///     numbers.
+  ///   - range: The range of the array that contains the positions of the posting.
+  static func appendContent(
+    of words: [UInt64], _ range: Range<Int>, fieldCount: Int, to bytes: inout [UInt8]
+  ) {
+    func field(_ index: Int) -> Int {
+      TextPosition.field(UInt32(truncatingIfNeeded: words[index]))
+    }
+    if fieldCount > 1 {
+      var mask: UInt64 = 0
+      for index in range { mask |= 1 << UInt64(field(index)) }
+      bytes.append(varint: mask)
+    }
+    var start = range.lowerBound
+    while start < range.upperBound {
+      var end = start + 1
+      while end < range.upperBound, field(end) == field(start) { end += 1 }
+      bytes.append(varint: UInt64(end - start))
+      var last = 0
+      for index in start..<end {
+        let offset = TextPosition.offset(UInt32(truncatingIfNeeded: words[index]))
+        bytes.append(varint: UInt64(offset - last))
+        last = offset
+      }
+      start = end
+    }
+  }
+}
+
+/// Builds blocks of postings.
+struct TextPostingsBuilder {
+  struct Block {
+    let row: Int64
+    let bytes: [UInt8]
+  }
+
+  /// The maximum length of a block with several postings, together with its term: four blocks and
+  /// their keys fit in the smallest page, so that blocks need no pages of their own.
+  static let maxByteCount = 980
+
+  private(set) var blocks: [Block] = []
+  /// The number of postings in all blocks.
+  private(set) var count = 0
+  private let limit: Int
+  private var bytes: [UInt8] = []
+  private var firstRow: Int64 = 0
+  private var lastRow: Int64 = 0
+
+  init(limit: Int) { self.limit = limit }
+
+  /// Appends a posting, whose row must be greater than that of the posting before it.
+  mutating func append(_ row: Int64, _ content: ArraySlice<UInt8>) {
+    if !bytes.isEmpty, bytes.count + content.count + 4 > limit { endBlock() }
+    if bytes.isEmpty { (firstRow, lastRow) = (row, 0) }
+    bytes.append(varint: UInt64(row - lastRow))
+    bytes.append(contentsOf: content)
+    lastRow = row
+    count += 1
+  }
+
+  /// Ends the last block.
+  mutating func endBlock() {
+    guard !bytes.isEmpty else { return }
+    blocks.append(Block(row: firstRow, bytes: bytes))
+    bytes = []
+  }
+}

@@ -1,0 +1,188 @@
+/// Removes the endings of English words, with the algorithm of Porter's paper "An algorithm for
+/// suffix stripping" (1980).
+///
+/// The comments name the steps of the paper.
+struct PorterStemmer {
+  /// The letters of the word; the algorithm considers only the first `end`.
+  private var word: [UInt8] = []
+  private var end = 0
+  /// The length of the stem before the suffix that was compared last.
+  private var stemEnd = 0
+
+  /// Stems the word that `bytes` contains from `start` on.
+  ///
+  /// A possessive `'s` is removed first. Words of one or two letters, and words that contain
+  /// anything other than the letters a to z, do not change otherwise.
+  mutating func stem(_ bytes: inout [UInt8], from start: Int) {
+    if bytes.count > start + 2, bytes[bytes.count - 2] == UInt8(ascii: "'"),
+      bytes[bytes.count - 1] == UInt8(ascii: "s")
+    {
+      bytes.removeLast(2)
+    }
+    guard bytes.count > start + 2 else { return }
+    for position in start..<bytes.count where !(0x61...0x7A).contains(bytes[position]) { return }
+    word.removeAll(keepingCapacity: true)
+    word.append(contentsOf: bytes[start...])
+    end = word.count
+    removePlural()
+    removePastTense()
+    replaceFinalY()
+    replaceDoubleSuffixes()
+    removeDerivation()
+    removeLongSuffix()
+    tidy()
+    bytes.removeSubrange(start...)
+    bytes.append(contentsOf: word[..<end])
+  }
+
+  // MARK: Conditions
+
+  private func isConsonant(_ position: Int) -> Bool {
+    switch word[position] {
+    case UInt8(ascii: "a"), UInt8(ascii: "e"), UInt8(ascii: "i"), UInt8(ascii: "o"),
+      UInt8(ascii: "u"):
+      false
+    case UInt8(ascii: "y"): position == 0 || !isConsonant(position - 1)
+    default: true
+    }
+  }
+
+  /// The measure of the stem: the number of times that vowels are followed by consonants.
+  private var measure: Int {
+    var count = 0
+    var wasVowel = false
+    var followsConsonant = true
+    for position in 0..<stemEnd {
+      // A y is a consonant unless it follows one.
+      let isConsonant =
+        word[position] == UInt8(ascii: "y")
+        ? position == 0 || !followsConsonant : self.isConsonant(position)
+      if isConsonant, wasVowel { count += 1 }
+      wasVowel = !isConsonant
+      followsConsonant = isConsonant
+    }
+    return count
+  }
+
+  private var stemHasVowel: Bool { (0..<stemEnd).contains { !isConsonant($0) } }
+
+  /// Whether the first `count` letters end with two equal consonants.
+  private func endsWithDouble(_ count: Int) -> Bool {
+    count > 1 && word[count - 1] == word[count - 2] && isConsonant(count - 1)
+  }
+
+  /// Whether the first `count` letters end with a consonant, a vowel and a consonant other than w,
+  /// x and y.
+  private func endsWithShortSyllable(_ count: Int) -> Bool {
+    guard count > 2, isConsonant(count - 1), !isConsonant(count - 2), isConsonant(count - 3) else {
+      return false
+    }
+    return ![UInt8(ascii: "w"), UInt8(ascii: "x"), UInt8(ascii: "y")].contains(word[count - 1])
+  }
+
+  private mutating func ends(with suffix: StaticString) -> Bool {
+    let count = suffix.utf8CodeUnitCount
+    guard count <= end else { return false }
+    let isEqual = suffix.withUTF8Buffer { suffix in
+      (0..<count).allSatisfy { word[end - count + $0] == suffix[$0] }
+    }
+    if isEqual { stemEnd = end - count }
+    return isEqual
+  }
+
+  private mutating func replaceSuffix(with text: StaticString) {
+    word.removeSubrange(stemEnd...)
+    text.withUTF8Buffer { word.append(contentsOf: $0) }
+    end = word.count
+  }
+
+  // MARK: Steps
+
+  /// Step 1a.
+  private mutating func removePlural() {
+    if ends(with: "sses") || ends(with: "ies") {
+      end -= 2
+    } else if !ends(with: "ss"), ends(with: "s") {
+      end -= 1
+    }
+  }
+
+  /// Step 1b.
+  private mutating func removePastTense() {
+    if ends(with: "eed") {
+      if measure > 0 { end -= 1 }
+      return
+    }
+    guard ends(with: "ed") && stemHasVowel || ends(with: "ing") && stemHasVowel else { return }
+    end = stemEnd
+    if ends(with: "at") || ends(with: "bl") || ends(with: "iz") {
+      stemEnd = end
+      replaceSuffix(with: "e")
+    } else if endsWithDouble(end) {
+      let last = word[end - 1]
+      if ![UInt8(ascii: "l"), UInt8(ascii: "s"), UInt8(ascii: "z")].contains(last) { end -= 1 }
+    } else if endsWithShortSyllable(end) {
+      stemEnd = end
+      if measure == 1 { replaceSuffix(with: "e") }
+    }
+  }
+
+  /// Step 1c.
+  private mutating func replaceFinalY() {
+    if ends(with: "y"), stemHasVowel { replaceSuffix(with: "i") }
+  }
+
+  /// Step 2.
+  private mutating func replaceDoubleSuffixes() {
+    replaceFirst(of: [
+      ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
+      ("abli", "able"), ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"),
+      ("ization", "ize"), ("ation", "ate"), ("ator", "ate"), ("alism", "al"), ("iveness", "ive"),
+      ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"), ("iviti", "ive"),
+      ("biliti", "ble"),
+    ])
+  }
+
+  /// Step 3.
+  private mutating func removeDerivation() {
+    replaceFirst(of: [
+      ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"),
+      ("ful", ""), ("ness", ""),
+    ])
+  }
+
+  private mutating func replaceFirst(of suffixes: [(StaticString, StaticString)]) {
+    for (suffix, replacement) in suffixes where ends(with: suffix) {
+      if measure > 0 { replaceSuffix(with: replacement) }
+      return
+    }
+  }
+
+  /// Step 4.
+  private mutating func removeLongSuffix() {
+    let suffixes: [StaticString] = [
+      "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou",
+      "ism", "ate", "iti", "ous", "ive", "ize",
+    ]
+    for suffix in suffixes where ends(with: suffix) {
+      // The suffix "ion", the only one that ends with n, must follow an s or a t.
+      let before = stemEnd > 0 ? word[stemEnd - 1] : 0
+      let isAfterSOrT = before == UInt8(ascii: "s") || before == UInt8(ascii: "t")
+      if word[end - 1] == UInt8(ascii: "n"), !isAfterSOrT { return }
+      if measure > 1 { end = stemEnd }
+      return
+    }
+  }
+
+  /// Step 5.
+  private mutating func tidy() {
+    if ends(with: "e") {
+      let count = measure
+      if count > 1 || count == 1 && !endsWithShortSyllable(stemEnd) { end = stemEnd }
+    }
+    if ends(with: "l"), endsWithDouble(end) {
+      stemEnd = end
+      if measure > 1 { end -= 1 }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+/// The words of one object in memory, as far as a query looks for them.
+struct TextDocument {
+  /// The positions of each leaf, in ascending order.
+  private(set) var positions: [[UInt32]]
+  /// The number of words.
+  private(set) var length = 0
+  /// Whether each leaf occurs in any attribute, even in one that it does not search.
+  private(set) var occurs: [Bool]
+
+  /// Looks for the leaves of a query in the texts of an object.
+  init(_ texts: [String?], _ tree: TextSearchTree, _ tokenizer: TextTokenizer) {
+    self.init(tree)
+    var test = LeafTest(tree)
+    var tokens = TextTokens()
+    for (field, text) in texts.enumerated() {
+      guard let text else { continue }
+      tokenizer.tokenize(text, into: &tokens)
+      length += tokens.tokens.count
+      for token in tokens.tokens {
+        let term = tokens.term(token)
+        for leaf in tree.leaves.indices where test.matches(leaf, term) {
+          occurs[leaf] = true
+          guard tree.leaves[leaf].fields & 1 << UInt64(field) != 0 else { continue }
+          positions[leaf].append(TextPosition.make(field: field, token.position))
+        }
+      }
+    }
+  }
+
+  /// Looks for the leaves of a query in words that have been split before.
+  ///
+  /// - Parameter words: The terms and, for each, its positions in some attributes.
+  init(
+    length: Int, _ words: some Sequence<(term: [UInt8], positions: (UInt64) throws -> [UInt32])>,
+    _ tree: TextSearchTree
+  ) throws {
+    self.init(tree)
+    self.length = length
+    var test = LeafTest(tree)
+    for (term, own) in words {
+      for leaf in tree.leaves.indices where test.matches(leaf, term[...]) {
+        occurs[leaf] = true
+        positions[leaf] += try own(tree.leaves[leaf].fields)
+      }
+    }
+    for leaf in positions.indices { positions[leaf].sort() }
+  }
+
+  private init(_ tree: TextSearchTree) {
+    positions = Array(repeating: [], count: tree.leaves.count)
+    occurs = Array(repeating: false, count: tree.leaves.count)
+  }
+
+  /// Compares terms with the leaves of a query.
+  private struct LeafTest {
+    private let leaves: [TextSearchTree.Leaf]
+    private var similarities: [TextSimilarity?]
+
+    init(_ tree: TextSearchTree) {
+      leaves = tree.leaves
+      similarities = leaves.map { leaf in
+        guard case .similar(let distance) = leaf.kind else { return nil }
+        return TextSimilarity(leaf.term, distance: distance)
+      }
+    }
+
+    mutating func matches(_ leaf: Int, _ term: ArraySlice<UInt8>) -> Bool {
+      switch leaves[leaf].kind {
+      case .word: term.elementsEqual(leaves[leaf].term)
+      case .prefix: term.starts(with: leaves[leaf].term)
+      case .similar: similarities[leaf]?.isSimilar(term) ?? false
+      }
+    }
+  }
+
+  /// Returns whether the object matches a query.
+  func matches(_ tree: TextSearchTree) -> Bool { tree.root.map { matches($0) } ?? false }
+
+  private func matches(_ node: TextSearchTree.Node) -> Bool {
+    switch node {
+    case .leaf(let leaf): !positions[leaf].isEmpty
+    case .phrase(let words): !TextSearchTree.starts(of: words) { positions[$0] }.isEmpty
+    case .near(let groups, let distance):
+      TextSearchTree.areNear(groups, distance: distance) { positions[$0] }
+    case .all(let nodes): nodes.allSatisfy { matches($0) }
+    case .any(let nodes): nodes.contains { matches($0) }
+    case .not(let node): !matches(node)
+    }
+  }
+
+  /// Returns the relevance of the object.
+  func score(_ tree: TextSearchTree, _ ranking: TextRanking) -> Double {
+    var score = 0.0
+    for leaf in tree.leaves.indices where tree.areScored[leaf] && !positions[leaf].isEmpty {
+      let frequency = positions[leaf].reduce(0) { $0 + ranking.weights[TextPosition.field($1)] }
+      score += ranking.score(leaf, frequency: frequency, length: length)
+    }
+    return score
+  }
+}

@@ -1,0 +1,52 @@
+import Foundation
+
+/// The numbers on which the relevance of an object depends, besides its own words.
+struct TextStatistics: Sendable {
+  /// The number of objects in the index.
+  var documentCount = 0
+  /// The number of words in all objects.
+  var totalLength = 0
+  /// The number of objects that contain each leaf of the query, in any attribute.
+  var leafCounts: [Int]
+}
+
+/// Computes the relevance of objects with the formula Okapi BM25.
+struct TextRanking {
+  /// The weights of the attributes, in units of 1/1024.
+  ///
+  /// Sums of integers do not depend on their order, so that an object has the same relevance in
+  /// memory and in the index.
+  let weights: [Int]
+  private let factors: [Double]
+  private let averageLength: Double
+
+  private static let saturation = 1.2
+  private static let lengthShare = 0.75
+  static let weightUnit = 1024.0
+  /// The length at which objects count as long; longer ones are not less relevant.
+  static let maxLength = Int(UInt16.max)
+
+  init(_ statistics: TextStatistics, _ tree: TextSearchTree, weights: [Int]) {
+    self.weights = weights
+    let count = Double(statistics.documentCount)
+    averageLength = max(1, Double(statistics.totalLength) / max(1, count))
+    factors = zip(statistics.leafCounts, tree.areScored).map { found, isScored in
+      guard isScored else { return 0 }
+      let found = Double(found)
+      return log(1 + max(0, count - found + 0.5) / (found + 0.5))
+    }
+  }
+
+  /// Returns what a leaf contributes to the relevance of an object.
+  ///
+  /// - Parameters:
+  ///   - frequency: The sum of the weights of the leaf's occurrences.
+  ///   - length: The number of words in the object.
+  @inline(__always)
+  func score(_ leaf: Int, frequency: Int, length: Int) -> Double {
+    let frequency = Double(frequency) / Self.weightUnit
+    let ratio = Double(min(length, Self.maxLength)) / averageLength
+    let norm = Self.saturation * (1 - Self.lengthShare + Self.lengthShare * ratio)
+    return factors[leaf] * (frequency * (Self.saturation + 1)) / (frequency + norm)
+  }
+}

@@ -1,0 +1,94 @@
+/// A part of a text that shows where a query was found.
+public struct TextSnippet: Sendable, Hashable {
+  /// The part of the text, with an ellipsis where the text was cut.
+  public let text: String
+  /// The ranges of ``text`` that the query found, in ascending order.
+  public let highlights: [Range<String.Index>]
+}
+
+/// The words of one text that a query found.
+struct TextHighlights {
+  private let text: String
+  private let tokens: [TextTokens.Token]
+  /// The positions of the words that were found, in ascending order.
+  private let found: [Int]
+
+  /// Looks for the parts of a query that must match; negated parts are not highlighted.
+  ///
+  /// - Parameter field: The position of the attribute in the index.
+  init(_ text: String, field: Int, _ tree: TextSearchTree, _ tokenizer: TextTokenizer) {
+    self.text = text
+    var tokens = TextTokens()
+    tokenizer.tokenize(text, into: &tokens)
+    self.tokens = tokens.tokens
+    var texts: [String?] = Array(repeating: nil, count: field)
+    texts.append(text)
+    let document = TextDocument(texts, tree, tokenizer)
+    var found: Set<Int> = []
+    func add(_ words: [TextSearchTree.Word]) {
+      for start in TextSearchTree.starts(of: words, { document.positions[$0] }) {
+        for word in words { found.insert(TextPosition.offset(start) + word.offset) }
+      }
+    }
+    func add(_ node: TextSearchTree.Node) {
+      switch node {
+      case .leaf(let leaf):
+        for position in document.positions[leaf] { found.insert(TextPosition.offset(position)) }
+      case .phrase(let words): add(words)
+      case .near(let groups, _): for words in groups { add(words) }
+      case .all(let nodes), .any(let nodes): for node in nodes { add(node) }
+      case .not: break
+      }
+    }
+    if let root = tree.root { add(root) }
+    self.found = found.sorted()
+  }
+
+  /// The ranges of the text that were found, in ascending order.
+  var ranges: [Range<String.Index>] {
+    merged(found).map { Self.range($0, in: text) }
+  }
+
+  private static func range(_ offsets: Range<Int>, in text: String) -> Range<String.Index> {
+    let start = text.utf8.index(text.startIndex, offsetBy: offsets.lowerBound)
+    return start..<text.utf8.index(start, offsetBy: offsets.count)
+  }
+
+  /// Returns the byte ranges of words, of which overlapping ones are combined.
+  private func merged(_ positions: some Sequence<Int>) -> [Range<Int>] {
+    var result: [Range<Int>] = []
+    for position in positions {
+      let token = tokens[position]
+      if let last = result.last, token.sourceStart < last.upperBound {
+        result[result.count - 1] = last.lowerBound..<max(last.upperBound, token.sourceEnd)
+      } else {
+        result.append(token.sourceStart..<token.sourceEnd)
+      }
+    }
+    return result
+  }
+
+  /// Returns the part of the text, of a number of words, in which most words were found.
+  func snippet(wordCount: Int) -> TextSnippet {
+    let count = max(1, wordCount)
+    guard tokens.count > count else { return TextSnippet(text: text, highlights: ranges) }
+    var (best, bestCount, end) = (0, 0, 0)
+    for start in found.indices {
+      while end < found.count, found[end] - found[start] < count { end += 1 }
+      if end - start > bestCount { (best, bestCount) = (found[start], end - start) }
+    }
+    // Show some words before the first one.
+    let first = min(max(0, best - count / 4), tokens.count - count)
+    let last = first + count - 1
+    let lower = first == 0 ? 0 : tokens[first].sourceStart
+    let upper = last == tokens.count - 1 ? text.utf8.count : tokens[last].sourceEnd
+    let content = String(decoding: Array(text.utf8)[lower..<upper], as: UTF8.self)
+    let prefix = first == 0 ? "" : "…"
+    let snippet = prefix + content + (last == tokens.count - 1 ? "" : "…")
+    let shift = prefix.utf8.count - lower
+    let shown = merged(found.filter { (first...last).contains($0) }).map { range in
+      Self.range(range.lowerBound + shift..<min(range.upperBound, upper) + shift, in: snippet)
+    }
+    return TextSnippet(text: snippet, highlights: shown)
+  }
+}

@@ -1,0 +1,133 @@
+/// A rule that splits text into terms, which a text index stores and a text query looks up.
+public struct TextTokenizer: Sendable {
+  /// A language whose word endings are removed, so that a query finds all forms of a word.
+  public enum Stemming: String, Sendable, Hashable {
+    /// The words are indexed as they are.
+    case none
+    /// English, with Porter's algorithm.
+    case english
+  }
+
+  enum Kind {
+    case words(WordScanner)
+    case custom(any CustomTextTokenizer)
+    /// A custom tokenizer of the program, of which a tool knows only the name.
+    case unknown
+  }
+
+  let kind: Kind
+  /// The name and the version in the store; an index is rebuilt when they change.
+  let identifier: String
+
+  /// Returns the tokenizer for words of all languages.
+  ///
+  /// Words are separated as in Unicode's Standard Annex 29, with two exceptions: parts of e-mail
+  /// addresses and URLs are words of their own, and runs of Chinese, Japanese, Korean, Thai, Lao,
+  /// Khmer and Burmese characters are split into overlapping pairs.
+  ///
+  /// - Parameters:
+  ///   - stemming: The language whose word endings are removed.
+  ///   - ignoresCase: Whether letters in upper and lower case are equal.
+  ///   - ignoresDiacritics: Whether letters with and without accents are equal.
+  public static func words(
+    stemming: Stemming = .none, ignoresCase: Bool = true, ignoresDiacritics: Bool = true
+  ) -> TextTokenizer {
+    TextTokenizer(
+      WordScanner(
+        stemming: stemming, ignoresCase: ignoresCase, ignoresDiacritics: ignoresDiacritics))
+  }
+
+  /// Returns a tokenizer that the program implements.
+  public static func custom(_ tokenizer: some CustomTextTokenizer) -> TextTokenizer {
+    TextTokenizer(
+      kind: .custom(tokenizer), identifier: "custom-\(tokenizer.name)-\(tokenizer.version)")
+  }
+
+  private init(kind: Kind, identifier: String) {
+    self.kind = kind
+    self.identifier = identifier
+  }
+
+  private init(_ scanner: WordScanner) {
+    kind = .words(scanner)
+    var identifier = "words-\(WordScanner.version)"
+    if scanner.stemming != .none { identifier += "+\(scanner.stemming.rawValue)" }
+    if !scanner.ignoresCase { identifier += "+case" }
+    if !scanner.ignoresDiacritics { identifier += "+diacritics" }
+    self.identifier = identifier
+  }
+
+  /// Creates the tokenizer with an identifier that a store contains.
+  init(identifier: String) {
+    for stemming in [Stemming.none, .english] {
+      for flags in 0..<4 {
+        let known = TextTokenizer.words(
+          stemming: stemming, ignoresCase: flags & 1 == 0, ignoresDiacritics: flags & 2 == 0)
+        guard known.identifier != identifier else {
+          self = known
+          return
+        }
+      }
+    }
+    self.init(kind: .unknown, identifier: identifier)
+  }
+
+  /// The tokenizer for the beginnings of words, which have no endings to remove.
+  var withoutStemming: TextTokenizer {
+    guard case .words(let scanner) = kind else { return self }
+    return .words(ignoresCase: scanner.ignoresCase, ignoresDiacritics: scanner.ignoresDiacritics)
+  }
+
+  /// Whether the tokenizer can be used; tools cannot use a custom one of a program.
+  var isKnown: Bool {
+    if case .unknown = kind { return false }
+    return true
+  }
+
+  /// Whether the name of a custom tokenizer can be part of a keyspace's name.
+  var hasValidName: Bool {
+    guard case .custom(let tokenizer) = kind else { return true }
+    return (1...64).contains(tokenizer.name.utf8.count)
+      && tokenizer.name.utf8.allSatisfy {
+        (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+          || $0 == 0x2D
+      }
+  }
+
+  /// Replaces `tokens` by those of a text.
+  func tokenize(_ text: String, into tokens: inout TextTokens) {
+    tokens.removeAll()
+    switch kind {
+    case .words(let scanner):
+      var run = WordScan(scanner, text)
+      run.scan(into: &tokens)
+    case .custom(let tokenizer):
+      var isFull = false
+      tokenizer.forEachToken(in: text) { term, range in
+        guard !isFull else { return }
+        let start = tokens.bytes.count
+        tokens.bytes.append(contentsOf: term.utf8.prefix(2 * TextTokens.maxTermByteCount))
+        let lower = text.utf8.distance(from: text.startIndex, to: range.lowerBound)
+        let upper = text.utf8.distance(from: text.startIndex, to: range.upperBound)
+        isFull = !tokens.end(start, lower..<upper)
+      }
+    case .unknown: break
+    }
+  }
+}
+
+/// A tokenizer of a program.
+///
+/// The store records the name and the version. Increase the version whenever the tokenizer's
+/// results change, so that the next opening rebuilds the index.
+public protocol CustomTextTokenizer: Sendable {
+  /// The name in the store, of up to 64 letters, digits and hyphens.
+  var name: String { get }
+  /// The version of the tokenizer's rules.
+  var version: Int { get }
+
+  /// Calls `body` with each term and the range of its word, in the order of the text.
+  ///
+  /// The same text must always have the same terms. Terms are cut to 128 UTF-8 bytes.
+  func forEachToken(in text: String, _ body: (_ term: String, _ range: Range<String.Index>) -> Void)
+}

@@ -1,0 +1,62 @@
+/// The tokens of a text: its terms, with their positions.
+struct TextTokens {
+  struct Token {
+    /// The term's bytes, as a range of ``TextTokens/bytes``.
+    let start: Int
+    let end: Int
+    /// The number of words before this one.
+    let position: Int
+    /// Whether the token is the last character of a run that is split into pairs.
+    ///
+    /// Every such character begins a token, so that a single character can be found. A query for
+    /// several characters does not need this token.
+    var isTail = false
+    /// The range of the word in the text, as offsets of UTF-8 bytes.
+    let sourceStart: Int
+    let sourceEnd: Int
+  }
+
+  /// The UTF-8 bytes of all terms.
+  var bytes: [UInt8] = []
+  private(set) var tokens: [Token] = []
+  /// The position of the next token.
+  private(set) var nextPosition = 0
+
+  /// The maximum length of a term in UTF-8 bytes; longer words are cut.
+  static let maxTermByteCount = 128
+  /// The maximum number of words of a text; further words are ignored.
+  static let maxPosition = 1 << 24
+
+  mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    tokens.removeAll(keepingCapacity: true)
+    nextPosition = 0
+  }
+
+  /// Ends a term, whose bytes have been appended from `start` on, and returns whether there may be
+  /// more.
+  ///
+  /// A term without bytes is dropped, and a long one is cut at the start of a character.
+  mutating func end(_ start: Int, _ source: Range<Int>, isTail: Bool = false) -> Bool {
+    if bytes.count - start > Self.maxTermByteCount {
+      var end = start + Self.maxTermByteCount
+      while bytes[end] & 0xC0 == 0x80 { end -= 1 }
+      bytes.removeSubrange(end...)
+    }
+    guard bytes.count > start else { return true }
+    tokens.append(
+      Token(
+        start: start, end: bytes.count, position: nextPosition, isTail: isTail,
+        sourceStart: source.lowerBound, sourceEnd: source.upperBound))
+    nextPosition += 1
+    return nextPosition < Self.maxPosition
+  }
+
+  /// A token whose term consists of all bytes.
+  var complete: Token {
+    Token(start: 0, end: bytes.count, position: 0, sourceStart: 0, sourceEnd: 0)
+  }
+
+  /// Returns the bytes of a token's term.
+  func term(_ token: Token) -> ArraySlice<UInt8> { bytes[token.start..<token.end] }
+}

@@ -1,0 +1,193 @@
+import Foundation
+
+/// The options of the tokenizer for words.
+struct WordScanner: Sendable {
+  /// The version of the rules; when it changes, existing indexes are rebuilt.
+  static let version = 1
+
+  let stemming: TextTokenizer.Stemming
+  let ignoresCase: Bool
+  let ignoresDiacritics: Bool
+}
+
+/// A scan of one text for words.
+///
+/// The time is proportional to the length of the text, whatever it contains.
+struct WordScan {
+  private let options: WordScanner
+  private let source: [UInt8]
+  private let isEnglish: Bool
+  private var stemmer = PorterStemmer()
+
+  /// The maximum length of a word with other than ASCII characters before it is normalised, in
+  /// bytes.
+  ///
+  /// Normalisation shortens accented letters and drops invisible characters, so this exceeds the
+  /// length of a term.
+  private static let maxWordByteCount = 4 * TextTokens.maxTermByteCount
+
+  init(_ options: WordScanner, _ text: String) {
+    self.options = options
+    source = Array(text.utf8)
+    isEnglish = options.stemming == .english
+  }
+
+  mutating func scan(into tokens: inout TextTokens) {
+    var position = 0
+    while position < source.count {
+      let (kind, end) = character(at: position)
+      switch kind {
+      case .letter, .digit, .joiner:
+        guard let next = word(from: position, into: &tokens) else { return }
+        position = next
+      case .paired:
+        guard let next = pairs(from: position, into: &tokens) else { return }
+        position = next
+      default: position = end
+      }
+    }
+  }
+
+  // MARK: Characters
+
+  /// Returns the class of the character at an offset, and the offset of the next character.
+  @inline(__always)
+  private func character(at position: Int) -> (CharacterClass, Int) {
+    let byte = source[position]
+    if byte < 0x80 { return (CharacterClass(ascii: byte), position + 1) }
+    let (scalar, end) = scalar(at: position)
+    return (CharacterClass(scalar), end)
+  }
+
+  /// Decodes the character at an offset; strings contain only valid UTF-8.
+  private func scalar(at position: Int) -> (Unicode.Scalar, Int) {
+    let first = source[position]
+    let count = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+    var value = UInt32(first) & (0x7F >> UInt32(count))
+    for offset in 1..<count { value = value << 6 | UInt32(source[position + offset] & 0x3F) }
+    return (Unicode.Scalar(value) ?? "\u{FFFD}", position + count)
+  }
+
+  // MARK: Words
+
+  /// Appends the word at an offset, and returns the offset of its end, or `nil` if no more words
+  /// are wanted.
+  private mutating func word(from start: Int, into tokens: inout TextTokens) -> Int? {
+    var end = start
+    var last = CharacterClass.other
+    var isASCII = true
+    var hasContent = false
+    while end < source.count {
+      var (kind, next) = character(at: end)
+      if source[end] >= 0x80 { isASCII = false }
+      switch kind {
+      case .letter, .digit: hasContent = true
+      case .joiner: break
+      case .mark: kind = last
+      case .midLetter, .midNumber, .midBoth:
+        let isBetweenLetters = last == .letter && kind != .midNumber
+        let isBetweenDigits = last == .digit && kind != .midLetter
+        guard isBetweenLetters || isBetweenDigits, next < source.count,
+          character(at: next).0 == last
+        else {
+          kind = .other
+          break
+        }
+        kind = last
+      case .other, .paired: kind = .other
+      }
+      guard kind != .other else { break }
+      last = kind
+      end = next
+    }
+    guard hasContent else { return max(end, start + 1) }
+    let begin = tokens.bytes.count
+    if isASCII {
+      appendASCII(start..<end, to: &tokens.bytes)
+    } else {
+      append(start..<end, to: &tokens.bytes, ignoresDiacritics: options.ignoresDiacritics)
+    }
+    if isEnglish { stemmer.stem(&tokens.bytes, from: begin) }
+    return tokens.end(begin, start..<end) ? end : nil
+  }
+
+  private func appendASCII(_ range: Range<Int>, to bytes: inout [UInt8]) {
+    // One more byte than the maximum shows that the word must be cut.
+    for position in range.prefix(TextTokens.maxTermByteCount + 1) {
+      let byte = source[position]
+      let isUpper = options.ignoresCase && byte >= 0x41 && byte <= 0x5A
+      bytes.append(isUpper ? byte | 0x20 : byte)
+    }
+  }
+
+  /// Appends the normalised form of a word.
+  private func append(
+    _ range: Range<Int>, to bytes: inout [UInt8], ignoresDiacritics: Bool
+  ) {
+    var end = range.upperBound
+    if range.count > Self.maxWordByteCount {
+      end = range.lowerBound + Self.maxWordByteCount
+      while source[end] & 0xC0 == 0x80 { end -= 1 }
+    }
+    let word = String(decoding: source[range.lowerBound..<end], as: UTF8.self)
+    let normalised =
+      ignoresDiacritics
+      ? word.decomposedStringWithCompatibilityMapping
+      : word.precomposedStringWithCompatibilityMapping
+    for scalar in normalised.unicodeScalars {
+      switch scalar.value {
+      case 0..<0x80:
+        let isUpper = options.ignoresCase && (0x41...0x5A).contains(scalar.value)
+        bytes.append(UInt8(scalar.value) | (isUpper ? 0x20 : 0))
+      case 0x2018, 0x2019: bytes.append(UInt8(ascii: "'"))
+      default:
+        switch scalar.properties.generalCategory {
+        case .format: continue
+        case .nonspacingMark where ignoresDiacritics: continue
+        default: break
+        }
+        if options.ignoresCase {
+          bytes.append(contentsOf: Self.folded(scalar).utf8)
+        } else {
+          bytes.append(contentsOf: String(scalar).utf8)
+        }
+      }
+    }
+  }
+
+  private static func folded(_ scalar: Unicode.Scalar) -> String {
+    switch scalar {
+    case "ß", "ẞ": "ss"
+    case "ς": "σ"
+    default: scalar.properties.lowercaseMapping
+    }
+  }
+
+  // MARK: Pairs
+
+  /// Appends the pairs of a run of characters, and returns the offset of its end, or `nil` if no
+  /// more words are wanted.
+  private mutating func pairs(from start: Int, into tokens: inout TextTokens) -> Int? {
+    var (unitStart, unitEnd) = (start, unit(from: start))
+    while true {
+      let isLast = unitEnd == source.count || character(at: unitEnd).0 != .paired
+      let nextEnd = isLast ? unitEnd : unit(from: unitEnd)
+      let begin = tokens.bytes.count
+      append(unitStart..<nextEnd, to: &tokens.bytes, ignoresDiacritics: false)
+      guard tokens.end(begin, unitStart..<nextEnd, isTail: isLast) else { return nil }
+      if isLast { return unitEnd }
+      (unitStart, unitEnd) = (unitEnd, nextEnd)
+    }
+  }
+
+  /// Returns the end of a character and its marks.
+  private func unit(from start: Int) -> Int {
+    var end = character(at: start).1
+    while end < source.count {
+      let (kind, next) = character(at: end)
+      guard kind == .mark else { break }
+      end = next
+    }
+    return end
+  }
+}

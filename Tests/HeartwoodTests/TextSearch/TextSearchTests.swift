@@ -1,0 +1,167 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Text searches")
+struct TextSearchTests {
+  private static let texts: [(title: String, body: String?)] = [
+    ("Swift", "A language for apps and databases"), ("Birds", "The swift is a fast bird"),
+    ("Data", "Swift reads data structures"), ("Notes on rain", nil),
+  ]
+
+  private func fixture() throws -> TextFixture {
+    let fixture = try TextFixture()
+    try fixture.save(Self.texts)
+    return fixture
+  }
+
+  @Test(.evidence("TX-05")) func `attributes restrict a query to them`() throws {
+    let fixture = try fixture()
+    #expect(try fixture.titles(.word("swift")) == ["Birds", "Data", "Swift"])
+    #expect(try fixture.titles(.word("swift").in(\Essay.title)) == ["Swift"])
+    #expect(try fixture.titles(.word("swift").in(\Essay.body)) == ["Birds", "Data"])
+    #expect(try fixture.titles(.word("swift") && !.word("data")) == ["Birds", "Swift"])
+    #expect(throws: ObjectGraphError.self) {
+      try fixture.titles(.word("swift").in(\Essay.rank))
+    }
+  }
+
+  @Test(.evidence("TX-06")) func `the title weighs twice as much, and ties are by creation`() throws
+  {
+    let fixture = try fixture()
+    let context = fixture.context()
+    let found = try context.fetch(FetchRequest<Essay>(matching: .word("swift")))
+    #expect(found.map(\.title).first == "Swift")
+    try fixture.save([("same words", nil), ("same words", nil)])
+    let same = try fixture.context().fetch(
+      FetchRequest<Essay>(matching: .word("same"), limit: 1))
+    let all = try fixture.context().fetch(FetchRequest<Essay>(matching: .word("same")))
+    #expect(same.map(\.objectID) == [all[0].objectID])
+    #expect(
+      all[0].objectID.uriRepresentation.absoluteString
+        < all[1].objectID.uriRepresentation.absoluteString)
+  }
+
+  @Test(.evidence("TX-07"), .evidence("TX-05"))
+  func `counts and pages agree with the matches`() throws {
+    let fixture = try fixture()
+    let context = fixture.context()
+    #expect(try context.count(for: FetchRequest<Essay>(matching: .word("swift"))) == 3)
+    #expect(
+      try context.count(for: FetchRequest<Essay>(matching: .word("swift"), limit: 2, offset: 2))
+        == 1)
+    #expect(try context.count(for: FetchRequest<Epistle>(matching: .word("swift"))) == 0)
+    var own = FetchRequest<Essay>(matching: .word("swift"))
+    own.includesSubentities = false
+    #expect(try context.count(for: own) == 3)
+    #expect(try context.fetchObjectIDs(own).count == 3)
+    let explanation = try context.explain(own)
+    #expect(explanation.indexes == ["title, body"])
+    #expect(explanation.description.hasPrefix("Essay by text index title, body"))
+    #expect(explanation.description.contains("Sort by relevance"))
+    let found = try #require(try context.fetch(own).first)
+    #expect(throws: ObjectGraphError.self) { try own.after(found) }
+  }
+
+  @Test(.evidence("TX-05")) func `batch requests take text queries`() throws {
+    let fixture = try fixture()
+    let context = fixture.context()
+    var update = BatchUpdateRequest<Essay> { row in row[\.title] = "Changed swift" }
+    update.predicate = QueryPredicate(matching: .word("data") || .word("rain"))
+    try context.execute(update)
+    #expect(try fixture.titles(.word("changed")).count == 2)
+    #expect(try fixture.titles(.word("rain")) == [])
+    var delete = BatchDeleteRequest<Essay>()
+    delete.predicate = QueryPredicate(matching: .word("bird"))
+    try context.execute(delete)
+    #expect(try fixture.titles(.word("swift")) == ["Changed swift", "Changed swift", "Swift"])
+  }
+
+  @Test(.evidence("TX-08")) func `revert and imports update the index`() throws {
+    let fixture = try fixture()
+    let pinned = try fixture.container.newContext(pinnedTo: .current)
+    _ = try pinned.count(for: FetchRequest<Essay>())
+    let token = try #require(pinned.queryGenerationToken)
+    let rows = #"[{"code": "a", "title": "Imported swift", "body": "zebra"}, {"code": "b"}]"#
+    let report = try fixture.context().upsert(
+      Essay.self, matching: \.code, from: Data(rows.utf8))
+    #expect(report.insertedCount == 2)
+    #expect(try fixture.titles(.word("zebra")) == ["Imported swift"])
+    #expect(try fixture.container.verifyTextIndexes() == [])
+    try fixture.container.revert(to: token)
+    #expect(try fixture.titles(.word("zebra")) == [])
+    #expect(try fixture.titles(.word("swift")).count == 3)
+  }
+
+  @Test(.evidence("TX-09")) func `live results follow a search`() throws {
+    let fixture = try fixture()
+    let context = fixture.context()
+    context.automaticallyMergesChangesFromParent = true
+    let ranked = FetchedResultsController(
+      fetchRequest: FetchRequest<Essay>(matching: .word("swift"), limit: 10), context: context)
+    let sorted = FetchedResultsController(
+      fetchRequest: FetchRequest<Essay>(
+        matching: .word("swift"), sort: [SortDescriptor(\.title)]), context: context)
+    try ranked.performFetch()
+    try sorted.performFetch()
+    #expect(sorted.map(\.title) == ["Birds", "Data", "Swift"])
+    let other = fixture.context()
+    let found = try other.fetch(FetchRequest<Essay>(matching: .word("rain")))
+    found.first?.body = "swift swift swift swift"
+    let gone = try other.fetch(FetchRequest<Essay>(matching: .word("bird")))
+    gone.first?.body = "a slow bird"
+    try other.save()
+    #expect(sorted.map(\.title) == ["Data", "Notes on rain", "Swift"])
+    #expect(Set(ranked.map(\.title)) == ["Data", "Notes on rain", "Swift"])
+    // An unsaved change moves an object too.
+    sorted.first?.body = "nothing"
+    #expect(sorted.map(\.title) == ["Notes on rain", "Swift"])
+    #expect(Set(ranked.map(\.title)) == ["Notes on rain", "Swift"])
+    context.rollback()
+    #expect(sorted.map(\.title) == ["Data", "Notes on rain", "Swift"])
+  }
+
+  @Test(.evidence("TX-11")) func `highlights and snippets show what was found`() throws {
+    let fixture = try TextFixture()
+    let context = fixture.context()
+    let essay = Essay(context: context)
+    essay.title = "Swift, swift & SWÍFT 東京都"
+    essay.body = (0..<50).map { $0 == 30 ? "needle in hay" : "word\($0)" }.joined(separator: " ")
+    func highlighted(_ query: TextQuery) throws -> [String] {
+      try essay.highlights(of: query, in: \Essay.title).map { String(essay.title[$0]) }
+    }
+    #expect(try highlighted(.word("swift")) == ["Swift", "swift", "SWÍFT"])
+    #expect(try highlighted(.phrase("swift 東京")) == ["SWÍFT", "東京"])
+    #expect(try highlighted(.word("東京都")) == ["東京都"])
+    #expect(try highlighted(.word("none") && !.word("swift")) == [])
+    let snippet = try essay.snippet(of: .phrase("needle in"), in: \Essay.body, wordCount: 8)
+    #expect(snippet.text == "…word28 word29 needle in hay word31 word32 word33…")
+    #expect(snippet.highlights.map { String(snippet.text[$0]) } == ["needle", "in"])
+    let start = try essay.snippet(of: .word("none"), in: \Essay.body, wordCount: 2)
+    #expect(start.text == "word0 word1…" && start.highlights == [])
+    let whole = try essay.snippet(of: .word("swift"), in: \Essay.title)
+    #expect(whole.text == essay.title && whole.highlights.count == 3)
+    #expect(throws: ObjectGraphError.self) {
+      try essay.highlights(of: .word("a"), in: \Essay.rank)
+    }
+  }
+
+  @Test(.evidence("TX-12")) func `terms are suggested by prefix with their counts`() throws {
+    let fixture = try fixture()
+    let context = fixture.context()
+    let found = try context.terms(withPrefix: "S", of: Essay.self)
+    #expect(found.map(\.text) == ["swift", "structures"] && found.map(\.count) == [3, 1])
+    #expect(try context.terms(withPrefix: "", of: Essay.self, limit: 1).map(\.text) == ["swift"])
+    #expect(try context.terms(withPrefix: "zz", of: Essay.self) == [])
+    let child = ManagedObjectContext(parent: context)
+    #expect(try child.terms(withPrefix: "data", of: Essay.self).map(\.count) == [1, 1])
+  }
+
+  @Test(.evidence("TX-05")) func `a class without an index cannot be searched`() throws {
+    let fixture = try GraphFixture()
+    #expect(throws: ObjectGraphError.self) {
+      try fixture.context().fetch(FetchRequest<Person>(matching: .word("a")))
+    }
+  }
+}
