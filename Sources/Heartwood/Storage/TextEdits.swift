@@ -217,8 +217,8 @@ struct TextEdits {
   /// Calls `body` with each term that has edits, in ascending order, and with its edits in
   /// ascending order of their rows.
   ///
-  /// - Parameter body: A closure that receives the term, its edits, and the bytes that contain their
-  ///   contents.
+  /// - Parameter body: A closure that receives the term, its edits, and the bytes that contain
+  ///   their contents.
   func forEachTerm(
     _ body: (_ term: ArraySlice<UInt8>, _ edits: [Edit], _ contents: [UInt8]) throws -> Void
   ) throws {
