@@ -47,7 +47,8 @@ enum KnownOperations {
     "tracksObservation": .left(notifies), "performAndWait": .left(threads),
     "perform": .left(threads), "unownedExecutor": .left(threads), "level": .left(notifies),
     "handler": .left(notifies), "makeAsyncIterator": .left(notifies), "next": .left(notifies),
-    "sources": .left(notifies),
+    "sources": .left(notifies), "terms": .left(reads), "highlights": .left(reads),
+    "snippet": .left(reads),
   ]
 
   static let object: [String: Use] = [

@@ -1,0 +1,88 @@
+import Foundation
+import HeartwoodEngine
+import HeartwoodTestSupport
+import Testing
+
+@testable import Heartwood
+
+@Suite("Text indexes after power cuts and damage")
+struct TextCrashTests {
+  /// Expects that the text index of a store equals its rows, and that searches agree with it.
+  private func expectIntact(_ container: PersistentContainer, _ label: Comment) throws {
+    let findings = try container.verifyTextIndexes()
+    #expect(findings == [], label)
+    let context = container.newContext()
+    let all = try context.fetch(FetchRequest<Essay>())
+    for word in ["the", "sea", "storm"] {
+      let found = try context.fetch(FetchRequest<Essay>(matching: .word(word)))
+      let expected = all.filter { TextReference($0).matches(.word(word)) }
+      #expect(Set(found) == Set(expected), label)
+    }
+  }
+
+  @Test(.evidence("TX-08"), .mustEnd, arguments: TestScale.seeds(quick: 1, all: 3))
+  func `a power cut leaves the index and the rows of one save`(seed: UInt64) throws {
+    let store = EvolvingStore(SimulatedDisk(seed: seed))
+    try store.open(essays) { context in
+      var random = SeededGenerator(seed: seed)
+      for _ in 0..<30 { Essay(context: context).body = random.words(1...8) }
+    }
+    func change(_ context: ManagedObjectContext) throws {
+      var random = SeededGenerator(seed: seed &+ 1)
+      for round in 0..<6 {
+        // The last saves are large, and merge the words of the first.
+        for _ in 0..<(round < 4 ? 2 : 20) { Essay(context: context).title = random.words(1...8) }
+        try context.fetch(FetchRequest<Essay>(matching: .word("sea"))).first.map(context.delete)
+        try context.save()
+      }
+    }
+    let whole = store.disk.crashed(.everything)
+    try EvolvingStore(whole).open(essays) { try change($0) }
+    for call in stride(from: 1, through: whole.callCount, by: TestScale.pick(quick: 5, all: 1)) {
+      let disk = store.disk.crashed(.everything)
+      disk.faultPlan = .powerCut(atCall: call, leavesPart: call % 2 == 0)
+      do { try EvolvingStore(disk).open(essays) { try change($0) } } catch is StorageError {}
+      let modes = CrashMode.allCases
+      for choice in [CrashChoice.nothing, .seeded(UInt64(call), modes[call % modes.count])] {
+        try EvolvingStore(disk.crashed(choice)).withContainer(essays) { container in
+          try expectIntact(container, "seed \(seed), call \(call)")
+        }
+      }
+    }
+  }
+
+  @Test(.evidence("TX-13")) func `salvage builds text indexes from the rows`() throws {
+    let scratch = try ScratchDirectory()
+    let (source, target) = (scratch.path(of: "store"), scratch.path(of: "salvaged"))
+    let container = try PersistentContainer(url: URL(filePath: source), schema: essays)
+    do {
+      let context = container.newContext()
+      var random = SeededGenerator(seed: 5)
+      for _ in 0..<1500 { Essay(context: context).body = random.words(5...20) }
+      try context.save()
+      withExtendedLifetime(context) {}
+    }
+    try container.store.checkpoint()
+    try container.store.close()
+    // The log still contains the pages that the checkpoint has written back.
+    for name in try FileManager.default.contentsOfDirectory(atPath: source)
+    where name.hasPrefix("wal-") {
+      try FileManager.default.removeItem(atPath: source + "/" + name)
+    }
+    // Destroy some pages, but not those at the beginning, which contain the model.
+    let pages = URL(filePath: source).appending(path: "pages")
+    let handle = try FileHandle(forUpdating: pages)
+    let count = try handle.seekToEnd() / 4096
+    for page in stride(from: count / 8, to: count / 2, by: 40) {
+      try handle.seek(toOffset: page * 4096)
+      try handle.write(contentsOf: Data(repeating: 0xA5, count: 4096))
+    }
+    try handle.close()
+    let report = try StoreSalvage(of: source, to: target) { _ in }
+      .run { store, report in _ = try ObjectRepair.run(store, &report) }
+    #expect(!report.isComplete)
+    let salvaged = try PersistentContainer(url: URL(filePath: target), schema: essays)
+    try expectIntact(salvaged, "salvaged")
+    #expect(try salvaged.newContext().count(for: FetchRequest<Essay>()) > 200)
+  }
+}
