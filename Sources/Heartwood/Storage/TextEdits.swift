@@ -37,8 +37,9 @@ struct TextEdits {
   private var names: [Name] = []
   private var streams: [Stream] = []
   private var termBytes: [UInt8] = []
-  /// An open-addressing hash table: the number of a term plus 1 in the low half, and the high half
-  /// of its hash in the high half. 0 is an empty slot.
+  /// An open-addressing hash table, in which 0 is an empty slot.
+  ///
+  /// The low half of a slot is the number of a term plus 1; the high half is that of its hash.
   private var slots: [UInt64] = Array(repeating: 0, count: 1024)
   private var content: [UInt8] = []
 
