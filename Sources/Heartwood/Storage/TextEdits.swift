@@ -12,80 +12,97 @@ struct TextEdits {
     let end: Int
   }
 
-  private struct Term {
-    let start: Int
-    let end: Int
-    let hash: UInt64
+  // The properties of terms are in several small arrays, because most of the time is spent waiting
+  // for memory.
+
+  /// The range of a term's bytes.
+  private struct Name {
+    let start: Int32
+    let end: Int32
+  }
+
+  /// The stream of a term's edits.
+  private struct Stream {
     /// The offset of the first slice, or -1 if the term has no edits.
-    var first = -1
+    var first: Int32 = -1
     /// The offset at which the next byte is written.
-    var next = -1
+    var next: Int32 = -1
     /// The offset of the end of the last slice's bytes.
-    var limit = -1
-    var sliceByteCount = 0
+    var limit: Int32 = -1
+    var sliceByteCount: Int32 = 0
     var lastRow: Int64 = 0
   }
 
   private var arena: [UInt8] = []
-  private var terms: [Term] = []
+  private var names: [Name] = []
+  private var streams: [Stream] = []
   private var termBytes: [UInt8] = []
-  /// An open-addressing hash table of positions in `terms`; -1 is an empty slot.
-  private var slots: [Int32] = Array(repeating: -1, count: 1024)
+  /// An open-addressing hash table, in which 0 is an empty slot.
+  ///
+  /// The low half of a slot is the number of a term plus 1; the high half is that of its hash.
+  private var slots: [UInt64] = Array(repeating: 0, count: 1024)
   private var content: [UInt8] = []
 
   private static let firstSliceByteCount = 16
   private static let maxSliceByteCount = 2048
-  private static let linkByteCount = 8
+  private static let linkByteCount = 4
 
   var isEmpty: Bool { arena.isEmpty }
 
   /// The approximate memory that the edits use.
   var byteCount: Int {
-    arena.count + termBytes.count + terms.count * (MemoryLayout<Term>.stride + 8)
+    arena.count + termBytes.count
+      + names.count * (MemoryLayout<Name>.stride + MemoryLayout<Stream>.stride + 16)
   }
 
   // MARK: Terms
 
   /// Returns the number of a term, which is added if it is new.
   mutating func number(of tokens: TextTokens, _ token: TextTokens.Token) -> Int {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for position in token.start..<token.end {
-      hash = (hash ^ UInt64(tokens.bytes[position])) &* 0x100_0000_01B3
-    }
-    hash ^= hash >> 29
+    let hash = Self.hash(tokens.bytes, token.start..<token.end)
+    let tag = hash & ~0xFFFF_FFFF
     let mask = slots.count - 1
     var slot = Int(truncatingIfNeeded: hash) & mask
-    while slots[slot] >= 0 {
-      let known = Int(slots[slot])
-      if terms[known].hash == hash, isEqual(terms[known], tokens, token) { return known }
+    while slots[slot] != 0 {
+      if slots[slot] & ~0xFFFF_FFFF == tag {
+        let known = Int(slots[slot] & 0xFFFF_FFFF) - 1
+        if isEqual(names[known], tokens, token) { return known }
+      }
       slot = (slot + 1) & mask
     }
-    slots[slot] = Int32(terms.count)
-    let start = termBytes.count
+    let start = Int32(termBytes.count)
     termBytes.append(contentsOf: tokens.bytes[token.start..<token.end])
-    terms.append(Term(start: start, end: termBytes.count, hash: hash))
-    if terms.count * 2 > slots.count { grow() }
-    return terms.count - 1
+    names.append(Name(start: start, end: Int32(termBytes.count)))
+    streams.append(Stream())
+    slots[slot] = tag | UInt64(names.count)
+    if names.count * 2 > slots.count { grow() }
+    return names.count - 1
   }
 
-  private func isEqual(
-    _ term: Term, _ tokens: TextTokens, _ token: TextTokens.Token
-  ) -> Bool {
-    guard term.end - term.start == token.end - token.start else { return false }
-    for offset in 0..<term.end - term.start
-    where termBytes[term.start + offset] != tokens.bytes[token.start + offset] {
+  private static func hash(_ bytes: [UInt8], _ range: Range<Int>) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for position in range { hash = (hash ^ UInt64(bytes[position])) &* 0x100_0000_01B3 }
+    // The lower bits of the product depend only on those of the bytes.
+    return hash ^ hash >> 32
+  }
+
+  private func isEqual(_ name: Name, _ tokens: TextTokens, _ token: TextTokens.Token) -> Bool {
+    let (start, count) = (Int(name.start), token.end - token.start)
+    guard Int(name.end) - start == count else { return false }
+    for offset in 0..<count
+    where termBytes[start + offset] != tokens.bytes[token.start + offset] {
       return false
     }
     return true
   }
 
   private mutating func grow() {
-    let count = slots.count * 2
-    slots = Array(repeating: -1, count: count)
-    for (position, term) in terms.enumerated() {
-      var slot = Int(truncatingIfNeeded: term.hash) & (count - 1)
-      while slots[slot] >= 0 { slot = (slot + 1) & (count - 1) }
-      slots[slot] = Int32(position)
+    slots = Array(repeating: 0, count: 2 * slots.count)
+    for (position, name) in names.enumerated() {
+      let hash = Self.hash(termBytes, Int(name.start)..<Int(name.end))
+      var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+      while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+      slots[slot] = hash & ~0xFFFF_FFFF | UInt64(position + 1)
     }
   }
 
@@ -170,48 +187,47 @@ struct TextEdits {
 
   /// Appends an edit with the bytes of `content`.
   private mutating func append(_ row: Int64, to number: Int) {
-    var term = terms[number]
-    let difference = row - term.lastRow
-    term.lastRow = row
+    var stream = streams[number]
+    let difference = row - stream.lastRow
+    stream.lastRow = row
     // Rows usually ascend; the lowest bit marks others.
-    append(
-      varint: UInt64(difference.magnitude) << 1 | (difference < 0 ? 1 : 0), to: &term)
-    append(varint: UInt64(content.count), to: &term)
-    for byte in content { append(byte, to: &term) }
-    terms[number] = term
+    append(varint: UInt64(difference.magnitude) << 1 | (difference < 0 ? 1 : 0), to: &stream)
+    append(varint: UInt64(content.count), to: &stream)
+    for position in content.indices { append(content[position], to: &stream) }
+    streams[number] = stream
   }
 
-  private mutating func append(varint value: UInt64, to term: inout Term) {
+  private mutating func append(varint value: UInt64, to stream: inout Stream) {
     var rest = value
     while rest >= 0x80 {
-      append(UInt8(truncatingIfNeeded: rest) | 0x80, to: &term)
+      append(UInt8(truncatingIfNeeded: rest) | 0x80, to: &stream)
       rest >>= 7
     }
-    append(UInt8(truncatingIfNeeded: rest), to: &term)
+    append(UInt8(truncatingIfNeeded: rest), to: &stream)
   }
 
   @inline(__always)
-  private mutating func append(_ byte: UInt8, to term: inout Term) {
-    if term.next == term.limit { addSlice(to: &term) }
-    arena[term.next] = byte
-    term.next += 1
+  private mutating func append(_ byte: UInt8, to stream: inout Stream) {
+    if stream.next == stream.limit { addSlice(to: &stream) }
+    arena[Int(stream.next)] = byte
+    stream.next += 1
   }
 
-  private mutating func addSlice(to term: inout Term) {
-    let start = arena.count
+  private mutating func addSlice(to stream: inout Stream) {
+    let start = Int32(arena.count)
     var size = Self.firstSliceByteCount
-    if term.first < 0 {
-      term.first = start
+    if stream.first < 0 {
+      stream.first = start
     } else {
       for position in 0..<Self.linkByteCount {
-        arena[term.limit + position] = UInt8(truncatingIfNeeded: start >> (8 * position))
+        arena[Int(stream.limit) + position] = UInt8(truncatingIfNeeded: start >> (8 * position))
       }
-      size = min(2 * term.sliceByteCount, Self.maxSliceByteCount)
+      size = min(2 * Int(stream.sliceByteCount), Self.maxSliceByteCount)
     }
     arena.append(contentsOf: repeatElement(0, count: size + Self.linkByteCount))
-    term.sliceByteCount = size
-    term.next = start
-    term.limit = start + size
+    stream.sliceByteCount = Int32(size)
+    stream.next = start
+    stream.limit = start + Int32(size)
   }
 
   /// Calls `body` with each term that has edits, in ascending order, and with its edits in
@@ -222,7 +238,7 @@ struct TextEdits {
   func forEachTerm(
     _ body: (_ term: ArraySlice<UInt8>, _ edits: [Edit], _ contents: [UInt8]) throws -> Void
   ) throws {
-    let order = terms.indices.filter { terms[$0].first >= 0 }.map { (head(of: terms[$0]), $0) }
+    let order = streams.indices.filter { streams[$0].first >= 0 }.map { (head(of: $0), $0) }
       .sorted { first, second in
         if first.0 != second.0 { return first.0 < second.0 }
         return bytes(of: first.1).lexicographicallyPrecedes(bytes(of: second.1))
@@ -232,7 +248,7 @@ struct TextEdits {
     for (_, term) in order {
       own.removeAll(keepingCapacity: true)
       contents.removeAll(keepingCapacity: true)
-      copyStream(of: terms[term], to: &contents)
+      copy(streams[term], to: &contents)
       var (offset, row, isSorted) = (0, Int64(0), true)
       while offset < contents.count {
         let difference = try contents.varint(at: &offset)
@@ -247,13 +263,13 @@ struct TextEdits {
     }
   }
 
-  private func copyStream(of term: Term, to contents: inout [UInt8]) {
-    var start = term.first
+  private func copy(_ stream: Stream, to contents: inout [UInt8]) {
+    var start = Int(stream.first)
     var size = Self.firstSliceByteCount
     while true {
       let limit = start + size
-      if limit == term.limit {
-        contents.append(contentsOf: arena[start..<term.next])
+      if limit == Int(stream.limit) {
+        contents.append(contentsOf: arena[start..<Int(stream.next)])
         return
       }
       contents.append(contentsOf: arena[start..<limit])
@@ -273,15 +289,15 @@ struct TextEdits {
   }
 
   private func bytes(of term: Int) -> ArraySlice<UInt8> {
-    termBytes[terms[term].start..<terms[term].end]
+    termBytes[Int(names[term].start)..<Int(names[term].end)]
   }
 
   /// The first eight bytes of a term as a number that sorts like them.
-  private func head(of term: Term) -> UInt64 {
+  private func head(of term: Int) -> UInt64 {
     var head: UInt64 = 0
-    for offset in 0..<8 {
+    for position in Int(names[term].start)..<Int(names[term].start) + 8 {
       head <<= 8
-      if term.start + offset < term.end { head |= UInt64(termBytes[term.start + offset]) }
+      if position < Int(names[term].end) { head |= UInt64(termBytes[position]) }
     }
     return head
   }
