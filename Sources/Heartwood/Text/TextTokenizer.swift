@@ -95,7 +95,7 @@ public struct TextTokenizer: Sendable {
   }
 
   /// Replaces `tokens` by those of a text.
-  func tokenize(_ text: String, into tokens: inout TextTokens) {
+  package func tokenize(_ text: String, into tokens: inout TextTokens) {
     tokens.removeAll()
     switch kind {
     case .words(let scanner):

@@ -1,24 +1,24 @@
 /// The tokens of a text: its terms, with their positions.
-struct TextTokens {
-  struct Token {
+package struct TextTokens {
+  package struct Token {
     /// The term's bytes, as a range of ``TextTokens/bytes``.
     let start: Int
     let end: Int
     /// The number of words before this one.
-    let position: Int
+    package let position: Int
     /// Whether the token is the last character of a run that is split into pairs.
     ///
     /// Every such character begins a token, so that a single character can be found. A query for
     /// several characters does not need this token.
     var isTail = false
     /// The range of the word in the text, as offsets of UTF-8 bytes.
-    let sourceStart: Int
-    let sourceEnd: Int
+    package let sourceStart: Int
+    package let sourceEnd: Int
   }
 
   /// The UTF-8 bytes of all terms.
   var bytes: [UInt8] = []
-  private(set) var tokens: [Token] = []
+  package private(set) var tokens: [Token] = []
   /// The position of the next token.
   private(set) var nextPosition = 0
 
@@ -26,6 +26,8 @@ struct TextTokens {
   static let maxTermByteCount = 128
   /// The maximum number of words of a text; further words are ignored.
   static let maxPosition = 1 << 24
+
+  package init() {}
 
   mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
@@ -58,5 +60,5 @@ struct TextTokens {
   }
 
   /// Returns the bytes of a token's term.
-  func term(_ token: Token) -> ArraySlice<UInt8> { bytes[token.start..<token.end] }
+  package func term(_ token: Token) -> ArraySlice<UInt8> { bytes[token.start..<token.end] }
 }

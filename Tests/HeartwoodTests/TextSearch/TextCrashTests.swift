@@ -1,9 +1,8 @@
 import Foundation
+import Heartwood
 import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
-
-@testable import Heartwood
 
 @Suite("Text indexes after power cuts and damage")
 struct TextCrashTests {

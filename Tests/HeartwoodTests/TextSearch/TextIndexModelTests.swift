@@ -1,9 +1,8 @@
 import Foundation
+import Heartwood
 import HeartwoodTestSupport
 import Synchronization
 import Testing
-
-@testable import Heartwood
 
 /// The versions of a class whose text index changes.
 private enum Versions {
@@ -133,8 +132,7 @@ struct TextIndexModelTests {
       let rowCount = try objects.rowCount(of: entity)
       #expect(rowCount == 1)
       #expect(entity.indexes.map(\.attributes) == [["text"]])
-      let tool = PersistentContainer(store: container.store, model: objects.model)
-      let findings = try tool.verifyTextIndexes()
+      let findings = try objects.container.verifyTextIndexes()
       #expect(findings == [])
       let id = try #require(objects.id("Page/1"))
       #expect(throws: ObjectGraphError.self) {
@@ -205,7 +203,7 @@ struct TextIndexModelTests {
         let keyspace = try transaction.keyspace(name)
         var entries: [(Key, [UInt8])] = []
         try keyspace.forEach { key, value in
-          entries.append((try Key(encoded: key.copy), value.copy))
+          entries.append((try Key(encoded: key.bytes), value.bytes))
           return true
         }
         let entry = try #require(entries.randomElement(using: &random))
@@ -254,7 +252,7 @@ struct TextIndexModelTests {
     let name = try #require(snapshot.keyspaceNames.first { $0.hasPrefix("text.") })
     var entries: [(Key, [UInt8])] = []
     try snapshot.keyspace(name)?.forEach { key, value in
-      entries.append((try Key(encoded: key.copy), value.copy))
+      entries.append((try Key(encoded: key.bytes), value.bytes))
       return true
     }
     for (key, value) in entries {
@@ -265,4 +263,9 @@ struct TextIndexModelTests {
     #expect(try container.verifyTextIndexes() == [])
     withExtendedLifetime(context) {}
   }
+}
+
+extension RawSpan {
+  /// The bytes of the span.
+  fileprivate var bytes: [UInt8] { withUnsafeBytes { [UInt8]($0) } }
 }

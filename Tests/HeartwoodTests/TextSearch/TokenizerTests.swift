@@ -1,8 +1,7 @@
 import Foundation
+import Heartwood
 import HeartwoodTestSupport
 import Testing
-
-@testable import Heartwood
 
 @Suite("Tokenizers")
 struct TokenizerTests {
