@@ -77,12 +77,17 @@ struct WordScan {
     var last = CharacterClass.other
     var isASCII = true
     var hasContent = false
+    var isNumber = true
     while end < source.count {
       var (kind, next) = character(at: end)
       if source[end] >= 0x80 { isASCII = false }
       switch kind {
-      case .letter, .digit: hasContent = true
-      case .joiner: break
+      case .letter:
+        // A number and its unit are two words, as in "4km".
+        if isNumber, hasContent { kind = .other }
+        (isNumber, hasContent) = (false, true)
+      case .digit: hasContent = true
+      case .joiner: isNumber = false
       case .mark: kind = last
       case .midLetter, .midNumber, .midBoth:
         let isBetweenLetters = last == .letter && kind != .midNumber

@@ -14,7 +14,8 @@ struct TokenizerTests {
   @Test(
     .evidence("TX-02"),
     arguments: [
-      ("", []), ("  .,;-- ", []), ("Hello, World!", ["hello", "world"]),
+      ("4km mp3 3D 1,5m", ["4", "km", "mp3", "3", "d", "1,5", "m"]), ("", []), ("  .,;-- ", []),
+      ("Hello, World!", ["hello", "world"]),
       (
         "The quick (“brown”) fox can’t jump 32.3 feet, right?",
         ["the", "quick", "brown", "fox", "can't", "jump", "32.3", "feet", "right"]
