@@ -1,7 +1,9 @@
 extension ManagedObject {
   /// Returns the ranges of an attribute's text that a query finds, in ascending order.
   ///
-  /// - Parameter attribute: An attribute of the text index.
+  /// - Parameters:
+  ///   - query: The query.
+  ///   - attribute: An attribute of the text index.
   /// - Throws: `foreignObject` if the object is in no context; `unknownProperty` if the attribute
   ///   is not part of the index; `unsupportedPredicate` if there is no index or the query is too
   ///   large.
@@ -15,6 +17,7 @@ extension ManagedObject {
   /// Returns the part of an attribute's text in which a query finds most words.
   ///
   /// - Parameters:
+  ///   - query: The query.
   ///   - attribute: An attribute of the text index.
   ///   - wordCount: The number of words of the part.
   /// - Throws: The same errors as ``highlights(of:in:)``.

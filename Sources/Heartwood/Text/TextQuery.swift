@@ -53,8 +53,10 @@ public struct TextQuery: Sendable {
   ///
   /// A difference is an additional, missing or other letter, or two neighbours in reverse order.
   ///
-  /// - Parameter distance: The maximum number of differences, from 0 to 2; other values are treated
-  ///   as the nearest of these.
+  /// - Parameters:
+  ///   - text: The word.
+  ///   - distance: The maximum number of differences, from 0 to 2; other values are treated as the
+  ///     nearest of these.
   /// - Complexity: Reads the index's list of terms.
   public static func similar(_ text: String, distance: Int = 1) -> TextQuery {
     TextQuery(.similar(text, distance: min(max(0, distance), 2)))
@@ -63,8 +65,10 @@ public struct TextQuery: Sendable {
   /// Returns the query for words or phrases that occur close to each other, in one attribute and
   /// in any order.
   ///
-  /// - Parameter distance: The maximum number of words from the beginning of the first to the
-  ///   beginning of the last.
+  /// - Parameters:
+  ///   - texts: The words.
+  ///   - distance: The maximum number of words from the beginning of the first to the beginning of
+  ///     the last.
   public static func near(_ texts: String..., distance: Int = 10) -> TextQuery {
     TextQuery(.near(texts, distance: max(0, distance)))
   }
