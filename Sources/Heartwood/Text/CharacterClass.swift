@@ -3,6 +3,8 @@ enum CharacterClass: UInt8 {
   /// A character that is not part of a word.
   case other
   case letter
+  /// A Hebrew letter, which a quotation mark can follow in a word.
+  case hebrew
   case digit
   /// A character such as `_`, which joins letters and digits.
   case joiner
@@ -14,6 +16,8 @@ enum CharacterClass: UInt8 {
   case midNumber
   /// Punctuation between letters or between digits: an apostrophe.
   case midBoth
+  /// A quotation mark, which is punctuation between Hebrew letters.
+  case quote
   /// A character of a script without spaces, whose runs are split into pairs.
   case paired
 
@@ -24,6 +28,7 @@ enum CharacterClass: UInt8 {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): .digit
     case UInt8(ascii: "_"): .joiner
     case UInt8(ascii: "'"): .midBoth
+    case UInt8(ascii: "\""): .quote
     // Letters on both sides of a full stop or a colon are parts of an address, so they are words
     // of their own.
     case UInt8(ascii: "."), UInt8(ascii: ","), UInt8(ascii: ";"): .midNumber
@@ -39,32 +44,42 @@ enum CharacterClass: UInt8 {
     case 0xC0..<0x250: self = scalar.value == 0xD7 || scalar.value == 0xF7 ? .other : .letter
     case 0x2019, 0x2018, 0xFF07: self = .midBoth
     case 0xB7, 0x387, 0x55F, 0x5F4, 0x2027: self = .midLetter
-    case 0x37E, 0x589, 0x60C, 0x60D, 0x66C, 0x7F8, 0x2044, 0xFF0C, 0xFF0E, 0xFF1B: self = .midNumber
+    case 0x37E, 0x589, 0x60C, 0x60D, 0x66C, 0x7F8, 0x2024, 0x2044, 0xFE10, 0xFE14, 0xFE50, 0xFE52,
+      0xFE54, 0xFF0C, 0xFF0E, 0xFF1B:
+      self = .midNumber
+    case 0x66B: self = .digit
+    // A narrow space between the digits of a long number.
+    case 0x202F: self = .joiner
     // The zero-width space separates words.
     case 0x200B: self = .other
-    case 0x0E00...0x0EFF, 0x1000...0x109F, 0x1780...0x17FF, 0x3040...0x30FF, 0x31F0...0x31FF,
-      0xAC00...0xD7A3, 0xFF66...0xFF9F:
-      self = Self.isPart(scalar) ? .paired : Self(properties: scalar)
-    default: self = scalar.properties.isIdeographic ? .paired : Self(properties: scalar)
+    // Letters that are symbols or punctuation in other respects.
+    case 0x2C2...0x2C5, 0x2D2...0x2D7, 0x2DE...0x2FF, 0x55A...0x55C, 0x55E, 0x58A, 0x5F3,
+      0xA708...0xA721, 0xA789...0xA78A, 0xAB5B:
+      self = .letter
+    case 0x5D0...0x5F2, 0xFB1D...0xFB4F: self = Self(properties: scalar, letter: .hebrew)
+    case 0x3031...0x3035, 0x309B...0x309C, 0x30A0, 0x32D0...0x32FE, 0x3300...0x3357: self = .paired
+    // Scripts of South-East Asia, kana, Hangul and Khitan.
+    case 0x0E00...0x0EFF, 0x1000...0x109F, 0x1780...0x17FF, 0x1950...0x19DF, 0x1A20...0x1AAF,
+      0x3040...0x30FF, 0x31F0...0x31FF, 0xA9E0...0xA9FF, 0xAA60...0xAADF, 0xAC00...0xD7A3,
+      0xFF66...0xFF9D, 0x11700...0x1174F, 0x17000...0x18DFF, 0x1AFF0...0x1B2FF:
+      self = Self(properties: scalar, letter: .paired)
+    case 0xFF9E, 0xFF9F: self = .mark
+    default:
+      self = scalar.properties.isIdeographic ? .paired : Self(properties: scalar, letter: .letter)
     }
   }
 
-  private static func isPart(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .otherLetter, .modifierLetter: true
-    default: false
-    }
-  }
-
-  private init(properties scalar: Unicode.Scalar) {
+  private init(properties scalar: Unicode.Scalar, letter: CharacterClass) {
     self =
       switch scalar.properties.generalCategory {
       case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
         .letterNumber:
-        .letter
+        letter
       case .decimalNumber: .digit
       case .connectorPunctuation: .joiner
       case .nonspacingMark, .enclosingMark, .spacingMark, .format: .mark
+      // Letters in circles and squares.
+      case .otherSymbol: scalar.properties.isAlphabetic ? letter : .other
       default: .other
       }
   }

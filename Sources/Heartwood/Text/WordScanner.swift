@@ -37,7 +37,7 @@ struct WordScan {
     while position < source.count {
       let (kind, end) = character(at: position)
       switch kind {
-      case .letter, .digit, .joiner:
+      case .letter, .hebrew, .digit, .joiner:
         guard let next = word(from: position, into: &tokens) else { return }
         position = next
       case .paired:
@@ -78,31 +78,21 @@ struct WordScan {
     var isASCII = true
     var hasContent = false
     var isNumber = true
-    while end < source.count {
-      var (kind, next) = character(at: end)
+    characters: while end < source.count {
+      let (kind, next) = character(at: end)
       if source[end] >= 0x80 { isASCII = false }
       switch kind {
-      case .letter:
+      case .letter, .hebrew:
         // A number and its unit are two words, as in "4km".
-        if isNumber, hasContent { kind = .other }
-        (isNumber, hasContent) = (false, true)
-      case .digit: hasContent = true
-      case .joiner: isNumber = false
-      case .mark: kind = last
-      case .midLetter, .midNumber, .midBoth:
-        let isBetweenLetters = last == .letter && kind != .midNumber
-        let isBetweenDigits = last == .digit && kind != .midLetter
-        guard isBetweenLetters || isBetweenDigits, next < source.count,
-          character(at: next).0 == last
-        else {
-          kind = .other
-          break
-        }
-        kind = last
-      case .other, .paired: kind = .other
+        if isNumber, hasContent { break characters }
+        (last, isNumber, hasContent) = (kind, false, true)
+      case .digit: (last, hasContent) = (kind, true)
+      case .joiner: (last, isNumber) = (kind, false)
+      case .mark: break
+      case .midLetter, .midNumber, .midBoth, .quote:
+        guard isWithinWord(kind, after: last, before: next) else { break characters }
+      case .other, .paired: break characters
       }
-      guard kind != .other else { break }
-      last = kind
       end = next
     }
     guard hasContent else { return max(end, start + 1) }
@@ -114,6 +104,30 @@ struct WordScan {
     }
     if isEnglish { stemmer.stem(&tokens.bytes, from: begin) }
     return tokens.end(begin, start..<end) ? end : nil
+  }
+
+  /// Returns whether a word continues with punctuation.
+  ///
+  /// - Parameters:
+  ///   - kind: The class of the punctuation.
+  ///   - last: The class of the letter or digit before it.
+  ///   - next: The offset of the character after it.
+  private func isWithinWord(
+    _ kind: CharacterClass, after last: CharacterClass, before next: Int
+  ) -> Bool {
+    var position = next
+    while position < source.count {
+      let (following, end) = character(at: position)
+      switch following {
+      case .mark: position = end
+      case .letter, .hebrew:
+        if kind == .quote { return last == .hebrew && following == .hebrew }
+        return kind != .midNumber && (last == .letter || last == .hebrew)
+      case .digit: return last == .digit && (kind == .midNumber || kind == .midBoth)
+      default: return false
+      }
+    }
+    return false
   }
 
   private func appendASCII(_ range: Range<Int>, to bytes: inout [UInt8]) {
@@ -141,10 +155,13 @@ struct WordScan {
       : word.precomposedStringWithCompatibilityMapping
     for scalar in normalised.unicodeScalars {
       switch scalar.value {
+      // A narrow space within a number.
+      case 0x20: continue
       case 0..<0x80:
         let isUpper = options.ignoresCase && (0x41...0x5A).contains(scalar.value)
         bytes.append(UInt8(scalar.value) | (isUpper ? 0x20 : 0))
-      case 0x2018, 0x2019: bytes.append(UInt8(ascii: "'"))
+      case 0x2018, 0x2019, 0x5F3: bytes.append(UInt8(ascii: "'"))
+      case 0x5F4: bytes.append(UInt8(ascii: "\""))
       default:
         switch scalar.properties.generalCategory {
         case .format: continue

@@ -34,6 +34,8 @@ struct TokenizerTests {
         ["ひら", "らが", "がな", "なと", "と", "a1"]
       ),
       ("한국어", ["한국", "국어", "어"]), ("a🙂b 👩‍👩‍👧", ["a", "b"]), ("x\u{200B}y", ["x", "y"]),
+      ("צה\"ל צה״ל ג׳ \"שלום\" 'שלום'", ["צה\"ל", "צה\"ל", "ג'", "שלום", "שלום"]),
+      ("10\u{202F}000 mot\u{202F}! ｶﾞｷﾞ ᥐᥑᥒ", ["10000", "mot", "ガギ", "ギ", "ᥐᥑ", "ᥑᥒ", "ᥒ"]),
       ("'quoted' rock'n'roll d'", ["quoted", "rock'n'roll", "d"]), ("ﬁne ＡＢ", ["fine", "ab"]),
     ] as [(String, [String])])
   func `words are separated by Unicode's rules, and pairs replace words where there are no spaces`(
