@@ -59,6 +59,8 @@ struct PendingText {
 
   /// The maximum number of rows that one transaction adds.
   static let maxAddedCount = 16
+  /// The maximum length of the entries that one transaction adds.
+  static let maxAddedByteCount = maxByteCount / 4
   /// The maximum number of rows in an index.
   static let maxCount = 128
   /// The maximum length of all entries.

@@ -113,6 +113,24 @@ struct TextEdits {
     return number(of: tokens, tokens.complete)
   }
 
+  /// Replaces `words` by those of the texts of a row, in ascending order: the number of the term in
+  /// the high half, and the position in the low half.
+  mutating func split(
+    _ texts: [String?], _ tokenizer: TextTokenizer, _ tokens: inout TextTokens,
+    into words: inout [UInt64]
+  ) {
+    words.removeAll(keepingCapacity: true)
+    for (field, text) in texts.enumerated() {
+      guard let text else { continue }
+      tokenizer.tokenize(text, into: &tokens)
+      for token in tokens.tokens {
+        let term = UInt64(number(of: tokens, token))
+        words.append(term << 32 | UInt64(TextPosition.make(field: field, token.position)))
+      }
+    }
+    words.sort()
+  }
+
   /// Returns the words of a row by term.
   ///
   /// - Parameter words: The words in ascending order, as in ``add(_:from:to:fieldCount:)``.

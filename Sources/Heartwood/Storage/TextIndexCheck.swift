@@ -1,4 +1,7 @@
 /// Compares text indexes with the rows of a view.
+///
+/// The postings of an index and those that the rows require are compared by sums of their hashes,
+/// so they need not be sorted or kept in memory.
 struct TextIndexCheck {
   let view: StoreView
 
@@ -13,117 +16,147 @@ struct TextIndexCheck {
     return findings
   }
 
-  /// Describes the first difference of an index for the rows of one entity, or returns `nil`.
+  /// Describes a difference of an index for the rows of one entity, or returns `nil`.
   private func difference(
     _ index: TextIndexDescription, _ storage: EntityStorage
   ) throws -> String? {
-    let store = try Store.inMemory()
-    defer { try? store.close() }
-    try store.write { transaction in
-      let writer = try TextIndexWriter(
-        transaction.keyspace("texts"), index, entity: storage.number)
-      try view.objects(storage)?.forEachRow(of: storage) { _, record in
-        try index.slots.map { try storage.value($0, record).string }
-      } _: { batch in
-        for (number, texts) in batch {
-          try writer.change(number.row, fromTexts: nil, toTexts: texts)
-        }
-      }
-      try writer.flush()
-      try writer.mergePending()
-      guard let stored = try view.keyspace(view.model.keyspace(index)) else { return }
-      // Compare a copy without pending rows.
-      let copy = try transaction.keyspace("copy")
-      try TextIndexReader(stored, entity: storage.number, fieldCount: index.slots.count)
-        .copy(to: copy)
-      try TextIndexWriter(copy, index, entity: storage.number).mergePending()
+    let reader = try view.keyspace(view.model.keyspace(index)).map {
+      TextIndexReader($0, entity: storage.number, fieldCount: index.slots.count)
     }
-    func reader(_ name: String) throws -> TextIndexReader? {
-      try store.snapshot().keyspace(name).map {
-        TextIndexReader(.snapshot($0), entity: storage.number, fieldCount: index.slots.count)
+    let contents = Contents(
+      index: index, reader: reader, rows: try view.objects(storage), storage: storage)
+    var sums = Array(repeating: UInt64(0), count: Self.groupCount)
+    var (documentCount, totalLength) = (0, 0)
+    var wrongLength: Int64?
+    let pending = try contents.pending()
+    try contents.forEachRow { row, words in
+      documentCount += 1
+      totalLength += words.length
+      let length =
+        try pending[row].map { $0.after?.length ?? -1 } ?? reader?.length(of: row) ?? 0
+      if min(length, TextRanking.maxLength) != min(words.length, TextRanking.maxLength) {
+        wrongLength = wrongLength ?? row
       }
+    } posting: { term, hash in
+      sums[Self.group(of: term)] &+= hash
     }
-    return try difference(reader("texts"), reader("copy"), storage)
+    if let group = sums.firstIndex(where: { $0 != 0 }) {
+      var own: [[UInt8]: UInt64] = [:]
+      try contents.forEachRow { _, _ in } posting: { term, hash in
+        if Self.group(of: term) == group { own[term, default: 0] &+= hash }
+      }
+      let terms = own.filter { $0.value != 0 }.map { String(decoding: $0.key, as: UTF8.self) }
+      return "the objects with \"\(terms.min() ?? "")\" differ"
+    }
+    let totals = try reader?.totals() ?? TextIndexTotals(nil)
+    guard totals.documentCount == documentCount, totals.totalLength == totalLength else {
+      return "it counts \(totals.documentCount) objects and \(totals.totalLength) words instead of "
+        + "\(documentCount) and \(totalLength)"
+    }
+    return wrongLength.map { "the length of row \($0) differs" }
   }
 
-  private func difference(
-    _ wanted: TextIndexReader?, _ stored: TextIndexReader?, _ storage: EntityStorage
-  ) throws -> String? {
-    let (terms, others) = (try wanted?.terms() ?? [], try stored?.terms() ?? [])
-    if let missing = zip(terms, others).first(where: { $0 != $1 }).map({ min($0, $1) })
-      ?? (terms.count == others.count ? nil : (terms + others).max())
-    {
-      let term = String(decoding: missing.bytes, as: UTF8.self)
-      return "the term \"\(term)\" is missing, or occurs in no object"
-    }
-    guard let wanted, let stored else { return nil }
-    let (totals, other) = (try wanted.totals(), try stored.totals())
-    guard totals == other else {
-      return "it counts \(other.documentCount) objects and \(other.totalLength) words instead of "
-        + "\(totals.documentCount) and \(totals.totalLength)"
-    }
-    for term in terms where try wanted.postings(term.bytes) != stored.postings(term.bytes) {
-      return "the objects with \"\(String(decoding: term.bytes, as: UTF8.self))\" differ"
-    }
-    var found: String?
-    try view.objects(storage)?.forEach { key, _ in
-      let row = try key.lastKeyComponent()
-      guard try wanted.length(of: row) == stored.length(of: row) else {
-        found = "the length of row \(row) differs"
-        return false
-      }
-      return true
-    }
-    return found
+  /// The number of groups of terms for which there is one sum each.
+  private static let groupCount = 1024
+
+  private static func group(of term: [UInt8]) -> Int {
+    Int(UInt(bitPattern: term.hashValue) % UInt(groupCount))
   }
 }
 
-/// A term, which sorts by its bytes.
-struct SortedTerm: Comparable {
-  let bytes: [UInt8]
+/// The postings of an index for one entity, and those that its rows require.
+private struct Contents {
+  let index: TextIndexDescription
+  let reader: TextIndexReader?
+  let rows: RowsKeyspace?
+  let storage: EntityStorage
 
-  static func < (first: SortedTerm, second: SortedTerm) -> Bool {
-    first.bytes.lexicographicallyPrecedes(second.bytes)
+  private static let maxByteCount = 8 << 20
+
+  func pending() throws -> [Int64: PendingText] {
+    Dictionary(
+      try reader?.pending().map { ($0.row, $0.change) } ?? [], uniquingKeysWith: { $1 })
+  }
+
+  /// Calls `body` with each row and its words, and `posting` with the hash of each posting that the
+  /// rows require, and with the negated hash of each posting of the index.
+  func forEachRow(
+    _ body: (_ row: Int64, _ words: PendingWords) throws -> Void,
+    posting: (_ term: [UInt8], _ hash: UInt64) -> Void
+  ) throws {
+    func add(_ words: PendingWords?, _ row: Int64, _ factor: UInt64) {
+      for word in words?.words ?? [] {
+        posting(word.term, factor &* Self.hash(word.term, row, word.content[...]))
+      }
+    }
+    var edits = TextEdits()
+    var words: [UInt64] = []
+    var tokens = TextTokens()
+    try rows?.forEachRow(of: storage) { _, record in
+      try index.slots.map { try storage.value($0, record).string }
+    } _: { batch in
+      for (number, texts) in batch {
+        edits.split(texts, index.tokenizer, &tokens, into: &words)
+        let own = edits.pendingWords(words, fieldCount: index.slots.count)
+        add(own, number.row, 1)
+        try body(number.row, own)
+        if edits.byteCount > Self.maxByteCount { edits = TextEdits() }
+      }
+    }
+    try reader?.forEachPosting { term, row, content in
+      posting(term, 0 &- Self.hash(term, row, content))
+    }
+    // Pending rows replace those in the lists.
+    for (row, change) in try pending() {
+      add(change.before, row, 1)
+      add(change.after, row, .max)
+    }
+  }
+
+  private static func hash(_ term: [UInt8], _ row: Int64, _ content: ArraySlice<UInt8>) -> UInt64 {
+    var hasher = Hasher()
+    hasher.combine(term)
+    hasher.combine(row)
+    hasher.combine(content)
+    return UInt64(UInt(bitPattern: hasher.finalize()))
   }
 }
 
 extension TextIndexReader {
-  fileprivate func terms() throws -> [SortedTerm] {
-    var terms: [SortedTerm] = []
-    try forEachTerm(prefix: []) { term, _ in
-      terms.append(SortedTerm(bytes: term))
+  /// Calls `body` with all postings, except for pending rows.
+  ///
+  /// - Throws: `corrupt` if a list cannot be decoded, or does not have the length that its term
+  ///   records.
+  fileprivate func forEachPosting(
+    _ body: (_ term: [UInt8], _ row: Int64, _ content: ArraySlice<UInt8>) throws -> Void
+  ) throws {
+    let cursor = cursor()
+    try forEachTerm(prefix: []) { term, entry in
+      var count = 0
+      func read(_ list: TextPostings) throws {
+        var list = list
+        while try list.next() {
+          try list.skipContent()
+          try body(term, list.row, list.bytes[list.contentStart..<list.offset])
+          count += 1
+        }
+      }
+      if entry.hasBlocks {
+        let prefix = keys.blockPrefix(term)
+        var isThere = try cursor.seek(keys.block(term, row: 0))
+        while isThere, let row = try cursor.withEntry({ key, _ in try key.blockRow(prefix) }) ?? nil
+        {
+          let block = TextPostings(try cursor.value ?? [], fieldCount: fieldCount)
+          var first = block
+          guard try first.next(), first.row == row else { throw TextPostings.damage }
+          try read(block)
+          isThere = try cursor.moveToNext()
+        }
+      } else {
+        try read(TextPostings(entry.bytes, from: entry.listOffset, fieldCount: fieldCount))
+      }
+      guard count == entry.count else { throw TextPostings.damage }
       return true
     }
-    return terms
-  }
-
-  /// Returns the rows of a term, each with the content of its posting, after the count.
-  fileprivate func postings(_ term: [UInt8]) throws -> [[UInt8]] {
-    let entry = try self.term(term)
-    var result: [[UInt8]] = [[], Array("\(entry.count)".utf8)]
-    func append(_ list: TextPostings) throws {
-      var list = list
-      while try list.next() {
-        try list.skipContent()
-        result.append(
-          Array("\(list.row) ".utf8) + list.bytes[list.contentStart..<list.offset])
-      }
-    }
-    if entry.hasBlocks {
-      let prefix = keys.blockPrefix(term)
-      let cursor = cursor()
-      var isThere = try cursor.seek(keys.block(term, row: 0))
-      while isThere, let row = try cursor.withEntry({ key, _ in try key.blockRow(prefix) }) ?? nil {
-        let block = TextPostings(try cursor.value ?? [], fieldCount: fieldCount)
-        var first = block
-        guard try first.next(), first.row == row else { throw TextPostings.damage }
-        try append(block)
-        isThere = try cursor.moveToNext()
-      }
-    } else {
-      try append(TextPostings(entry.bytes, from: entry.listOffset, fieldCount: fieldCount))
-    }
-    guard result.count == entry.count + 2 else { throw TextPostings.damage }
-    return result
   }
 }

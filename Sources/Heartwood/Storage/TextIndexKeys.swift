@@ -47,13 +47,6 @@ struct TextIndexKeys {
 
   func lengths(of row: Int64) -> Key { key(.lengths, [], row: row / Self.rowsPerLengths) }
 
-  /// The range of all keys of the entity.
-  var all: (lower: Key, upper: Key?) {
-    var encoder = KeyEncoder()
-    encoder.append(entity)
-    return Self.range(from: encoder.bytes)
-  }
-
   /// Returns the range of the keys of the terms that begin with a prefix.
   func terms(prefix: [UInt8]) -> (lower: Key, upper: Key?) {
     Self.range(from: key(.term, prefix).bytes)

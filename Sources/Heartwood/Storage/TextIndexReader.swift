@@ -44,15 +44,6 @@ final class TextIndexReader {
     return result
   }
 
-  /// Copies all entries of the entity to another keyspace.
-  func copy(to other: KeyspaceWriter) throws {
-    let range = keys.all
-    try keyspace.forEach(from: range.lower, upTo: range.upper) { key, value in
-      try other.put(Key(unverified: key.copy), value)
-      return true
-    }
-  }
-
   func cursor() -> Cursor { keyspace.cursor() }
 
   /// Returns the number of words of the object in a row, up to ``TextRanking/maxLength``.

@@ -23,6 +23,8 @@ final class TextIndexWriter {
   private var lengthDelta = 0
   /// The changed rows, unless there are many, in the order of the changes.
   private var rows: [(row: Int64, change: PendingText)]? = []
+  /// The number of words of the changed rows.
+  private var wordCount = 0
 
   /// - Throws: `incompatibleSchema` if only the program knows the tokenizer.
   init(_ keyspace: KeyspaceWriter, _ index: TextIndexDescription, entity number: Int) throws {
@@ -56,8 +58,8 @@ final class TextIndexWriter {
 
   /// Adds the change of a row, given the texts of its attributes.
   func change(_ row: Int64, fromTexts before: [String?]?, toTexts after: [String?]?) throws {
-    split(before, &words.before)
-    split(after, &words.after)
+    edits.split(before ?? [], tokenizer, &tokens, into: &words.before)
+    edits.split(after ?? [], tokenizer, &tokens, into: &words.after)
     edits.add(row, from: words.before, to: words.after, fieldCount: slots.count)
     keep(row, before == nil ? nil : words.before, after == nil ? nil : words.after)
     documentDelta += (after == nil ? 0 : 1) - (before == nil ? 0 : 1)
@@ -72,7 +74,9 @@ final class TextIndexWriter {
   /// Keeps the words of a row, so that it can become pending, unless many rows change.
   private func keep(_ row: Int64, _ before: [UInt64]?, _ after: [UInt64]?) {
     guard let count = rows?.count else { return }
-    guard count < PendingText.maxAddedCount else {
+    // Each word takes more than a byte.
+    wordCount += (before?.count ?? 0) + (after?.count ?? 0)
+    guard count < PendingText.maxAddedCount, wordCount < PendingText.maxAddedByteCount else {
       rows = nil
       return
     }
@@ -80,19 +84,6 @@ final class TextIndexWriter {
       before: before.map { edits.pendingWords($0, fieldCount: slots.count) },
       after: after.map { edits.pendingWords($0, fieldCount: slots.count) })
     rows?.append((row, change))
-  }
-
-  private func split(_ texts: [String?]?, _ words: inout [UInt64]) {
-    words.removeAll(keepingCapacity: true)
-    for (field, text) in (texts ?? []).enumerated() {
-      guard let text else { continue }
-      tokenizer.tokenize(text, into: &tokens)
-      for token in tokens.tokens {
-        let term = UInt64(edits.number(of: tokens, token))
-        words.append(term << 32 | UInt64(TextPosition.make(field: field, token.position)))
-      }
-    }
-    words.sort()
   }
 
   /// Writes the gathered changes.
@@ -111,7 +102,7 @@ final class TextIndexWriter {
       (edits, lengths) = (own, ownLengths)
       try writeEdits()
     }
-    rows = []
+    (rows, wordCount) = ([], 0)
     try keyspace.put(keys.totals, totals.bytes)
   }
 
@@ -131,7 +122,7 @@ final class TextIndexWriter {
     _ rows: [(row: Int64, change: PendingText)], _ totals: inout TextIndexTotals
   ) throws -> Bool {
     let size = rows.reduce(0) { $0 + $1.change.bytes.count }
-    guard size <= PendingText.maxByteCount / 4 else { return false }
+    guard size <= PendingText.maxAddedByteCount else { return false }
     if totals.pendingCount + rows.count > PendingText.maxCount
       || totals.pendingByteCount + size > PendingText.maxByteCount
     {

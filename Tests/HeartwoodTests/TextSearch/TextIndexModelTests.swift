@@ -199,6 +199,7 @@ struct TextIndexModelTests {
       try container.store.snapshot().keyspaceNames.first { $0.hasPrefix("text.") })
     for _ in 0..<40 {
       var original: (key: Key, value: [UInt8])?
+      var isPosting = false
       try container.store.write { transaction in
         let keyspace = try transaction.keyspace(name)
         var entries: [(Key, [UInt8])] = []
@@ -219,6 +220,9 @@ struct TextIndexModelTests {
           }
         }
         try keyspace.put(entry.0, value)
+        // The second byte of a key is the kind of its entry: 3 and 4 are lists of postings.
+        guard case .bytes(let key) = try Key.Component.all(in: entry.0.bytes)[0] else { return }
+        isPosting = key[1] >= 3 && value != entry.1
       }
       do {
         let fresh = container.newContext()
@@ -228,7 +232,8 @@ struct TextIndexModelTests {
           _ = try fresh.count(for: FetchRequest<Essay>(matching: query))
         }
         _ = try fresh.terms(withPrefix: "s", of: Essay.self)
-        _ = try container.verifyTextIndexes()
+        let findings = try container.verifyTextIndexes()
+        #expect(!isPosting || findings != [], "seed \(seed)")
         let essay = Essay(context: fresh)
         essay.title = random.words(1...5)
         try fresh.save()
