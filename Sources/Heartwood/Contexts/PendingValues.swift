@@ -51,7 +51,7 @@ struct PendingValues {
     var found: Set<ManagedObject> = []
     for number in numbers[value.asKey] ?? [] {
       guard let object = context.registeredObject(context.resolved(number)), object.hasChanges,
-        !object.isDeleted, try object.storedValue(property).isEqual(to: value)
+        !context.discardNoOpEdits(of: object), !object.isDeleted, try object.storedValue(property).isEqual(to: value)
       else { continue }
       found.insert(object)
     }
@@ -110,6 +110,9 @@ extension ManagedObjectContext {
     guard let number = try view.number(in: model.keyspace(index), [value]),
       let storage = model.storage(of: number)
     else { return nil }
+    // An object whose values equal the original ones does not count as changed, so that it gets
+    // the values of the row.
+    if let object = registeredObject(number) { _ = discardNoOpEdits(of: object) }
     return try view.withRecord(number, storage) { try materialize(number, storage, $0) } ?? nil
   }
 
@@ -121,7 +124,13 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObject] {
     var found: [ManagedObject] = []
     if let parent {
-      found = try parent.objects(with: value, of: property, index).compactMap { object($0.number) }
+      found = try parent.objects(with: value, of: property, index).compactMap { original in
+        guard let object = object(original.number) else { return nil }
+        if !object.hasChanges || discardNoOpEdits(of: object) {
+          fillAgainIfStale(object, from: original)
+        }
+        return object
+      }
     } else if let object = try storedObject(with: value, index) {
       found = [object]
     }

@@ -74,6 +74,7 @@ struct LookupModelTests {
       for context in [parent, child] {
         for name in names {
           let found = try context.existingObject(where: \Person.name, equals: name)
+          #expect(found?.name ?? name == name, "seed \(seed), step \(step)")
           let fetched = try context.fetch(
             FetchRequest<Person>(where: #Predicate { $0.name == name }, limit: 1)
           ).first
