@@ -51,7 +51,8 @@ struct PendingValues {
     var found: Set<ManagedObject> = []
     for number in numbers[value.asKey] ?? [] {
       guard let object = context.registeredObject(context.resolved(number)), object.hasChanges,
-        !context.discardNoOpEdits(of: object), !object.isDeleted, try object.storedValue(property).isEqual(to: value)
+        !context.discardNoOpEdits(of: object), !object.isDeleted,
+        try object.storedValue(property).isEqual(to: value)
       else { continue }
       found.insert(object)
     }

@@ -4,6 +4,8 @@ package struct ObjectQuery: Sendable {
   package var entity: String
   /// The condition, or `nil` for all objects.
   package var condition: String?
+  /// The input for a search of the text index, or `nil`.
+  package var text: String?
   /// The values by which the objects are sorted, most significant first.
   package var order: [(path: String, isReversed: Bool)] = []
   package var limit: Int?
@@ -19,6 +21,7 @@ package struct ObjectQuery: Sendable {
     var request = FetchRequest<ManagedObject>(limit: limit, offset: offset)
     request.named = .init(name: entity, order: order)
     request.includesSubentities = includesSubentities
+    request.textQuery = text.map { TextQuery(userInput: $0) }
     request.predicate = try condition.map { try QueryPredicate(format: $0, arguments: []) }
     return request
   }

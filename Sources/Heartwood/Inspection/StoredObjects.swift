@@ -42,6 +42,21 @@ package final class StoredObjects {
     }
   }
 
+  /// Compares the text indexes of a store's newest generation with its objects.
+  ///
+  /// - Returns: A sentence for each index that differs or cannot be read.
+  /// - Throws: Errors from reading the store, except `corrupt`.
+  package static func textFindings(in store: Store) throws -> [String] {
+    do {
+      return try TextIndexCheck(view: StoredObjects(store, at: store.snapshot()).view).findings()
+    } catch let error as StorageError where error.kind == .corrupt {
+      return [error.message]
+    } catch let error as ObjectGraphError where error.kind == .unknownEntity {
+      // The store contains no objects.
+      return []
+    }
+  }
+
   /// Returns the entity with the given name, or `nil` if there is none.
   package func entity(named name: String) -> EntityFacts? { entities.first { $0.name == name } }
 

@@ -105,8 +105,8 @@ enum Command: String, CaseIterable {
     case .entities: [.at, .named, .json]
     case .query:
       [
-        .columns, .sort, .limit, .offset, .count, .explain, .at, .named, .json, .jsonLines, .csv,
-        .markdown,
+        .search, .columns, .sort, .limit, .offset, .count, .explain, .at, .named, .json, .jsonLines,
+        .csv, .markdown,
       ]
     case .object: [.at, .named, .json]
     case .browse: [.html, .limit, .at, .named]
@@ -144,7 +144,7 @@ enum Command: String, CaseIterable {
     case .dump: "show entries with their values"
     case .stat: "show the page usage as a chart"
     case .generations: "list held generations with their holders and cost"
-    case .verify: "check every page, tree, count and commit"
+    case .verify: "check every page, tree, count, commit and text index"
     case .checkpoint: "move pages from the log to the page file"
     case .compact: "shrink the page file as far as possible"
     case .copy: "copy one generation into a new store"
@@ -173,6 +173,7 @@ enum Command: String, CaseIterable {
         "--columns and --sort take values in the format language, separated by commas: "
           + "place,network.title,reports.@count. With a minus sign, as in --sort=-time, the order "
           + "is reversed. Without --columns, all attributes and to-one relationships are shown.",
+        "--search needs a text index. Without --sort, the most relevant objects come first.",
       ]
     case .object:
       ["ID is an entity and a number, such as Quake/12, or the URI of an object's ID."]

@@ -4,6 +4,7 @@
 enum Flag: String, CaseIterable {
   case columns = "--columns"
   case sort = "--sort"
+  case search = "--search"
   case format = "--format"
   case output = "--output"
   case key = "--key"
@@ -49,6 +50,7 @@ enum Flag: String, CaseIterable {
     case .columns, .sort: "LIST"
     case .format: "FORMAT"
     case .output: "FILE"
+    case .search: "TEXT"
     case .key: "NAME"
     case .offset: "N"
     case .after: "N"
@@ -69,6 +71,7 @@ enum Flag: String, CaseIterable {
     switch self {
     case .columns: "show these columns, separated by commas"
     case .sort: "sort by these columns; --sort=-NAME reverses the order"
+    case .search: "find TEXT in the text index: words, \"phrases\", dat*, wrod~"
     case .format: "jsonl (the default) or csv; export also writes sqlite"
     case .output: "write to FILE instead of standard output"
     case .key: "find objects by this unique attribute"

@@ -33,6 +33,7 @@ enum QueryCommand {
 
   static func query(of entity: EntityFacts, _ invocation: Invocation) throws -> ObjectQuery {
     var query = ObjectQuery(entity: entity.name, condition: invocation[.condition])
+    query.text = invocation[.search]
     query.limit = invocation.limit
     query.offset = invocation.offset
     query.order = (invocation.list(.sort) ?? []).map { text in

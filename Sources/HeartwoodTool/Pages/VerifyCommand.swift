@@ -1,3 +1,4 @@
+import Heartwood
 import HeartwoodEngine
 
 /// `verify`: checks the integrity of the entire store.
@@ -12,9 +13,9 @@ enum VerifyCommand {
     let entryCount: Int
     let logCommitCount: Int
 
-    init(_ report: VerificationReport) {
-      isSound = report.findings.isEmpty
-      findings = report.findings
+    init(_ report: VerificationReport, _ findings: [String]) {
+      isSound = findings.isEmpty
+      self.findings = findings
       generation = report.generation.frame
       pageCount = report.pageCount
       freePageCount = report.freePageCount
@@ -25,24 +26,28 @@ enum VerifyCommand {
   }
 
   static func run(_ invocation: Invocation, _ output: Output) throws -> ExitCode {
-    let report = try StoreAccess.withStore(invocation.path, for: .reading) { try $0.verify() }
-    if invocation.wantsJSON {
-      try output.json(Document(report))
-    } else {
-      for finding in report.findings { try output.line(QuotedText.escaped(finding)) }
-      try output.line(summary(report))
+    let (report, findings) = try StoreAccess.withStore(invocation.path, for: .reading) { store in
+      let report = try store.verify()
+      guard report.findings.isEmpty else { return (report, report.findings) }
+      return (report, try StoredObjects.textFindings(in: store))
     }
-    return report.findings.isEmpty ? .fine : .refused
+    if invocation.wantsJSON {
+      try output.json(Document(report, findings))
+    } else {
+      for finding in findings { try output.line(QuotedText.escaped(finding)) }
+      try output.line(summary(report, findings.count))
+    }
+    return findings.isEmpty ? .fine : .refused
   }
 
-  private static func summary(_ report: VerificationReport) -> String {
+  private static func summary(_ report: VerificationReport, _ findingCount: Int) -> String {
     let looked =
       "\(report.generation), \(HumanText.count(report.pageCount, "page")) "
       + "(\(HumanText.count(report.freePageCount)) free), "
       + "\(HumanText.count(report.keyspaceCount, "keyspace")), "
       + "\(HumanText.count(report.entryCount, "entry")), "
       + "\(HumanText.count(report.logCommitCount, "commit")) in the log"
-    guard !report.findings.isEmpty else { return "sound: \(looked)" }
-    return "damaged: \(HumanText.count(report.findings.count, "finding")) in \(looked)"
+    guard findingCount > 0 else { return "sound: \(looked)" }
+    return "damaged: \(HumanText.count(findingCount, "finding")) in \(looked)"
   }
 }
