@@ -106,10 +106,7 @@ final class TextRun {
       }
     case .similar(let distance):
       var test = TextSimilarity(leaf.term, distance: distance)
-      try reader.forEachTerm(prefix: []) { term, entry in
-        if test.isSimilar(term) { terms.append((term, entry)) }
-        return true
-      }
+      try reader.forEachTerm(similarTo: &test) { term, entry in terms.append((term, entry)) }
     }
     return .list(
       try TextRowList(

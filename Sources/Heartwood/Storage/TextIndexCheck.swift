@@ -42,7 +42,8 @@ struct TextIndexCheck {
     }
     if let group = sums.firstIndex(where: { $0 != 0 }) {
       var own: [[UInt8]: UInt64] = [:]
-      try contents.forEachRow { _, _ in } posting: { term, hash in
+      try contents.forEachRow { _, _ in
+      } posting: { term, hash in
         if Self.group(of: term) == group { own[term, default: 0] &+= hash }
       }
       let terms = own.filter { $0.value != 0 }.map { String(decoding: $0.key, as: UTF8.self) }

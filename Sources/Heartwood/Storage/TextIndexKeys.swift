@@ -67,9 +67,17 @@ struct TextIndexKeys {
 
   /// Returns the term of a term's key.
   func term(ofKey key: [UInt8]) throws -> [UInt8] {
-    guard let first = try? Key.Component.all(in: key).first, case .bytes(let bytes) = first,
-      bytes.count > entity.count + 1
-    else { throw TextPostings.damage }
+    guard let term = try term(at: key) else { throw TextPostings.damage }
+    return term
+  }
+
+  /// Returns the term of a term's key, or `nil` if the key belongs to another kind of entry.
+  func term(at key: [UInt8]) throws -> [UInt8]? {
+    guard let first = try? Key.Component.all(in: key).first, case .bytes(let bytes) = first else {
+      throw TextPostings.damage
+    }
+    guard bytes.starts(with: entity + [Kind.term.rawValue]) else { return nil }
+    guard bytes.count > entity.count + 1 else { throw TextPostings.damage }
     return Array(bytes[(entity.count + 1)...])
   }
 }

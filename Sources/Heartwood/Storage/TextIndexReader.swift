@@ -32,6 +32,33 @@ final class TextIndexReader {
     }
   }
 
+  /// Calls `body` with each term that is similar to a word, in ascending order.
+  ///
+  /// - Complexity: Reads the terms that begin like a similar one, and seeks past others.
+  func forEachTerm(
+    similarTo test: inout TextSimilarity,
+    _ body: (_ term: [UInt8], _ entry: TextIndexTerm) throws -> Void
+  ) throws {
+    let cursor = cursor()
+    var isThere = try cursor.seek(keys.terms(prefix: []).lower)
+    var skipped: [UInt8] = []
+    while isThere, let term = try cursor.withEntry({ key, _ in try keys.term(at: key.copy) }) ?? nil
+    {
+      if !skipped.isEmpty, term.starts(with: skipped) {
+        let next = keys.terms(prefix: skipped).upper
+        skipped = []
+        isThere = try next.map { try cursor.seek($0) } ?? false
+        continue
+      }
+      switch test.compare(term) {
+      case .similar: try body(term, TextIndexTerm(cursor.value))
+      case .different: break
+      case .differentBeginning(let byteCount): skipped = Array(term.prefix(byteCount))
+      }
+      isThere = try cursor.moveToNext()
+    }
+  }
+
   /// Returns the rows whose changes are not in the posting lists yet.
   func pending() throws -> [(row: Int64, change: PendingText)] {
     guard try totals().pendingCount > 0 else { return [] }

@@ -68,7 +68,7 @@ struct TextDocument {
       switch leaves[leaf].kind {
       case .word: term.elementsEqual(leaves[leaf].term)
       case .prefix: term.starts(with: leaves[leaf].term)
-      case .similar: similarities[leaf]?.isSimilar(term) ?? false
+      case .similar: similarities[leaf]?.compare(term) == .similar
       }
     }
   }

@@ -1,40 +1,74 @@
-/// Compares words with one word, and counts the letters in which they differ.
+/// Compares terms with one word, and counts the letters in which they differ.
+///
+/// Terms in ascending order share the work for their common beginnings.
 struct TextSimilarity {
+  enum Result: Equatable {
+    case similar
+    case different
+    /// No similar term begins with this number of bytes of the compared term.
+    case differentBeginning(byteCount: Int)
+  }
+
   private let word: [Unicode.Scalar]
   private let distance: Int
-  private var rows: (previous: [Int], last: [Int], current: [Int])
+  /// The letters that were compared last.
+  private var path: [Unicode.Scalar] = []
+  /// The differences between the first letters of `path` and those of the word, with one row for
+  /// each number of letters of the path.
+  ///
+  /// Only cells near the diagonal are computed; the others exceed any distance.
+  private var cells: [UInt8]
+  private let rowCount: Int
+  private var stride: Int { word.count + 1 }
 
   init(_ term: [UInt8], distance: Int) {
     word = Array(String(decoding: term, as: UTF8.self).unicodeScalars)
     self.distance = distance
-    let row = Array(repeating: 0, count: word.count + 1)
-    rows = (row, row, row)
+    rowCount = word.count + distance + 2
+    cells = Array(repeating: .max, count: rowCount * (word.count + 1))
+    for column in 0...min(word.count, distance) { cells[column] = UInt8(column) }
   }
 
-  /// Returns whether a term differs by no more letters than allowed.
-  mutating func isSimilar(_ term: some Collection<UInt8>) -> Bool {
-    // A letter has at most four bytes.
-    guard term.count + 4 * distance >= word.count, term.count <= 4 * (word.count + distance) else {
-      return false
-    }
-    let other = Array(String(decoding: term, as: UTF8.self).unicodeScalars)
-    guard abs(other.count - word.count) <= distance else { return false }
-    for column in 0...word.count { rows.last[column] = column }
-    for row in 0..<other.count {
-      rows.current[0] = row + 1
-      var least = row + 1
-      for column in 0..<word.count {
-        var cost = min(rows.last[column + 1], rows.current[column]) + 1
-        cost = min(cost, rows.last[column] + (other[row] == word[column] ? 0 : 1))
-        if row > 0, column > 0, other[row] == word[column - 1], other[row - 1] == word[column] {
-          cost = min(cost, rows.previous[column - 1] + 1)
-        }
-        rows.current[column + 1] = cost
-        least = min(least, cost)
+  /// Compares a term.
+  mutating func compare(_ term: some Collection<UInt8>) -> Result {
+    var (count, byteCount) = (0, 0)
+    var decoder = UTF8()
+    var bytes = term.makeIterator()
+    while case .scalarValue(let letter) = decoder.decode(&bytes) {
+      byteCount += UTF8.width(letter)
+      if count == path.count || path[count] != letter {
+        path.removeSubrange(count...)
+        path.append(letter)
+        addRow(count + 1)
       }
-      guard least <= distance else { return false }
-      (rows.previous, rows.last, rows.current) = (rows.last, rows.current, rows.previous)
+      count += 1
+      guard hasSimilarBeginning(count) else { return .differentBeginning(byteCount: byteCount) }
     }
-    return rows.last[word.count] <= distance
+    return cells[count * stride + word.count] <= distance ? .similar : .different
+  }
+
+  /// Computes the row for the first letters of the path.
+  private mutating func addRow(_ row: Int) {
+    let (start, last) = (row * stride, (row - 1) * stride)
+    cells[start] = UInt8(row)
+    for column in columns(row) where column > 0 {
+      let isEqual = path[row - 1] == word[column - 1]
+      var cost = min(Int(cells[last + column]), Int(cells[start + column - 1])) + 1
+      cost = min(cost, Int(cells[last + column - 1]) + (isEqual ? 0 : 1))
+      if row > 1, column > 1, path[row - 1] == word[column - 2], path[row - 2] == word[column - 1] {
+        cost = min(cost, Int(cells[last - stride + column - 2]) + 1)
+      }
+      cells[start + column] = UInt8(clamping: cost)
+    }
+  }
+
+  /// The columns of a row whose cells can be as small as the distance.
+  private func columns(_ row: Int) -> ClosedRange<Int> {
+    let upper = min(word.count, row + distance)
+    return min(upper, max(0, row - distance))...upper
+  }
+
+  private func hasSimilarBeginning(_ count: Int) -> Bool {
+    columns(count).contains { cells[count * stride + $0] <= distance }
   }
 }
