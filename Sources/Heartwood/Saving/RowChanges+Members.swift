@@ -143,7 +143,10 @@ extension RowChanges {
     let merge = ListMerge(
       base: own?.base, theirs: theirs, mine: own?.mine?.map(resolved),
       prefersMine: policy != .storeTrump)
-    let members = theirs.filter { !edit.left.contains($0) || joined.contains($0) } + edit.joined
+    // The owner knows in which order members were added from either side.
+    let added = own?.added.map(resolved).filter { joined.contains($0) } ?? []
+    let members =
+      theirs.filter { !edit.left.contains($0) || joined.contains($0) } + added + edit.joined
     let result = merge.merged(members)
     guard result != theirs else {
       change.touched.remove(key.slot)

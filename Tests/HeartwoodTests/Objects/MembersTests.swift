@@ -252,6 +252,28 @@ struct MembersTests {
     }
   }
 
+  @Test(.evidence("R-19"), arguments: [false, true])
+  func `are saved in the order of their addition from either side`(isOneToMany: Bool) throws {
+    let graph = try MemberGraph(isDirect: true, nodeCount: 4)
+    let context = graph.contexts[0]
+    context.reset()
+    let nodes = try (0..<4).map { try #require(try graph.node($0, context)) }
+    // The save writes the changes of this node first.
+    nodes[3].$friends.insert(nodes[0])
+    if isOneToMany {
+      nodes[0].$queue.append(nodes[2])
+      nodes[3].lane = nodes[0]
+      nodes[0].$queue.append(nodes[1])
+    } else {
+      nodes[0].$tracks.append(nodes[2])
+      nodes[3].$albums.insert(nodes[0])
+      nodes[0].$tracks.append(nodes[1])
+    }
+    try context.save()
+    context.refreshAllObjects()
+    #expect(nodes[0].loaded(isOneToMany ? .queue : .tracks).map(\.id) == [2, 3, 1])
+  }
+
   @Test func `stay unloaded`() throws {
     let container = try PersistentContainer.inMemory(schema: Schema(MemberNode.self))
     let context = container.newContext()
