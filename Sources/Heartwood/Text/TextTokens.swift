@@ -1,19 +1,30 @@
 /// The tokens of a text: its terms, with their positions.
 package struct TextTokens {
+  /// A token; a long text has millions, so their numbers have 32 bits.
   package struct Token {
+    private let bytes: (start: UInt32, end: UInt32)
+    private let source: (start: UInt32, end: UInt32)
+    private let positionAndTail: UInt32
+
+    init(_ bytes: Range<Int>, position: Int, isTail: Bool, source: Range<Int>) {
+      self.bytes = (UInt32(bytes.lowerBound), UInt32(bytes.upperBound))
+      self.source = (UInt32(source.lowerBound), UInt32(source.upperBound))
+      positionAndTail = UInt32(position) << 1 | (isTail ? 1 : 0)
+    }
+
     /// The term's bytes, as a range of ``TextTokens/bytes``.
-    let start: Int
-    let end: Int
+    var start: Int { Int(bytes.start) }
+    var end: Int { Int(bytes.end) }
     /// The number of words before this one.
-    package let position: Int
+    package var position: Int { Int(positionAndTail >> 1) }
     /// Whether the token is the last character of a run that is split into pairs.
     ///
     /// Every such character begins a token, so that a single character can be found. A query for
     /// several characters does not need this token.
-    var isTail = false
+    var isTail: Bool { positionAndTail & 1 != 0 }
     /// The range of the word in the text, as offsets of UTF-8 bytes.
-    package let sourceStart: Int
-    package let sourceEnd: Int
+    package var sourceStart: Int { Int(source.start) }
+    package var sourceEnd: Int { Int(source.end) }
   }
 
   /// The UTF-8 bytes of all terms.
@@ -46,17 +57,16 @@ package struct TextTokens {
       bytes.removeSubrange(end...)
     }
     guard bytes.count > start else { return true }
+    guard source.upperBound <= UInt32.max else { return false }
     tokens.append(
-      Token(
-        start: start, end: bytes.count, position: nextPosition, isTail: isTail,
-        sourceStart: source.lowerBound, sourceEnd: source.upperBound))
+      Token(start..<bytes.count, position: nextPosition, isTail: isTail, source: source))
     nextPosition += 1
     return nextPosition < Self.maxPosition
   }
 
   /// A token whose term consists of all bytes.
   var complete: Token {
-    Token(start: 0, end: bytes.count, position: 0, sourceStart: 0, sourceEnd: 0)
+    Token(0..<bytes.count, position: 0, isTail: false, source: 0..<0)
   }
 
   /// Returns the bytes of a token's term.
