@@ -11,7 +11,7 @@
       static var defaultValue: PersistentContainer? { nil }
     }
 
-    /// The context of the objects that views show, or `nil` if no view above has set one.
+    /// The context of the objects that views show, or `nil` if no enclosing view has set one.
     ///
     /// A sheet whose edits can be discarded can replace it with a child context. Turn on
     /// `tracksObservation` of such a context, so that views follow its objects.

@@ -55,8 +55,8 @@ extension PersistentContainer {
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` if
   ///   objects have changed since `known` (the error contains the ID of one of them);
   ///   `unknownEntity` if the model has no class for a changed object; `incompatibleSchema` if the
-  ///   generation was written with another model; `generationExpired`, `foreignStore`; errors from
-  ///   writing the store. If the method throws, nothing has changed.
+  ///   generation was written with another model; `generationExpired`, `foreignStore`; any error
+  ///   from writing the store. If the method throws, nothing has changed.
   /// - Complexity: The same as ``changes(from:to:)``, plus one row write for each object that
   ///   differs. Other writers wait until the method returns.
   @discardableResult

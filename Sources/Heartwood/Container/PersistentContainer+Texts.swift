@@ -2,7 +2,7 @@ extension PersistentContainer {
   /// Compares the text indexes of all stores with the texts of the objects.
   ///
   /// - Returns: A sentence for each index that differs; an empty array if all are correct.
-  /// - Throws: Errors from reading the stores; `corrupt` if an index cannot be decoded.
+  /// - Throws: Any error from reading the stores; `corrupt` if an index cannot be decoded.
   /// - Complexity: Reads all objects of entities with a text index, and their indexes; after a
   ///   difference, twice. The memory use does not depend on their number.
   public func verifyTextIndexes() throws -> [String] {

@@ -8,8 +8,8 @@
 /// A composite attribute cannot be optional; declare the elements of the structure as optionals
 /// instead.
 ///
-/// - Complexity: As for ``Attribute``, for each element. Mutating an element in place copies the
-///   structure, including any collection that is appended to.
+/// - Complexity: The same as for ``Attribute``, for each element. Mutating an element in place
+///   copies the structure, including any collection that is appended to.
 @propertyWrapper
 public struct Composite<Value: CompositeValue> {
   @usableFromInline var stored: Value
@@ -49,7 +49,7 @@ public struct Composite<Value: CompositeValue> {
   ///
   /// If the object is a fault, reading the attribute loads the object first. Setting an element to
   /// the value in the object's row, or to its declared value in a new object, does not count as a
-  /// change. Observers of any element are notified of changes to all elements.
+  /// change. An observer of one element is notified when any element changes.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
