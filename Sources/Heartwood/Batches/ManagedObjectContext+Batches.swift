@@ -4,7 +4,7 @@ extension ManagedObjectContext {
   /// Unsaved changes of this context are neither written nor modified.
   ///
   /// - Returns: The number of rows, and their IDs if the request asks for them.
-  /// - Throws: An error that the request's closure throws; `constraintConflict`, `deniedDelete`,
+  /// - Throws: Any error that the request's closure throws; `constraintConflict`, `deniedDelete`,
   ///   `unknownEntity`, `unknownProperty` or `foreignObject`; any error from writing the store. If
   ///   the method throws, the store is unchanged.
   /// - Complexity: For each row of the request, reads or writes the row and one entry in each of

@@ -93,7 +93,7 @@ public final class ManagedObjectContext {
   /// end of a `perform` block. In other contexts, the property has no effect.
   public var groupsUndoByEvent = false
   /// Whether each save discards the recorded changes, so that ``undo()`` reverts only changes made
-  /// since; `false` by default.
+  /// since that save; `false` by default.
   public var discardsUndoOnSave = false
   /// A closure that is called at the first change of each undo group; `nil` by default.
   ///

@@ -47,10 +47,10 @@ extension ChangeFeed {
     /// The number of the newest transaction in ``generation``.
     ///
     /// In the last event of a generation, this is the number of the event's own transaction. Once
-    /// that event has been processed, a copy equals the generation.
+    /// that event has been processed, a copy of the store matches the generation.
     public let newestTransaction: Int64
-    /// A token with which a feed resumes after this event if it is the last of its transaction, and
-    /// otherwise before the transaction; `nil` until the existing objects are complete.
+    /// A token that resumes a feed after this event if the event is the last of its transaction, or
+    /// before the transaction otherwise; `nil` until all existing objects have been returned.
     public internal(set) var token: PersistentHistoryToken?
     /// The URI of the store.
     public let source: String

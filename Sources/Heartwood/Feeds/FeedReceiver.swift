@@ -15,8 +15,8 @@ public import Foundation
 /// found by a unique attribute, or inserted. The store also records the last event of each source,
 /// and skips earlier ones, so a feed may be repeated from any earlier position.
 ///
-/// The merge policy resolves conflicts with edits in this store: the event's values count as those
-/// of a context that is being saved. `custom` policies merge as
+/// The merge policy resolves conflicts with edits in this store: the event's values are treated
+/// like those of a context that is being saved. `custom` policies merge as
 /// ``MergePolicy/mergeByPropertyObjectTrump``. Relationships that the source changed always get the
 /// source's objects.
 public struct FeedReceiver {
@@ -38,8 +38,8 @@ public struct FeedReceiver {
   /// - Parameters:
   ///   - container: The container to whose objects the events are applied.
   ///   - author: The author of the transactions.
-  ///   - mergePolicy: The policy for objects that were edited in this store. By default, they get
-  ///     all values of an event.
+  ///   - mergePolicy: The policy for objects that were edited in this store. By default, such
+  ///     objects get all values of an event.
   public init(
     _ container: PersistentContainer, author: String? = nil, mergePolicy: MergePolicy = .overwrite
   ) {
@@ -95,7 +95,7 @@ public struct FeedReceiver {
   ///
   /// - Parameter isComplete: Whether there are no later events.
   /// - Returns: The number of events, and the position in the other store's history up to which
-  ///   they have been applied, durably if the store's commits are durable.
+  ///   events have been applied. The applied events are durable if the store's commits are.
   /// - Throws: `mergeConflict` with the policy ``MergePolicy/error``; `constraintConflict`,
   ///   `deniedDelete`, `unknownEntity` or `validation` if an event violates the model;
   ///   `historyExpired` if the source was restored to an earlier state; any error from writing the

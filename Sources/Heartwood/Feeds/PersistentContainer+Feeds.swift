@@ -14,8 +14,8 @@ extension PersistentContainer {
   ///   transactions after it have been deleted and the consumer is new; any error from writing the
   ///   store.
   /// - Complexity: Each event takes one lookup of the object in each generation whose values it
-  ///   contains, and one of each related object that it names. At most about 1,000 changes are in
-  ///   memory, even if a transaction has more.
+  ///   contains, and one lookup of each related object that it names. At most about 1,000 changes
+  ///   are in memory, even if a transaction has more.
   public func changeFeed(
     from start: ChangeFeed.Start = .now, consumer: String? = nil,
     values: ChangeFeed.IncludedValues = .after
@@ -34,8 +34,8 @@ extension PersistentContainer {
   ///   - events: Events as JSON documents, in their original order, with the values after the
   ///     changes.
   ///   - author: The author of the transactions.
-  ///   - mergePolicy: The policy for objects that were edited in this store. By default, they get
-  ///     all values of an event.
+  ///   - mergePolicy: The policy for objects that were edited in this store. By default, such
+  ///     objects get all values of an event.
   /// - Returns: The number of events, and the position in the history of the other store.
   /// - Throws: The same errors as ``FeedReceiver``.
   /// - Complexity: The same as that of ``FeedReceiver``.

@@ -11,10 +11,10 @@ extension ManagedObjectContext {
   /// let report = try context.upsert(Quake.self, matching: \.code, from: data, options)
   /// ```
   ///
-  /// Only properties whose keys an element contains are set. A relationship is set from objects,
-  /// which are also found or created by a unique attribute, or from values of that attribute. The
-  /// import makes one commit, with the author of this context, and calls the same methods of
-  /// objects as a save. Unsaved changes of this context are neither written nor changed.
+  /// The import sets only the properties whose keys an element contains. A relationship is set from
+  /// objects, which are also found or created by a unique attribute, or from values of that
+  /// attribute. The import makes one commit, with the author of this context, and calls the same
+  /// methods on objects as a save. Unsaved changes of this context are neither written nor changed.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
@@ -60,8 +60,8 @@ extension ManagedObjectContext {
 
   /// Imports the JSON elements of bytes that arrive asynchronously, such as those of a download.
   ///
-  /// All bytes are received into a temporary file first, so that a slow sender delays no other
-  /// writer.
+  /// All bytes are first received into a temporary file, so that a slow sender does not delay other
+  /// writers.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.

@@ -1,6 +1,6 @@
 extension Store {
-  /// Calls `body` for every key whose entry differs between two generations, by keyspace name and
-  /// key.
+  /// Calls `body` for every key whose entry differs between two generations, in the order of
+  /// keyspace names and keys.
   ///
   /// The changes are those that turn `source` into `target`, whichever of the two is newer. A value
   /// that was rewritten with the same bytes is not a change, and neither is the creation or removal

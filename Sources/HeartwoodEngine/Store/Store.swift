@@ -236,9 +236,9 @@ public final class Store: Sendable {
   /// object throw `closed`. Snapshots that are still held remain readable, and keep the store
   /// locked until the last of them has been released. Closing a store twice has no effect.
   ///
-  /// - Throws: The error of the last checkpoint, or `writesDisabled` after an earlier failure. The
-  ///   store is closed in any case. Durable commits remain durable. If an error is thrown, commits
-  ///   that were not yet durable may still be lost in a power cut.
+  /// - Throws: Any error from the last checkpoint, or `writesDisabled` after an earlier failure.
+  ///   The store is closed in any case. Durable commits remain durable. If an error is thrown,
+  ///   commits that were not yet durable may still be lost in a power cut.
   public func close() throws {
     try files.origin.requireOwn(files.directory)
     precondition(

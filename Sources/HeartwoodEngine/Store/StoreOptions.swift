@@ -71,7 +71,7 @@ public struct StoreOptions: Sendable {
   /// and the log grows until a checkpoint succeeds.
   ///
   /// If this closure is `nil`, a line is written to standard error.
-  /// ``StoreStatistics/lastCheckpointError`` contains the error too, in every process that has the
+  /// ``StoreStatistics/lastCheckpointError`` also contains the error, in every process that has the
   /// store open.
   public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
   /// The number of bytes that must be written to the log before maintenance again reclaims the
