@@ -60,7 +60,7 @@ private final class LMDBEntryStore: EntryStore {
   func finish() {}
 }
 
-/// Reads of one transaction, which is renewed for each call unless the reader is pinned.
+/// Reads in one transaction, which is renewed for each call unless the reader is pinned.
 ///
 /// `@unchecked` because only the thread of one `Work` uses it.
 private final class LMDBEntryReader: EntryReader, @unchecked Sendable {

@@ -7,7 +7,7 @@ final class RocksDBDatabase: @unchecked Sendable {
   private let normal: RocksDBLibrary.Handle
   private let durable: RocksDBLibrary.Handle
 
-  /// Opens a database, and creates it if it does not exist.
+  /// Opens a database, creating it if it does not exist.
   init(_ library: RocksDBLibrary, path: String) throws {
     self.library = library
     let options = try library.makeOptions()
@@ -72,7 +72,7 @@ struct RocksDBBatch: EntryWriter {
   }
 }
 
-/// Reads of a database, through a snapshot or of the newest state.
+/// Reads from a database, either through a snapshot or from the newest state.
 ///
 /// `@unchecked` because only the thread of one `Work` uses it.
 final class RocksDBReader: @unchecked Sendable {

@@ -90,7 +90,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   fileprivate let library: SQLiteLibrary
   fileprivate let handle: SQLiteLibrary.Database
 
-  /// Opens a database, and creates it if it does not exist.
+  /// Opens a database, creating it if it does not exist.
   init(_ library: SQLiteLibrary, path: String) throws {
     var opened: SQLiteLibrary.Database?
     let code = library.open(path, &opened, SQLiteLibrary.openFlags, nil)

@@ -51,7 +51,7 @@
         animation: animation)
     }
 
-    /// Fetches the objects of a request.
+    /// Fetches the objects that match a request.
     ///
     /// The parameters are the same as those of the initializer with a predicate.
     public init(
@@ -83,14 +83,14 @@
       }
     }
 
-    /// The error of the fetch, or `nil` if it has succeeded.
+    /// The error from the fetch, or `nil` if the fetch succeeded.
     @MainActor public var projectedValue: (any Error)? {
       _ = controller
       return list.error
     }
   }
 
-  /// The controller that a view uses as long as it exists.
+  /// The controller that a view uses for as long as the view exists.
   @MainActor final class FetchedList<M: ManagedObject> {
     private var controller: FetchedResultsController<M>?
     private var id: AnyHashable?

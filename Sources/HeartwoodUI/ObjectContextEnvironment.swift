@@ -11,10 +11,10 @@
       static var defaultValue: PersistentContainer? { nil }
     }
 
-    /// The context of the objects that views show, or `nil` if no view above has set one.
+    /// The context of the objects that views show, or `nil` if no enclosing view has set one.
     ///
-    /// A sheet whose edits can be discarded can replace it with a child context. Turn on
-    /// `tracksObservation` of such a context, so that views follow its objects.
+    /// A sheet whose edits can be discarded can replace it with a child context. Turn on such a
+    /// context's `tracksObservation`, so that views follow its objects.
     public var objectContext: ManagedObjectContext? {
       get { self[ObjectContextKey.self] }
       set { self[ObjectContextKey.self] = newValue }

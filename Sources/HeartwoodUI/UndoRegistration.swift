@@ -12,7 +12,7 @@
     /// ```
     ///
     /// From then on, the context tracks undo, and the changes of an event are one group. After
-    /// ``rollback()`` and ``reset()``, call `removeAllActions(withTarget:)` of the undo manager.
+    /// ``rollback()`` and ``reset()``, call `removeAllActions(withTarget:)` on the undo manager.
     @MainActor
     public func registerUndo(with manager: UndoManager) {
       tracksUndo = true

@@ -43,7 +43,7 @@ struct QuakeStore {
     return QuakeStore(path: folders[0].appending(path: "quakes").path(percentEncoded: false))
   }
 
-  /// Opens the store for a command that changes it, and creates the store if it does not exist.
+  /// Opens the store for a command that changes it, creating the store if it does not exist.
   func openForWriting() throws -> PersistentContainer {
     let url = URL(filePath: path)
     try FileManager.default.createDirectory(

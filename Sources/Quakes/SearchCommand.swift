@@ -32,7 +32,8 @@ struct SearchCommand: Command {
     var words: [String] = []
     while let word = arguments.operand() { words.append(word) }
     guard !words.isEmpty else {
-      throw CommandError.usage("A text is missing. Use quakes search \"km ne of\", for example.")
+      throw CommandError.usage(
+        "The search text is missing. Use quakes search \"km ne of\", for example.")
     }
     query = TextQuery(userInput: words.joined(separator: " "))
   }

@@ -66,8 +66,8 @@ enum SQLiteFormat {
     return value >= 1 << 56 ? 9 : (70 - value.leadingZeroBitCount) / 7
   }
 
-  /// Returns the number of bytes of the header of a record whose serial types have
-  /// `typesByteCount` bytes; the header begins with this number itself.
+  /// Returns the length in bytes of a record header whose serial types have `typesByteCount` bytes;
+  /// the header begins with this length itself.
   @inline(__always)
   static func recordHeaderByteCount(typesByteCount: Int) -> Int {
     if typesByteCount < 127 { return typesByteCount + 1 }

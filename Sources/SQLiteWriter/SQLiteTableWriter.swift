@@ -78,9 +78,10 @@ package final class SQLiteTableWriter {
   ///     the previous rowid plus 1, or 1 for the first row. A table that is sorted by columns takes
   ///     no rowid, and takes rows in any order.
   ///   - fill: Appends one value per column, in the order of the columns.
-  /// - Throws: The error of `fill`, or ``SQLiteWriterError``. After an error of the kind
-  ///   `invalidRow`, `unorderedRowid` or `tooLarge`, and after an error of `fill`, the row is not
-  ///   in the table and writing can continue. After another error, the file takes no more rows.
+  /// - Throws: Any error that `fill` throws, or ``SQLiteWriterError``. After an error of the kind
+  ///   `invalidRow`, `unorderedRowid` or `tooLarge`, and after an error that `fill` throws, the row
+  ///   is not in the table and writing can continue. After another error, the file takes no more
+  ///   rows.
   package func append(
     rowid: Int64? = nil, _ fill: (inout SQLiteRow) throws -> Void
   ) throws {
@@ -113,8 +114,8 @@ package final class SQLiteTableWriter {
   ///
   /// `SQLiteFileWriter.finish()` does this for tables that are open.
   ///
-  /// - Throws: ``SQLiteWriterError``, `duplicateKey` if a key that must be unique is not; after it,
-  ///   the file takes no more rows and cannot be finished.
+  /// - Throws: ``SQLiteWriterError``, of the kind `duplicateKey` if a key that must be unique is
+  ///   not. After an error, the file takes no more rows and cannot be finished.
   /// - Complexity: O(n log n) for n rows and each index.
   package func close() throws(SQLiteWriterError) {
     guard !isClosed else { return }

@@ -35,6 +35,6 @@ struct SearchTests {
 
   @Test func `a search needs a text`() throws {
     let quakes = try Self.fixture()
-    try quakes.run("search").expectComplaint("A text is missing", exitCode: 2)
+    try quakes.run("search").expectComplaint("The search text is missing", exitCode: 2)
   }
 }

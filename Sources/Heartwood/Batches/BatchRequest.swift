@@ -89,7 +89,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   ///   - type: The class of the rows, if it cannot be inferred.
   ///   - predicate: The condition that rows must meet, or `nil` to update all rows.
   ///   - change: A closure that is called once for each matching row. The closure can read the
-  ///     row's current values, and sets new ones.
+  ///     row's current values and set new ones.
   public init(
     _ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil,
     set change: @escaping (_ row: inout BatchRow<M>) throws -> Void

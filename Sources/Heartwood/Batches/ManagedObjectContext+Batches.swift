@@ -4,9 +4,9 @@ extension ManagedObjectContext {
   /// Unsaved changes of this context are neither written nor modified.
   ///
   /// - Returns: The number of rows, and their IDs if the request asks for them.
-  /// - Throws: An error that the request's closure throws; `constraintConflict`, `deniedDelete`,
-  ///   `unknownEntity`, `unknownProperty` or `foreignObject`; errors from writing the store. If the
-  ///   method throws, the store is unchanged.
+  /// - Throws: Any error that the request's closure throws; `constraintConflict`, `deniedDelete`,
+  ///   `unknownEntity`, `unknownProperty` or `foreignObject`; any error from writing the store. If
+  ///   the method throws, the store is unchanged.
   /// - Complexity: For each row of the request, reads or writes the row and one entry in each of
   ///   its indexes. The request syncs once. Apart from lists of object IDs, memory use does not
   ///   grow with the number of inserted or updated rows.

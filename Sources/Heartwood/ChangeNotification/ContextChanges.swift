@@ -26,7 +26,7 @@ public struct ContextChange: Sendable {
   public internal(set) var refreshed: Set<ManagedObjectID> = []
   /// The generation that the save created.
   ///
-  /// The property is `nil` if the generation no longer exists, in a child context, and for kinds
+  /// The property is `nil` if the generation no longer exists, in a child context, or for kinds
   /// other than ``Kind/didSave``.
   public internal(set) var generation: QueryGenerationToken?
 

@@ -13,7 +13,7 @@ import Dispatch
 /// }
 /// ```
 public actor BackgroundContext {
-  /// A call of ``perform(_:)``, and the calls within it that wait for their turn.
+  /// A call to ``perform(_:)``, and the calls within it that wait for their turn.
   ///
   /// Call 0 represents the context itself, and contains all calls that no other call contains.
   private struct Call {
@@ -43,10 +43,10 @@ public actor BackgroundContext {
 
   /// Runs `body` with the context, after all earlier calls have finished.
   ///
-  /// While `body` waits for something else, such as a download, no other call runs. A call within
-  /// `body`, or within a task that `body` creates, does not wait for the outer call. The inner call
-  /// runs while `body` waits, and ends before the outer one. If blocks of two contexts wait for
-  /// each other, they never finish.
+  /// While `body` waits for something, such as a download, no other call runs. However, a call
+  /// within `body`, or within a task that `body` creates, does not wait for the outer call. The
+  /// inner call runs while `body` waits, and ends before the outer one. If calls on two contexts
+  /// wait for each other, they never finish.
   ///
   /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns: other
   /// calls may run before the caller's next call, and would see unsaved changes.
@@ -83,7 +83,8 @@ public actor BackgroundContext {
     return try result.get()
   }
 
-  /// Waits until no call within another one runs, and prevents others from running.
+  /// Waits until no other call within the given one is running, and then prevents others from
+  /// running.
   private func begin(within call: Int) async {
     guard calls[call]?.isBusy == true else {
       calls[call]?.isBusy = true

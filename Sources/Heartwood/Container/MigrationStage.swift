@@ -51,9 +51,9 @@ public struct MigrationStage: Sendable {
 
   /// Creates a stage that runs code before or after the automatic migration.
   ///
-  /// When `willMigrate` or `didMigrate` returns, its unsaved changes are saved. If it makes many
-  /// changes, it should also save from time to time. All stages run in the same transaction, while
-  /// the store is being opened.
+  /// When `willMigrate` or `didMigrate` returns, its unsaved changes are saved. A closure that
+  /// makes many changes should also save from time to time. All stages run in the same transaction,
+  /// while the store is being opened.
   ///
   /// - Parameters:
   ///   - source: The model before the stage.

@@ -9,8 +9,8 @@ extension PersistentContainer {
   ///   - source: The starting generation, or `.current` for the newest one.
   ///   - target: The final generation, or `.current` for the newest one.
   /// - Returns: The changes in the stores that both tokens cover.
-  /// - Throws: `generationExpired`; `foreignStore` if the container does not have the store of a
-  ///   token; `removedStore` if that store was removed; `corrupt` or `io`.
+  /// - Throws: `generationExpired`; `foreignStore` if a token's store is not in the container;
+  ///   `removedStore` if that store was removed; `corrupt` or `io`.
   /// - Complexity: Independent of the size of the store. Each database page that was written
   ///   between the two generations is read a few times, and two rows are read for each updated
   ///   object. Memory use grows with the number of changed objects.
@@ -55,8 +55,8 @@ extension PersistentContainer {
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` if
   ///   objects have changed since `known` (the error contains the ID of one of them);
   ///   `unknownEntity` if the model has no class for a changed object; `incompatibleSchema` if the
-  ///   generation was written with another model; `generationExpired`, `foreignStore`; errors from
-  ///   writing the store. If the method throws, nothing has changed.
+  ///   generation was written with another model; `generationExpired`, `foreignStore`; any error
+  ///   from writing the store. If the method throws, nothing has changed.
   /// - Complexity: The same as ``changes(from:to:)``, plus one row write for each object that
   ///   differs. Other writers wait until the method returns.
   @discardableResult

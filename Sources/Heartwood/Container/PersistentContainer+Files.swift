@@ -7,7 +7,7 @@ extension PersistentContainer {
   /// try PersistentContainer.destroyStore(at: url)
   /// ```
   ///
-  /// After a crash, the store is complete or gone.
+  /// After a crash, the store is either complete or gone.
   ///
   /// - Throws: `busy` if the store is still open in this or another process after a second: release
   ///   its containers, contexts and objects first; `notAStore` if the directory contains other

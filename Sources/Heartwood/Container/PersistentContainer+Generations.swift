@@ -30,8 +30,8 @@ extension PersistentContainer {
   ///   - token: The generation, or `.current` for the newest one.
   ///   - name: The name, 1 to 255 bytes of UTF-8. The generation may already have this name.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `invalidArgument` if another
-  ///   generation has the name; `tooLarge` if the name is empty or too long; errors from writing a
-  ///   store.
+  ///   generation has the name; `tooLarge` if the name is empty or too long; any error from writing
+  ///   a store.
   /// - Complexity: At most three syncs for each store; the name is durable on return.
   public func keepGeneration(_ token: QueryGenerationToken, as name: String) throws {
     let all = try group.snapshots(at: token)
@@ -64,7 +64,7 @@ extension PersistentContainer {
   ///
   /// Contexts that are pinned to the generation remain pinned.
   ///
-  /// - Throws: Errors from writing the store.
+  /// - Throws: Any error from writing the store.
   /// - Complexity: Two syncs.
   public func releaseGeneration(_ name: String) throws {
     for attached in group.attachedStores { try attached.store.release(name) }

@@ -65,7 +65,7 @@ extension PersistentContainer {
   ///     The tokens of these consumers then expire. Until the consumers register again, they do not
   ///     hold back further deletions.
   /// - Throws: `foreignStore` if the token belongs to another store; `historyExpired` if the store
-  ///   was restored to a state before the token; errors from writing the store.
+  ///   was restored to a state before the token; any error from writing the store.
   /// - Complexity: Deletes each entry of the transactions, and syncs once.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
     let attachedStores = group.attachedStores
@@ -90,7 +90,7 @@ extension PersistentContainer {
   ///   - date: The date before which transactions are deleted.
   ///   - force: Whether to delete transactions that registered consumers have not yet processed;
   ///     see ``deleteHistory(before:force:)-(PersistentHistoryToken,_)``.
-  /// - Throws: `corrupt`; errors from writing the store.
+  /// - Throws: `corrupt`; any error from writing the store.
   /// - Complexity: Reads and deletes each entry of the transactions, and syncs once.
   public func deleteHistory(before date: Date, force: Bool = false) throws {
     for attached in group.attachedStores {
@@ -185,7 +185,7 @@ extension PersistentContainer {
   ///     stores that the token does not cover, an existing consumer keeps its position, and a new
   ///     one starts at the oldest transaction.
   /// - Throws: `historyExpired` if the history does not contain the token's position and all later
-  ///   transactions; `foreignStore`; errors from writing the store.
+  ///   transactions; `foreignStore`; any error from writing the store.
   /// - Complexity: Writes one row, unless the position is unchanged.
   public func registerHistoryConsumer(
     _ name: String, at token: PersistentHistoryToken? = nil
@@ -227,7 +227,7 @@ extension PersistentContainer {
 
   /// Removes a consumer of the history, if it is registered.
   ///
-  /// - Throws: Errors from writing the store.
+  /// - Throws: Any error from writing the store.
   public func removeHistoryConsumer(_ name: String) throws {
     for attached in group.attachedStores {
       try attached.store.write { _ = try $0.keyspace(HistoryConsumers.keyspace).delete(name) }

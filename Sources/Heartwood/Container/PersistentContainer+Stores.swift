@@ -24,7 +24,7 @@ extension PersistentContainer {
   ///     all destinations of their relationships.
   /// - Throws: `invalidModel` if a class is already assigned to a store, or if a relationship
   ///   refers to a class outside the store, in which case the message names the property;
-  ///   `invalidArgument` if the container already has the store; otherwise as
+  ///   `invalidArgument` if the container already has the store; otherwise, the same errors as
   ///   ``init(url:schema:options:)``. If the method throws, the container is unchanged.
   /// - Complexity: The same as ``init(url:schema:options:)``.
   public func addStore(url: URL, entities: [ManagedObject.Type]) throws {
@@ -64,7 +64,7 @@ extension PersistentContainer {
   /// closed.
   ///
   /// - Parameter url: The directory of the store.
-  /// - Throws: `invalidArgument` if the container has no such store; the error of the final
+  /// - Throws: `invalidArgument` if the container has no such store; any error from the final
   ///   checkpoint, in which case the store is removed all the same.
   /// - Complexity: Waits for running transactions, and runs a checkpoint like `Store.close`.
   public func removeStore(url: URL) throws {

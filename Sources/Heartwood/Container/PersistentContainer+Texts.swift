@@ -2,9 +2,9 @@ extension PersistentContainer {
   /// Compares the text indexes of all stores with the texts of the objects.
   ///
   /// - Returns: A sentence for each index that differs; an empty array if all are correct.
-  /// - Throws: Errors from reading the stores; `corrupt` if an index cannot be decoded.
-  /// - Complexity: Reads all objects of entities with a text index, and their indexes; after a
-  ///   difference, twice. The memory use does not depend on their number.
+  /// - Throws: Any error from reading the stores; `corrupt` if an index cannot be decoded.
+  /// - Complexity: Reads all objects of entities with a text index, and their indexes, or reads
+  ///   them twice if there is a difference. Memory use does not depend on their number.
   public func verifyTextIndexes() throws -> [String] {
     try group.attachedStores.flatMap { attached in
       let view = try StoreView(try attached.store.snapshot(), attached.model)

@@ -44,7 +44,7 @@ public final class PersistentContainer: Sendable {
   /// Deallocating the container cancels the task.
   private let viewFollower = Mutex<Task<Void, Never>?>(nil)
 
-  /// Opens a store, creates it if necessary, and migrates it to the model.
+  /// Opens a store, creating it if necessary, and migrates it to the model.
   ///
   /// A migration is one transaction, which is applied completely or not at all. If two processes
   /// migrate at the same time, the second one waits and then finds the store already migrated.
@@ -54,7 +54,7 @@ public final class PersistentContainer: Sendable {
   ///   - schema: The model.
   ///   - options: The options.
   /// - Throws: `invalidModel` with all errors in the classes; `incompatibleSchema` with the
-  ///   differences from the store's model; an error of a migration stage; a `StorageError` if the
+  ///   differences from the store's model; an error from a migration stage; a `StorageError` if the
   ///   store cannot be opened, for example `readOnly` if it requires a migration but must not be
   ///   changed.
   /// - Complexity: If the model is unchanged, only the model is read. Otherwise, each row of an

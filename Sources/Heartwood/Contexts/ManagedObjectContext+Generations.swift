@@ -163,7 +163,7 @@ extension ManagedObjectContext {
   ///
   /// - Returns: The generation that the transaction creates.
   /// - Throws: The error that `body` throws, in which case nothing has changed;
-  ///   `incompatibleSchema` if the store's model has changed; errors from writing the store.
+  ///   `incompatibleSchema` if the store's model has changed; any error from writing the store.
   func write(_ body: (WriteTransaction) throws -> Void) throws -> Generation {
     if case .within(var transaction, _) = pin {
       do {

@@ -8,7 +8,7 @@ struct StoredRelations {
 
 /// Hides objects with unsaved deletions from relationships that still contain them.
 extension ManagedObjectContext {
-  /// Returns the objects without unsaved changes that hide an object deleted in this context,
+  /// Returns the objects that have no unsaved changes but hide an object deleted in this context,
   /// because their stored relationships still contain it.
   ///
   /// Predicates must be evaluated for these objects instead of for their rows. The objects are

@@ -245,7 +245,7 @@ extension ManagedObjectContext {
 
   /// Replaces the temporary IDs of new objects with permanent ones, before the objects are saved.
   ///
-  /// - Throws: Errors from writing the store.
+  /// - Throws: Any error from writing the store.
   /// - Complexity: One transaction.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     confinement?.enter()

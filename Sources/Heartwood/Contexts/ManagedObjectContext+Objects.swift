@@ -21,7 +21,7 @@ extension ManagedObjectContext {
   /// Loads and returns the object with the given ID, or returns `nil` if there is neither a row nor
   /// a new object with this ID.
   ///
-  /// - Throws: Errors from reading the row.
+  /// - Throws: Any error from reading the row.
   /// - Complexity: Reads one row if the object is a fault or is not registered.
   public func existingObject<M: ManagedObject>(
     _ type: M.Type = M.self, with id: ManagedObjectID

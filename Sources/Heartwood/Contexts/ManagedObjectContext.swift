@@ -54,7 +54,7 @@ public final class ManagedObjectContext {
       }
     }
   }
-  /// The error of the first object that could not be read, or `nil` if there was none.
+  /// The first error that kept an object from being read, or `nil` if there was none.
   ///
   /// Fetches and saves throw this error until ``reset()`` is called.
   public internal(set) var faultError: (any Error)?
@@ -93,7 +93,7 @@ public final class ManagedObjectContext {
   /// end of a `perform` block. In other contexts, the property has no effect.
   public var groupsUndoByEvent = false
   /// Whether each save discards the recorded changes, so that ``undo()`` reverts only changes made
-  /// since; `false` by default.
+  /// since that save; `false` by default.
   public var discardsUndoOnSave = false
   /// A closure that is called at the first change of each undo group; `nil` by default.
   ///
@@ -218,12 +218,13 @@ public final class ManagedObjectContext {
 
   // MARK: Reading the store
 
-  /// Throws the recorded error of an object that could not be read, if there is one.
+  /// Throws the recorded error if an object could not be read.
   func requireReadable() throws {
     if let faultError = rootContext.faultError { throw faultError }
   }
 
-  /// Records the error of an object that could not be read, unless an error is already recorded.
+  /// Records that an object could not be read because of an error, unless an error is already
+  /// recorded.
   func recordFaultError(_ error: any Error) {
     if rootContext.faultError == nil { rootContext.faultError = error }
   }

@@ -32,7 +32,7 @@ struct PendingValues {
 
   /// Returns the changed objects of a context whose attribute has the given value.
   ///
-  /// - Throws: Errors from reading a value.
+  /// - Throws: Any error from reading a value.
   mutating func objects(
     with value: StoredValue, in context: ManagedObjectContext
   ) throws -> [ManagedObject] {
@@ -119,7 +119,7 @@ extension ManagedObjectContext {
 
   /// Returns the objects of this context whose unique attribute has the given value.
   ///
-  /// - Throws: Errors from reading rows.
+  /// - Throws: Any error from reading rows.
   func objects(
     with value: StoredValue, of property: PropertyDescription, _ index: IndexDescription
   ) throws -> [ManagedObject] {

@@ -47,14 +47,14 @@ extension ChangeFeed {
     /// The number of the newest transaction in ``generation``.
     ///
     /// In the last event of a generation, this is the number of the event's own transaction. Once
-    /// this event has been processed, a copy equals the generation.
+    /// that event has been processed, a copy of the store matches the generation.
     public let newestTransaction: Int64
-    /// A token with which a feed resumes after this event if it is the last of its transaction, and
-    /// otherwise before the transaction; `nil` until the existing objects are complete.
+    /// A token that resumes a feed after this event if the event is the last of its transaction, or
+    /// before the transaction otherwise; `nil` until all existing objects have been returned.
     public internal(set) var token: PersistentHistoryToken?
     /// The URI of the store.
     public let source: String
-    /// Whether the feed includes the values before the change and knows them.
+    /// Whether the feed includes the values before the change, and they are known.
     var includesBefore = false
     /// Whether the feed includes the values after the change.
     let includesAfter: Bool

@@ -11,12 +11,12 @@ import Foundation
 /// }
 /// ```
 ///
-/// Events are read when the loop asks for them, so a slow loop needs no memory, and pins only the
-/// generation that it reads. Each iteration reads the feed separately.
+/// Events are read when the loop asks for them, so a slow loop needs no buffer, and pins only the
+/// generation that it reads. Each iterator reads the feed independently.
 ///
-/// A feed delivers each change at least once. With a consumer, it begins after the acknowledged
-/// transactions, and the history keeps the others. A repeated event has the same ``Event/id``, so
-/// that a program can detect it.
+/// A feed delivers each change at least once. With a consumer, it begins after the transactions
+/// that the consumer has acknowledged, and the history keeps the later ones. A repeated event has
+/// the same ``Event/id``, so that a program can detect it.
 ///
 /// The feed ends when the task is cancelled or the store is closed, and waits while the store is
 /// suspended. The feed throws `historyExpired` if the next transactions have been deleted, and
@@ -64,7 +64,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 
   /// Creates the feed of a container.
   ///
-  /// - Throws: The errors of ``PersistentContainer/changeFeed(from:consumer:values:)``.
+  /// - Throws: The same errors as ``PersistentContainer/changeFeed(from:consumer:values:)``.
   init(
     _ container: PersistentContainer, from start: Start, consumer: String?, values: IncludedValues
   ) throws {
@@ -96,7 +96,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   ///
   /// - Throws: `invalidArgument` if the feed has no consumer; `foreignStore` if the event comes
   ///   from another store; `historyExpired` if later transactions have been deleted, or if the
-  ///   store was restored to a state before the event; errors from writing the store.
+  ///   store was restored to a state before the event; any error from writing the store.
   /// - Complexity: A transaction that writes one row. If there are many small transactions,
   ///   acknowledging only some of them saves time.
   public func acknowledge(_ event: Event) throws {
@@ -169,7 +169,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     ///
     /// - Returns: The event, or `nil` if the task is cancelled or the store is closed.
     /// - Throws: `historyExpired`, `incompatibleSchema`; `generationExpired` if the store was
-    ///   suspended while existing objects were read; errors from reading. The iteration then ends.
+    ///   suspended while existing objects were read; any error from reading the store. The
+    ///   iteration then ends.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> Event? {

@@ -34,8 +34,8 @@ struct FeedBatch {
 
   /// Applies events.
   ///
-  /// - Throws: ``FeedFailure`` if an event violates the model or conflicts with the store; errors
-  ///   from reading and writing.
+  /// - Throws: ``FeedFailure`` if an event violates the model or conflicts with the store; any
+  ///   error from reading or writing the store.
   mutating func apply(_ elements: ArraySlice<FeedElement>) throws -> FeedReport {
     do {
       try events.collect(elements, records)
@@ -81,7 +81,7 @@ struct FeedBatch {
 
   // MARK: Errors
 
-  /// Returns an error of the model with the name of the event about its object.
+  /// Returns the failure for an error of the model, naming the event about its object.
   ///
   /// The object may have no event, for example if it is only related to others. The failure then
   /// names all events.

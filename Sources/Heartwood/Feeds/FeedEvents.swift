@@ -71,8 +71,9 @@ struct FeedEvents {
       transaction: element.transaction, index: element.index, time: max(element.time, known.time))
     switch element.operation {
     case .existing, .complete:
-      // Existing objects have the number of the transaction that was newest when the feed began. If
-      // the source was restored from a backup, the number may be lower, but the time is later.
+      // Events for existing objects carry the number of the newest transaction at the time the feed
+      // began. If the source was restored from a backup, the number may be lower, but the time is
+      // later.
       guard element.transaction >= known.transaction || element.time > known.time else {
         return false
       }

@@ -14,7 +14,7 @@ package struct FeedReader {
   /// Creates a reader.
   ///
   /// - Parameter start: Returns where the feed of a store begins.
-  /// - Throws: The errors of ``StoreFeed``.
+  /// - Throws: The same errors as ``StoreFeed``.
   init(
     _ group: StoreGroup, _ values: ChangeFeed.IncludedValues,
     from start: (StoreGroup.AttachedStore) -> StoreFeed.Start
@@ -28,7 +28,7 @@ package struct FeedReader {
   /// Returns the next event, or `nil` if there is none yet.
   ///
   /// - Throws: `historyExpired` if the next transactions have been deleted; `incompatibleSchema` if
-  ///   a store's model has changed; errors from reading.
+  ///   a store's model has changed; any error from reading the store.
   package mutating func next() throws -> ChangeFeed.Event? {
     while true {
       if current == nil { current = try nextStore() }

@@ -15,8 +15,8 @@ public import Foundation
 /// found by a unique attribute, or inserted. The store also records the last event of each source,
 /// and skips earlier ones, so a feed may be repeated from any earlier position.
 ///
-/// The merge policy resolves conflicts with edits in this store: the event's values count as those
-/// of a context that is being saved. `custom` policies merge as
+/// The merge policy resolves conflicts with edits in this store: the event's values are treated
+/// like those of a context that is being saved. `custom` policies merge as
 /// ``MergePolicy/mergeByPropertyObjectTrump``. Relationships that the source changed always get the
 /// source's objects.
 public struct FeedReceiver {
@@ -27,7 +27,7 @@ public struct FeedReceiver {
   /// The events that have not been applied yet.
   private var waiting: [FeedElement] = []
   private var addedCount = 0
-  /// The number of waiting events at which they fill a transaction.
+  /// The number of waiting events that fill a transaction.
   private var limit = maxEventCount
 
   /// The maximum number of events in a transaction, except to resolve a conflict.
@@ -38,8 +38,8 @@ public struct FeedReceiver {
   /// - Parameters:
   ///   - container: The container to whose objects the events are applied.
   ///   - author: The author of the transactions.
-  ///   - mergePolicy: The policy for objects that were edited in this store. By default, they get
-  ///     all values of an event.
+  ///   - mergePolicy: The policy for objects that were edited in this store. By default, such
+  ///     objects get all values of an event.
   public init(
     _ container: PersistentContainer, author: String? = nil, mergePolicy: MergePolicy = .overwrite
   ) {
@@ -95,11 +95,11 @@ public struct FeedReceiver {
   ///
   /// - Parameter isComplete: Whether there are no later events.
   /// - Returns: The number of events, and the position in the other store's history up to which
-  ///   they have been applied, durably if the store's commits are durable.
+  ///   events have been applied. The applied events are durable if the store's commits are.
   /// - Throws: `mergeConflict` with the policy ``MergePolicy/error``; `constraintConflict`,
   ///   `deniedDelete`, `unknownEntity` or `validation` if an event violates the model;
-  ///   `historyExpired` if the source was restored to an earlier state; errors from writing. The
-  ///   message names the event. Transactions before the error have been committed.
+  ///   `historyExpired` if the source was restored to an earlier state; any error from writing the
+  ///   store. The message names the event. Transactions before the error have been committed.
   /// - Complexity: One lookup and one write for each event, in transactions of at most 10,000
   ///   events, or more if unique values move between objects.
   public mutating func apply(isComplete: Bool = false) throws -> FeedReport {
@@ -132,9 +132,9 @@ public struct FeedReceiver {
   /// Returns the first end of a generation of a source at or after an index, or `nil` if the
   /// waiting events do not contain it.
   ///
-  /// If a program omits events, this includes the last one of a generation: a generation also ends
-  /// before a transaction that it does not contain. But a generation whose feed was interrupted
-  /// continues with the next one, which begins with the rest of its transactions.
+  /// A program that omits events may omit the last one of a generation, so a generation also ends
+  /// before a transaction that it does not contain. However, a generation whose feed was
+  /// interrupted continues with the next one, which begins with the rest of its transactions.
   private func endOfGeneration(of source: String?, from index: Int) -> Int? {
     func isOwn(_ event: FeedElement) -> Bool { source == nil || event.source == source }
     guard var last = waiting[..<index].last(where: isOwn), !last.isLastOfGeneration else {

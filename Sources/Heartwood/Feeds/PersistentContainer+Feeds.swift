@@ -6,15 +6,16 @@ extension PersistentContainer {
   /// - Parameters:
   ///   - start: The position at which the feed begins, unless the consumer has a position.
   ///   - consumer: The name of a consumer of the history. The feed begins after the transactions
-  ///     that it has acknowledged, and `deleteHistory` keeps the others. A new consumer is
-  ///     registered at the start of the feed or, for `existingObjects`, by the first
+  ///     that the consumer has acknowledged, and `deleteHistory` keeps the later ones. A new
+  ///     consumer is registered at the start of the feed or, for `existingObjects`, by the first
   ///     ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)`` after these objects.
   ///   - values: The values that the events contain.
   /// - Throws: `foreignStore` if a token belongs to other stores; `historyExpired` if the
-  ///   transactions after it have been deleted and the consumer is new; errors from writing.
+  ///   transactions after it have been deleted and the consumer is new; any error from writing the
+  ///   store.
   /// - Complexity: Each event takes one lookup of the object in each generation whose values it
-  ///   contains, and one of each related object that it names. At most about 1,000 changes are in
-  ///   memory, even if a transaction has more.
+  ///   contains, and one lookup of each related object that it names. At most about 1,000 changes
+  ///   are in memory, even if a transaction has more.
   public func changeFeed(
     from start: ChangeFeed.Start = .now, consumer: String? = nil,
     values: ChangeFeed.IncludedValues = .after
@@ -33,8 +34,8 @@ extension PersistentContainer {
   ///   - events: Events as JSON documents, in their original order, with the values after the
   ///     changes.
   ///   - author: The author of the transactions.
-  ///   - mergePolicy: The policy for objects that were edited in this store. By default, they get
-  ///     all values of an event.
+  ///   - mergePolicy: The policy for objects that were edited in this store. By default, such
+  ///     objects get all values of an event.
   /// - Returns: The number of events, and the position in the history of the other store.
   /// - Throws: The same errors as ``FeedReceiver``.
   /// - Complexity: The same as that of ``FeedReceiver``.
@@ -54,10 +55,10 @@ extension PersistentContainer {
 
   /// Applies complete events that arrive asynchronously.
   ///
-  /// The method applies each 10,000 events when they have arrived, and the rest at the end.
+  /// The method applies events in groups of 10,000 as they arrive, and the rest at the end.
   /// Otherwise, it works like the synchronous method.
   ///
-  /// - Throws: The same errors as ``FeedReceiver``; errors from `events`; `CancellationError`.
+  /// - Throws: The same errors as ``FeedReceiver``; any error from `events`; `CancellationError`.
   @discardableResult
   public nonisolated(nonsending) func apply<Events: AsyncSequence>(
     events: Events, author: String? = nil, mergePolicy: MergePolicy = .overwrite

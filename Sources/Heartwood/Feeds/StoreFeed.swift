@@ -51,7 +51,8 @@ struct StoreFeed {
 
   private var model: StoreModel { attached.model }
 
-  /// - Throws: `incompatibleSchema` if the store's model has changed; errors from reading.
+  /// - Throws: `incompatibleSchema` if the store's model has changed; any error from reading the
+  ///   store.
   init(
     _ attached: StoreGroup.AttachedStore, from start: Start, _ values: ChangeFeed.IncludedValues
   ) throws {
@@ -77,7 +78,7 @@ struct StoreFeed {
   /// Returns the time of the next transaction, or `nil` if there is none yet.
   ///
   /// - Throws: `historyExpired` if transactions that follow the position have been deleted;
-  ///   `incompatibleSchema` if the store's model has changed; errors from reading.
+  ///   `incompatibleSchema` if the store's model has changed; any error from reading the store.
   mutating func nextTime() throws -> Double? {
     if changes == nil { try readChanges() }
     return changes?.next?.transaction.header.timestamp

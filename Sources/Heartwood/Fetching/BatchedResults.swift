@@ -23,8 +23,8 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
 
   /// Accesses the object at a position, and loads its batch if necessary.
   ///
-  /// If an object cannot be read, the result is a fault, and ``ManagedObjectContext/faultError`` of
-  /// the context is set.
+  /// If an object cannot be read, the result is a fault, and the context's
+  /// ``ManagedObjectContext/faultError`` is set.
   ///
   /// - Complexity: Reads one row for each object of the batch, if the last access was in another
   ///   batch.

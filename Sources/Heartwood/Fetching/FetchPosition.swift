@@ -12,7 +12,7 @@ extension FetchRequest {
   /// or be deleted afterwards. The offset of the new request is 0.
   ///
   /// - Throws: `unsupportedPredicate` if a sort descriptor has a comparator; `foreignObject` if the
-  ///   object is in no context; errors from reading rows.
+  ///   object is in no context; any error from reading rows.
   /// - Complexity: If an index provides the order of the first sort descriptor, the fetch begins at
   ///   the value of the object.
   public func after(_ object: M) throws -> FetchRequest {

@@ -16,7 +16,7 @@ public struct FetchRequest<M: ManagedObject> {
   /// The sort descriptors, most significant first.
   ///
   /// Without sort descriptors, objects are in the order of their relevance to the text query. If
-  /// there is none, they are in the order of their creation, class by class.
+  /// there is no text query, they are in the order of their creation, class by class.
   public var sortDescriptors: [SortDescriptor<M>]
   /// The maximum number of objects, or `nil` for no limit.
   ///
@@ -38,7 +38,7 @@ public struct FetchRequest<M: ManagedObject> {
   ///
   /// This property has no effect, and exists so that code ported from Core Data compiles.
   public var returnsObjectsAsFaults = true
-  /// Whether unsaved changes of the context are included.
+  /// Whether the context's unsaved changes are included.
   public var includesPendingChanges = true
   /// Whether objects of subclasses are included.
   public var includesSubentities = true

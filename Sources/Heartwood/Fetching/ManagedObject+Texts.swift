@@ -14,12 +14,12 @@ extension ManagedObject {
     try highlighted(query, attribute).ranges
   }
 
-  /// Returns the part of an attribute's text in which a query finds most words.
+  /// Returns the part of an attribute's text in which a query finds the most words.
   ///
   /// - Parameters:
   ///   - query: The query.
   ///   - attribute: An attribute of the text index.
-  ///   - wordCount: The number of words of the part.
+  ///   - wordCount: The number of words in the part.
   /// - Throws: The same errors as ``highlights(of:in:)``.
   /// - Complexity: Splits the text into words.
   public func snippet<Owner: ManagedObject>(

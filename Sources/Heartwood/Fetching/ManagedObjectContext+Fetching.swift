@@ -1,12 +1,12 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// Fetches the objects of a request.
+  /// Fetches the objects that match a request.
   ///
-  /// Unsaved changes of the context are included, unless the request excludes them.
+  /// The context's unsaved changes are included, unless the request excludes them.
   ///
   /// - Throws: `unknownEntity` or `unknownProperty` if the model lacks a class or property in the
-  ///   request; errors from reading rows; ``faultError``.
+  ///   request; any error from reading rows; ``faultError``.
   /// - Complexity: Reads one row for each object that matches the predicate's conditions on unique
   ///   or indexed attributes. Without such conditions, it reads every row of the entity.
   public func fetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> [M] {
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Returns a description of how ``fetch(_:)`` would find the objects of a request.
+  /// Returns a description of how ``fetch(_:)`` would find the objects that match a request.
   ///
   /// ```swift
   /// print(try context.explain(request))
@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     return try orderedNumbers(request).map { ManagedObjectID($0, model.space) }
   }
 
-  /// Fetches the objects of a request as a collection that loads them on access.
+  /// Fetches the objects that match a request as a collection that loads them on access.
   ///
   /// - Throws: The same errors as ``fetch(_:)``.
   /// - Complexity: The same as ``fetchObjectIDs(_:)``, plus one row read for each accessed object.
@@ -170,7 +170,7 @@ extension ManagedObjectContext {
     return found
   }
 
-  /// Returns the numbers of the objects of a request, in the order of the request.
+  /// Returns the numbers of the objects that match a request, in the requested order.
   private func orderedNumbers<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> [ObjectNumber] {
@@ -234,7 +234,7 @@ extension ManagedObjectContext {
 
   /// Loads faults, reading the rows of each entity together and in ascending order.
   ///
-  /// - Throws: Errors from reading rows.
+  /// - Throws: Any error from reading rows.
   private func load(_ faults: Set<ManagedObject>) throws {
     if parent == nil {
       let view = try currentView()

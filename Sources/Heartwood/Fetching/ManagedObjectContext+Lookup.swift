@@ -12,7 +12,7 @@ extension ManagedObjectContext {
   ///   - keyPath: An attribute that is declared unique by itself, not only in combination with
   ///     others.
   ///   - value: The value to find. For `nil`, no object is found.
-  /// - Throws: `unknownProperty` if the attribute is not unique; errors from reading rows;
+  /// - Throws: `unknownProperty` if the attribute is not unique; any error from reading rows;
   ///   ``faultError``.
   /// - Complexity: Reads one index entry and one row. Each object with unsaved changes is processed
   ///   once, at the first call after its change, so finding or creating n objects takes O(n log n).
@@ -51,7 +51,7 @@ extension ManagedObjectContext {
   /// Returns the loaded object of an entity with the given unique value, or `nil` if there is none.
   ///
   /// - Throws: `unknownProperty` if the attribute is not unique by itself, or cannot be looked up
-  ///   because it is a decimal number or a long string; errors from reading rows.
+  ///   because it is a decimal number or a long string; any error from reading rows.
   func existingObject(
     of entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
   ) throws -> ManagedObject? {
@@ -61,7 +61,8 @@ extension ManagedObjectContext {
       throw ObjectGraphError(
         .unknownProperty,
         "Objects cannot be found by this value of \(entity.name).\(property.name). Use an "
-          + "attribute that is unique by itself, but no decimal number or very long string.")
+          + "attribute that is unique by itself and is neither a decimal number nor a very long "
+          + "string.")
     }
     if value.isNotANumber { return nil }
     return try object(with: value, of: property, index) { object in

@@ -1,5 +1,6 @@
 extension ManagedObjectContext {
-  /// Fetches the objects of a request as values of a `Decodable` type, without creating objects.
+  /// Fetches the objects that match a request as values of a `Decodable` type, without creating
+  /// objects.
   ///
   /// ```swift
   /// struct QuakeRow: Decodable, Sendable {
@@ -16,7 +17,8 @@ extension ManagedObjectContext {
   /// Unsaved changes are included, unless the request excludes them.
   ///
   /// - Throws: The same errors as ``fetch(_:)``; `DecodingError`, with the path of the key, if a
-  ///   value is not of the type that the structure declares; any error of the type's `init(from:)`.
+  ///   value is not of the type that the structure declares; any error from the type's
+  ///   `init(from:)`.
   /// - Complexity: The same as ``fetch(_:)``. Only the values that the type asks for are read.
   public func fetch<M: ManagedObject, Row: Decodable>(
     _ request: FetchRequest<M>, as type: Row.Type
@@ -26,8 +28,8 @@ extension ManagedObjectContext {
     return rows
   }
 
-  /// Calls `body` with each object of a request as a value of a `Decodable` type, without creating
-  /// the objects.
+  /// Calls `body` with each object that matches a request, as a value of a `Decodable` type,
+  /// without creating the objects.
   ///
   /// - Parameter began: A closure that is called before the first row, and again if all rows are
   ///   decoded once more because a row asks for columns that earlier rows did not need.

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   ///
   /// Equally frequent terms are in the order of their characters. Unsaved changes are not included.
   ///
-  /// - Throws: `unsupportedPredicate` if the class has no text index; errors from reading the
+  /// - Throws: `unsupportedPredicate` if the class has no text index; any error from reading the
   ///   store.
   /// - Complexity: Reads the index's entries of all terms with this prefix.
   public func terms<M: ManagedObject>(

@@ -9,13 +9,13 @@ public struct AggregateGroup<Key, Values> {
 extension AggregateGroup: Sendable where Key: Sendable, Values: Sendable {}
 
 extension ManagedObjectContext {
-  /// Returns values aggregated over all objects of a request, without creating the objects.
+  /// Returns values aggregated over all objects that match a request, without creating the objects.
   ///
   /// ```swift
   /// let (count, strongest) = try context.aggregate(request, .count, .max(\.magnitude))
   /// ```
   ///
-  /// Unsaved changes of the context are included, unless the request excludes them. With a limit or
+  /// The context's unsaved changes are included, unless the request excludes them. With a limit or
   /// an offset, only the objects that they select are aggregated.
   ///
   /// - Throws: The same errors as ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` if a key
@@ -34,7 +34,7 @@ extension ManagedObjectContext {
     return (repeat try (each states).result())
   }
 
-  /// Returns values aggregated over the objects of a request, grouped by a property.
+  /// Returns values aggregated over the objects that match a request, grouped by a property.
   ///
   /// ```swift
   /// for group in try context.aggregate(request, by: \.network, .count) {
@@ -65,7 +65,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Fetches the values of some properties of a request's objects, without creating the objects.
+  /// Fetches the values of some properties of the objects that match a request, without creating
+  /// the objects.
   ///
   /// ```swift
   /// for (code, time) in try context.fetchValues(request, \.code, \.time) { … }
@@ -117,7 +118,7 @@ extension ManagedObjectContext {
     { plan, model in try keyPaths.map { try plan.value(at: $0, model) } }
   }
 
-  /// Calls `body` with the given values of each object of a request.
+  /// Calls `body` with the given values of each object that matches a request.
   func forEachRow<M: ManagedObject>(
     _ request: FetchRequest<M>, _ rowValues: RowValues, inOrder: Bool = false,
     _ body: @escaping ([StoredValue]) throws -> Void

@@ -28,6 +28,6 @@ public struct ImportOptions: Sendable {
   /// every thousand elements.
   public var progress: (@Sendable (_ elementCount: Int, _ byteCount: Int) -> Void)?
 
-  /// Creates options with the values above.
+  /// Creates the default options.
   public init() {}
 }

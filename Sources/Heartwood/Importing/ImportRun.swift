@@ -104,7 +104,7 @@ struct ImportRun {
     }
   }
 
-  /// Reports or throws the error of an element with its path, as the options require.
+  /// Reports an element's error with its path or throws it, as the options require.
   private mutating func refuse(_ position: Int, _ error: any Error) throws {
     guard options.invalidElements == .skip else { throw ImportReport.invalid(position, error) }
     report.refuse(position, ImportReport.path(of: error, position), error)

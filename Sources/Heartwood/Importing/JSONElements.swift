@@ -24,7 +24,8 @@ package struct JSONElements {
 
   /// Returns the bytes of the next element, or `nil` if there are no more.
   ///
-  /// - Throws: `invalidElement` if the text is not JSON of the expected form; errors from reading.
+  /// - Throws: `invalidElement` if the text is not JSON of the expected form; any error from
+  ///   reading the text.
   package mutating func next() throws -> [UInt8]? {
     if case .start = state { try begin() }
     switch state {

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension ManagedObjectContext {
-  /// Exports the attributes and to-one relationships of a request's objects.
+  /// Exports the attributes and to-one relationships of the objects that match a request.
   ///
   /// ```swift
   /// try context.export(FetchRequest<Quake>(), as: .jsonLines) { try socket.send($0) }
@@ -10,9 +10,9 @@ extension ManagedObjectContext {
   /// All rows are of one generation, and unsaved changes are included unless the request excludes
   /// them. A relationship is exported as the value of its destination's unique attribute or, if the
   /// destination has several, as a JSON object with one of them. The JSON that this method writes
-  /// can be imported. It omits relationships to objects without unique attributes, the classes of
-  /// the objects, and properties that only a subclass has. To include these properties, export each
-  /// class separately.
+  /// can be imported. The export omits relationships to objects without unique attributes, the
+  /// classes of the objects, and properties that only a subclass has. To include these properties,
+  /// export each class separately.
   ///
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.
@@ -20,7 +20,7 @@ extension ManagedObjectContext {
   ///   - dates: The format of dates, or `nil` for ISO 8601 with fractions of seconds as needed.
   ///   - output: A closure that is called with one piece of UTF-8 text after another.
   /// - Returns: The number of objects.
-  /// - Throws: The same errors as ``fetch(_:)``; errors from `output`.
+  /// - Throws: The same errors as ``fetch(_:)``; any error from `output`.
   /// - Complexity: The same as ``fetch(_:)``. Memory use grows with the number of objects only if
   ///   the request has sort descriptors, a limit or an offset.
   @discardableResult
@@ -47,13 +47,14 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-  /// Exports the attributes and to-one relationships of a request's objects to a file.
+  /// Exports the attributes and to-one relationships of the objects that match a request to a file.
   ///
   /// ```swift
   /// try context.export(FetchRequest<Quake>(), as: .csv, to: URL(filePath: "quakes.csv"))
   /// ```
   ///
-  /// The file is replaced when everything has been written. If the method throws, it is unchanged.
+  /// The file is replaced when everything has been written. If the method throws, the file is
+  /// unchanged.
   ///
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.

@@ -11,10 +11,10 @@ extension ManagedObjectContext {
   /// let report = try context.upsert(Quake.self, matching: \.code, from: data, options)
   /// ```
   ///
-  /// Only properties whose keys an element contains are set. A relationship is set from objects,
-  /// which are also found or created by a unique attribute, or from values of that attribute. The
-  /// import makes one commit, with the author of this context, and calls the same methods of
-  /// objects as a save. Unsaved changes of this context are neither written nor changed.
+  /// The import sets only the properties whose keys an element contains. A relationship is set from
+  /// objects, which are also found or created by a unique attribute, or from values of that
+  /// attribute. The import makes one commit, with the author of this context, and calls the same
+  /// methods on objects as a save. Unsaved changes of this context are neither written nor changed.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
@@ -24,8 +24,8 @@ extension ManagedObjectContext {
   /// - Returns: The numbers of new, changed, unchanged and refused elements.
   /// - Throws: `invalidElement`, with the path of the value in the message, if an element cannot be
   ///   imported and invalid elements are not skipped, or if the text is not JSON; `unknownProperty`
-  ///   if the attribute is not unique, or a path is given for an unknown property; errors from
-  ///   writing the store. Then nothing is saved.
+  ///   if the attribute is not unique, or a path is given for an unknown property; any error from
+  ///   writing the store. If the method throws, nothing is saved.
   /// - Complexity: For each element, the cost of finding and saving its objects. Memory use does
   ///   not grow with the number of elements.
   @discardableResult
@@ -47,7 +47,7 @@ extension ManagedObjectContext {
   ///   - keyPath: An attribute that is declared unique by itself.
   ///   - file: The URL of a file.
   ///   - options: The options.
-  /// - Throws: The same errors as the import of `Data`; errors from reading the file.
+  /// - Throws: The same errors as the import of `Data`; any error from reading the file.
   @discardableResult
   public func upsert<M: ManagedObject, Value: AttributeValue>(
     _ type: M.Type = M.self, matching keyPath: KeyPath<M, Value>, contentsOf file: URL,
@@ -60,15 +60,15 @@ extension ManagedObjectContext {
 
   /// Imports the JSON elements of bytes that arrive asynchronously, such as those of a download.
   ///
-  /// All bytes are received into a temporary file first, so that a slow sender delays no other
-  /// writer.
+  /// All bytes are first received into a temporary file, so that a slow sender does not delay other
+  /// writers.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
   ///   - keyPath: An attribute that is declared unique by itself.
   ///   - chunks: Pieces of any size, such as `Data` or arrays of bytes.
   ///   - options: The options.
-  /// - Throws: The same errors as the import of `Data`; errors from `chunks` and the file;
+  /// - Throws: The same errors as the import of `Data`; any error from `chunks` or the file;
   ///   `CancellationError`.
   @discardableResult
   public nonisolated(nonsending) func upsert<M: ManagedObject, Value: AttributeValue, Chunks>(

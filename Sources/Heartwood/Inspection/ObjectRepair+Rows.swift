@@ -74,7 +74,8 @@ extension ObjectRepair {
         }
         let before = try next.withValue(storage.number) { try? $0.number() } ?? nil
         if let before, before > highest { continue }
-        // The highest rows may be lost too, so skip more row IDs than can be missing.
+        // The rows with the highest IDs may also have been lost, so leave a gap larger than the
+        // number of rows that could be missing.
         let row = min(highest + Self.skippedRowCount, ObjectNumber.maxRow)
         var bytes: [UInt8] = []
         bytes.append(littleEndian: row)

@@ -37,8 +37,8 @@ package final class ObjectRepair {
   /// Repairs the objects in a store that has just been filled, and completes the report.
   ///
   /// - Returns: A summary, or `nil` if the store contains no objects.
-  /// - Throws: Errors from writing the store. Damage to objects is described in the report's notes
-  ///   instead.
+  /// - Throws: Any error from writing the store. Damage to objects is described in the report's
+  ///   notes instead.
   package static func run(
     _ store: Store, _ report: inout SalvageReport
   ) throws -> Summary? {

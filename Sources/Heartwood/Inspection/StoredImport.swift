@@ -67,8 +67,8 @@ struct StoredImport {
 
   /// Sets the postponed relationships, writes all changes, and ends the import.
   ///
-  /// - Parameter refuse: A closure that throws the error of an element, or returns if invalid
-  ///   elements are skipped.
+  /// - Parameter refuse: A closure that throws an element's error, or returns if invalid elements
+  ///   are skipped.
   mutating func finish(_ refuse: (Int, any Error) throws -> Void) throws -> ImportReport {
     isComplete = true
     for step in postponed {
@@ -161,7 +161,7 @@ struct StoredImport {
       throw ObjectGraphError(
         .unknownProperty,
         "Objects cannot be found by \(entity.name).\(property.name). Use an attribute that is "
-          + "unique by itself, but no decimal number.")
+          + "unique by itself and is not a decimal number.")
     }
     let key = RowChanges.UniqueKey(index, [value])
     guard let owner = try run.changes.owner(index, [value], key, owners),

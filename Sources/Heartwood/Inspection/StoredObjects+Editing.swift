@@ -38,7 +38,8 @@ extension StoredObjects {
   ///   - commits: Whether the changes are committed, rather than only returned.
   /// - Returns: All objects that change.
   /// - Throws: `unknownProperty`, `validation` if a text is not a value of the attribute's type,
-  ///   `constraintConflict`, `foreignObject` if there is no such object; errors from writing.
+  ///   `constraintConflict`, `foreignObject` if there is no such object; any error from writing the
+  ///   store.
   package func set(
     _ texts: [(name: String, text: String?)], of id: ManagedObjectID, author: String?,
     commits: Bool

@@ -22,7 +22,8 @@ extension StoredObjects {
   ///     every thousand.
   ///   - read: A closure that returns the next bytes of the text, or none at its end.
   /// - Throws: `invalidElement` with the path of the value; `unknownEntity`, `unknownProperty`,
-  ///   `constraintConflict`; errors from reading and writing. The store is then unchanged.
+  ///   `constraintConflict`; any error from reading or writing the store. If the method throws, the
+  ///   store is unchanged.
   package func importElements(
     _ source: ImportSource, of entity: String, matching key: String?, author: String?,
     skipsInvalid: Bool, progress: ((Int) -> Void)? = nil, _ read: @escaping () throws -> [UInt8]
@@ -96,8 +97,8 @@ extension ObjectGraphError {
 private protocol ImportedRows {
   /// Returns the next row, or `nil` if there are no more.
   ///
-  /// - Throws: `DecodingError` for a row that cannot be decoded, after which the next one follows;
-  ///   any other error if the text cannot be read further.
+  /// - Throws: `DecodingError` for a row that cannot be decoded, after which the next row can be
+  ///   read; any other error if the text cannot be read further.
   mutating func next() throws -> ImportedRow?
 }
 

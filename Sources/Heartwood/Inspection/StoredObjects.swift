@@ -45,7 +45,7 @@ package final class StoredObjects {
   /// Compares the text indexes of a store's newest generation with its objects.
   ///
   /// - Returns: A sentence for each index that differs or cannot be read.
-  /// - Throws: Errors from reading the store, except `corrupt`.
+  /// - Throws: Any error from reading the store, except `corrupt`.
   package static func textFindings(in store: Store) throws -> [String] {
     do {
       return try TextIndexCheck(view: StoredObjects(store, at: store.snapshot()).view).findings()
@@ -70,7 +70,7 @@ package final class StoredObjects {
   /// The number of objects that match a query.
   package func count(_ query: ObjectQuery) throws -> Int { try context.count(for: query.request()) }
 
-  /// Returns how a query finds its objects.
+  /// Returns an explanation of how a query finds its objects.
   package func explanation(of query: ObjectQuery) throws -> FetchExplanation {
     try context.explain(query.request())
   }
@@ -80,7 +80,7 @@ package final class StoredObjects {
   /// - Parameter columns: Values in the format language, such as `name`, `team.name`,
   ///   `members.@count`, or `SELF` for the ID of the object.
   /// - Throws: `predicateSyntax`, `unknownProperty` or `unsupportedPredicate` if a column or the
-  ///   condition is invalid; errors from `body` and from reading rows.
+  ///   condition is invalid; any error from `body` or from reading rows.
   /// - Complexity: The same as that of a fetch. Memory use grows with the number of objects only if
   ///   the query has an order or an offset.
   package func forEachRow(

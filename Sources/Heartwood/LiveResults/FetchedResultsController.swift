@@ -138,8 +138,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   /// The object at a position; the same as ``object(at:)-(Int)``.
   ///
-  /// Each access reads the list as it is then. To use several positions of one list, get
-  /// ``results`` first.
+  /// Each access reads the list as it is at that time. To use several positions in the same list,
+  /// get ``results`` first.
   public subscript(position: Int) -> M { object(at: position) }
 
   private func object(at position: Int, in list: LiveList) -> M? {

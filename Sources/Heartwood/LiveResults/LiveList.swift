@@ -21,7 +21,7 @@ final class LiveList {
   private let feed: ResultsFeed
   private(set) var tree: ResultsTree
   private var sectionCounts = SectionCounts()
-  /// The present state of the list, or `nil` if it was not used since the list last changed.
+  /// The current state of the list, or `nil` if it was not used since the list last changed.
   private var knownState: ListState?
   /// Whether the tree contains the complete result, rather than only its beginning.
   private var isComplete = true
@@ -36,7 +36,7 @@ final class LiveList {
 
   /// Creates a list and fetches its entries.
   ///
-  /// - Throws: Errors from reading rows.
+  /// - Throws: Any error from reading rows.
   init(_ query: LiveQuery, _ feed: ResultsFeed) throws {
     self.query = query
     self.feed = feed
@@ -178,7 +178,7 @@ final class LiveList {
   ///
   /// - Parameter isUpdated: A closure that returns whether a value of an object has changed.
   /// - Returns: A function that notifies the observer, or `nil` if nothing has changed.
-  /// - Throws: Errors from reading rows, in which case the list is unchanged.
+  /// - Throws: Any error from reading rows, in which case the list is unchanged.
   func update(isUpdated: (ObjectNumber) throws -> Bool) throws -> (() -> Void)? {
     defer {
       edits = [:]

@@ -163,7 +163,7 @@ final class LiveQuery {
 
   /// Returns the result of a fetch.
   ///
-  /// - Throws: Errors from reading rows.
+  /// - Throws: Any error from reading rows.
   func fetch(_ storeContext: ManagedObjectContext) throws -> Found {
     // A removed store has no objects.
     guard !storeContext.model.isRemoved else { return Found(entries: []) }

@@ -40,7 +40,7 @@ final class ResultsFeed: ContextFollower {
 
   /// Creates a list, and keeps it up to date from then on.
   ///
-  /// - Throws: Errors from reading rows.
+  /// - Throws: Any error from reading rows.
   func makeList(_ query: LiveQuery) throws -> LiveList {
     // Update the other lists first, so that all lists show the same state.
     try update()

@@ -54,8 +54,8 @@ public struct ResultsList<M: ManagedObject>: RandomAccessCollection {
     }
   }
 
-  /// Returns the objects in a range of positions, and reads the rows of those that are not in
-  /// memory in the order of the rows.
+  /// Returns the objects in a range of positions, reading the rows of those that are not in memory
+  /// in row order.
   func objects(in range: Range<Int>) -> [M] {
     [M](list?.objects(state.numbers[range], of: state) ?? [])
   }

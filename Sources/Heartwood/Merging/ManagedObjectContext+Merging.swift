@@ -130,7 +130,7 @@ extension ManagedObjectContext {
   /// context, unless they have unsaved changes here; in that case, the next save reports a
   /// conflict. Other objects do not change.
   ///
-  /// - Throws: Errors from reading rows; `foreignStore` if the transaction belongs to another
+  /// - Throws: Any error from reading rows; `foreignStore` if the transaction belongs to another
   ///   store; `childContext` if this is a child context, which always reads from its parent.
   /// - Complexity: Reads one row for each changed object that is registered and not a fault.
   public func mergeChanges(from transaction: PersistentHistoryTransaction) throws {
@@ -152,7 +152,7 @@ extension ManagedObjectContext {
   /// Merges the changes between two generations, as
   /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does for a history transaction.
   ///
-  /// - Throws: Errors from reading rows; `foreignStore` if the changes belong to another store;
+  /// - Throws: Any error from reading rows; `foreignStore` if the changes belong to another store;
   ///   `childContext` if this is a child context, which always reads from its parent.
   /// - Complexity: Reads one row for each changed object that is registered and not a fault.
   public func mergeChanges(_ changes: ChangeSet) throws {

@@ -8,8 +8,8 @@ extension ManagedObjectContext {
   ///   - object: An object of this context.
   ///   - mergeChanges: Whether to keep unsaved changes.
   ///   - force: Whether to discard unsaved changes to relationships as well, on both sides.
-  /// - Throws: Errors from reading the row; `foreignObject` if the object is not in this context;
-  ///   `unsavedRelationships` if changed relationships would be discarded without `force`.
+  /// - Throws: Any error from reading the row; `foreignObject` if the object is not in this
+  ///   context; `unsavedRelationships` if changed relationships would be discarded without `force`.
   public func refresh(
     _ object: ManagedObject, mergeChanges: Bool, force: Bool = false
   ) throws {

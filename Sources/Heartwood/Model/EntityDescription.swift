@@ -178,13 +178,14 @@ struct TextIndexDescription: Sendable {
 extension IndexDescription {
   /// Returns the error for an object that has the same unique values as another object.
   ///
-  /// - Parameter isMergeable: Whether a different merge policy would merge it into that object.
+  /// - Parameter isMergeable: Whether a different merge policy would merge the new object into the
+  ///   other one.
   func conflict(_ id: ManagedObjectID, isMergeable: Bool = false) -> ObjectGraphError {
     let names = slots.map { entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(
       .constraintConflict,
       "Another \(entity.name) has the same \(names). Change or delete one of the two objects"
-        + (isMergeable ? ", or set a mergePolicy, which merges the new one into the other." : "."),
+        + (isMergeable ? ", or set a mergePolicy that merges the new one into the other." : "."),
       objectID: id)
   }
 }

@@ -8,8 +8,8 @@
 /// A composite attribute cannot be optional; declare the elements of the structure as optionals
 /// instead.
 ///
-/// - Complexity: As for ``Attribute``, for each element. Mutating an element in place copies the
-///   structure, including any collection that is appended to.
+/// - Complexity: The same as for ``Attribute``, for each element. Mutating an element in place
+///   copies the structure, including any collection that is appended to.
 @propertyWrapper
 public struct Composite<Value: CompositeValue> {
   @usableFromInline var stored: Value
@@ -18,8 +18,9 @@ public struct Composite<Value: CompositeValue> {
   ///
   /// - Parameters:
   ///   - wrappedValue: The value in new objects.
-  ///   - name: The attribute's name in the store's model, which prefixes its column names; by
-  ///     default the name of the property, which the rest of the API uses.
+  ///   - name: The attribute's name in the store's model, used as a prefix of its column names; by
+  ///     default, the name of the property. The rest of the API always uses the name of the
+  ///     property.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
   ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
   public init(
@@ -49,7 +50,7 @@ public struct Composite<Value: CompositeValue> {
   ///
   /// If the object is a fault, reading the attribute loads the object first. Setting an element to
   /// the value in the object's row, or to its declared value in a new object, does not count as a
-  /// change. Observers of any element are notified of changes to all elements.
+  /// change. An observer of one element is notified when any element changes.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

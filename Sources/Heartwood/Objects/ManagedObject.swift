@@ -12,10 +12,10 @@ public import Observation
 /// }
 /// ```
 ///
-/// An object belongs to one context and can be used only there, by one thread at a time. Two
-/// objects are equal if they are identical; each context has its own object for a row. A fetched
-/// object has its values in memory. An object that is reached through a relationship may be a
-/// *fault*: its values are then loaded when one of its properties is used.
+/// An object belongs to one context and can be used only there, by one thread at a time. Objects
+/// are equal only if they are the same instance; each context has its own object for a row. A
+/// fetched object has its values in memory. An object that is reached through a relationship may be
+/// a *fault*: its values are then loaded when one of its properties is used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The extra work that each access to a property requires; empty for most objects.
   // The stored variables skip exclusivity checks to save time, because every property access reads

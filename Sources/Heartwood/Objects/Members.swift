@@ -31,7 +31,8 @@ extension ToMany {
     /// Returns whether an object is a member.
     public func contains(_ member: Destination) -> Bool { members.contains(member) }
 
-    /// Adds a member, on both sides of the relationship, and returns `false` if it was present.
+    /// Adds a member, on both sides of the relationship, or returns `false` if it is already
+    /// present.
     ///
     /// Like an assignment to the property, this inserts a member that is in no context.
     @discardableResult
@@ -56,9 +57,9 @@ extension OrderedToMany {
   /// All results are the same as those of the loaded list.
   ///
   /// - Complexity: If the members are not loaded, counting reads the leaf pages that list them, and
-  ///   appending or removing one reads a few pages, plus those pages if the inverse is ordered too.
-  ///   The members are loaded only if the context is a child or has unsaved deletions. Saving a
-  ///   changed list reads all leaf pages.
+  ///   appending or removing one reads a few pages, plus those leaf pages if the inverse is ordered
+  ///   too. The members are loaded only if the context is a child or has unsaved deletions. Saving
+  ///   a changed list reads all leaf pages.
   public struct Members {
     private let members: UnloadedMembers
 

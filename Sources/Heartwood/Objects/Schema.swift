@@ -20,8 +20,8 @@ public struct Schema: Sendable {
   ///
   /// A store with a higher version can be opened only if its model is otherwise the same.
   public let version: Int
-  /// The names of entities whose rows are removed from a store with a lower version, with all
-  /// references to them.
+  /// The names of entities whose rows are removed from a store with a lower version, together with
+  /// all references to them.
   public let removing: Set<String>
   let content: Content
 
@@ -29,8 +29,8 @@ public struct Schema: Sendable {
   ///
   /// - Parameters:
   ///   - version: The version of the model.
-  ///   - removing: The names that entities without a class have in the store, and whose rows are to
-  ///     be removed. Names that a store does not contain are ignored.
+  ///   - removing: The store names of entities that no longer have a class and whose rows are to be
+  ///     removed. Names that a store does not contain are ignored.
   ///   - types: The classes of the model.
   public init(
     version: Int = 1, removing: Set<String> = [], _ types: ManagedObject.Type...

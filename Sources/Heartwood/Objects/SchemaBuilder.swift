@@ -224,8 +224,7 @@ struct SchemaBuilder {
           "The inverse of \(entity.name).\(property.name) is not a relationship of the destination "
             + "class. Specify a relationship that the destination class declares or inherits.")
       }
-      // Set the inverses in all subentities too, because they inherit the relationships at the same
-      // slots.
+      // Set the inverses in all subentities too: inherited relationships keep their slots.
       for member in entity.family {
         member.inverses[property.slot] = .init(entity: other.entity, property: other.property)
       }

@@ -14,7 +14,7 @@ public import Foundation
 
       /// Returns whether the first string contains the second one.
       ///
-      /// - Throws: Errors from evaluating the operands.
+      /// - Throws: Any error from evaluating the operands.
       public func evaluate(_ bindings: PredicateBindings) throws -> Bool {
         let text = try root.evaluate(bindings)
         return TextPattern(try other.evaluate(bindings), .contains, [.case, .diacritics])

@@ -47,7 +47,7 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     tree = PredicateTree { _ in expression }
   }
 
-  /// Creates a predicate that objects match a text query.
+  /// Creates a predicate that tests whether objects match a text query.
   ///
   /// The entity must declare a ``TextIndex``.
   public init(matching query: TextQuery) {

@@ -5,8 +5,8 @@ import Foundation
 /// The format language has no literals of these types. A program passes such values as arguments,
 /// but a condition on the command line of `heartwoodctl` can contain only strings.
 extension QueryResolver {
-  /// Returns the term, with a constant string converted to the type of `other`, with which it is
-  /// compared, if this resolver reads strings as values of that type.
+  /// Returns the term, converted to the type of `other`, with which it is compared, if it is a
+  /// constant string and this resolver reads strings as values of that type.
   ///
   /// - Throws: `unsupportedPredicate` if the string is not such a value.
   func reading(_ term: QueryTerm, as other: QueryTerm) throws -> QueryTerm {

@@ -3,10 +3,10 @@ extension ManagedObjectContext {
   ///
   /// A root context writes all changes in one transaction, which creates one generation.
   ///
-  /// A save first calls `willSave` on the changed objects, again on objects that these calls
-  /// change, and then `validate`. A root context resolves conflicts with ``mergePolicy``, writes
-  /// the changes and assigns permanent IDs to new objects. Finally, the save calls `didSave`. If
-  /// there are no changes, nothing is written.
+  /// A save first calls `willSave` on the changed objects, and again on objects that these calls
+  /// change. It then calls `validate`. A root context resolves conflicts with ``mergePolicy``,
+  /// writes the changes and assigns permanent IDs to new objects. Finally, the save calls
+  /// `didSave`. If there are no changes, nothing is written.
   ///
   /// Unless ``generationAfterSave`` specifies otherwise, a pinned context advances to the new
   /// generation or, if there are no changes, to the newest one.

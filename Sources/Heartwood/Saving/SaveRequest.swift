@@ -32,7 +32,7 @@ struct SaveRequest {
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   /// The errors for values that cannot be encoded or stored.
   var unstorable: [ObjectGraphError] = []
-  /// Whether the last call of `values(of:)` returned null for a reference because the reference's
+  /// Whether the last call to `values(of:)` returned null for a reference because the reference's
   /// target has no row.
   private var hasLostReference = false
   /// Whether other contexts have changed any of the objects being saved since they were read.

@@ -1,8 +1,8 @@
-/// The words of one row, by term: what a change of few rows stores instead of posting lists.
+/// The words of one row, by term, which a change to a few rows stores instead of posting lists.
 ///
-/// Changing the posting lists of all words of a row writes many pages. So changes of few rows are
-/// stored as *pending* rows, which searches read in addition to the lists. When there are many, all
-/// of them are merged into the lists, each of which is then written once.
+/// Changing the posting lists of all words of a row writes many pages. Changes to a few rows are
+/// therefore stored as *pending* rows, which searches read in addition to the lists. When there are
+/// many pending rows, all of them are merged into the lists, each of which is then written once.
 struct PendingWords {
   struct Word {
     let term: [UInt8]

@@ -15,7 +15,7 @@ final class RowWriter {
   /// The next row ID of each entity, by position; `nil` if the transaction has not needed it yet.
   @exclusivity(unchecked) private var nextRows: [Int64?]
   @exclusivity(unchecked) private var encoder = RecordEncoder()
-  /// The writers of text indexes, by the position of the entity of the objects.
+  /// The writers of text indexes, by the position of the objects' entity.
   @exclusivity(unchecked) private var textWriters: [Int: TextIndexWriter] = [:]
 
   init(

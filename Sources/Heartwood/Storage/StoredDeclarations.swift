@@ -51,8 +51,8 @@ struct StoredDeclarations: Codable, Equatable {
     return [UInt8](try encoder.encode(self))
   }
 
-  /// Returns the declarations of a schema's classes, and these declarations of the store's other
-  /// entities.
+  /// Returns the declarations of a schema's classes, together with those in this value for the
+  /// store's other entities.
   func updated(for schema: Schema.Content, in model: StoredModel) throws -> StoredDeclarations {
     let new = try schema.entities.compactMap { entity in
       try model.entity(named: entity.name).map { try Declaration(entity, $0, model) }

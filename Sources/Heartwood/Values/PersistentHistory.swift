@@ -71,8 +71,8 @@ struct HistoryPosition {
   let sequence: Int64
   /// The time of this transaction, in milliseconds since 1970, or `nil` if it is unknown.
   ///
-  /// A store that was restored to an earlier state may have another transaction of the same number.
-  /// Its time differs.
+  /// A store that was restored to an earlier state may have a different transaction with the same
+  /// number, but its time differs.
   var time: Int64?
 }
 

@@ -35,7 +35,8 @@ extension String {
   /// Returns whether both strings have the same UTF-8 bytes.
   ///
   /// If both strings are stored as contiguous UTF-8, this method compares their storage directly.
-  /// Iterating over the UTF-8 views would take several times as long, in debug builds many times.
+  /// Iterating over the UTF-8 views would take several times as long, or many times as long in a
+  /// debug build.
   func hasSameBytes(as other: String) -> Bool {
     let quick = utf8.withContiguousStorageIfAvailable { first in
       other.utf8.withContiguousStorageIfAvailable { second in

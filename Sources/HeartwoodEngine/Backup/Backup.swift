@@ -74,8 +74,8 @@ public struct Backup: Sendable {
   /// - Parameters:
   ///   - generation: One of ``restorePoints()``, or `nil` for the newest.
   ///   - target: A path that does not exist yet; its parent directory must exist.
-  ///   - asFork: Whether the new store gets its own identity, like a copy. It then rejects tokens
-  ///     and backup directories of the original.
+  ///   - asFork: Whether the new store gets its own identity, as a copied store does. It then
+  ///     rejects tokens and backup directories of the original.
   ///   - progress: A closure called on this thread each time another hundredth of the pages has
   ///     been read.
   /// - Returns: The restored generation.
@@ -115,8 +115,8 @@ public struct Backup: Sendable {
   ///   backup can be added.
   /// - Returns: The number of removed restore points.
   /// - Throws: `busy` while a backup is in progress; `corrupt` if a file to be merged is damaged;
-  ///   `notAStore`, `incompatibleFormat`, `io` or `diskFull`. After an error, all restore points to
-  ///   be kept can still be restored.
+  ///   `notAStore`, `incompatibleFormat`, `io` or `diskFull`. After an error, no restore point that
+  ///   was to be kept is lost.
   /// - Complexity: For each run of removed points, reads their files and the next one, and replaces
   ///   them with one file.
   @discardableResult

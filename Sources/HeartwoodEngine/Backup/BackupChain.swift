@@ -91,7 +91,7 @@ extension BackupHeader {
 }
 
 extension BackupDirectory {
-  /// Adds a sentence to the error about what can be restored without the damaged file.
+  /// Extends an error's message with what can be restored without the damaged file.
   fileprivate func explained(
     _ error: StorageError, _ name: BackupName, _ frame: FrameNumber
   ) -> StorageError {

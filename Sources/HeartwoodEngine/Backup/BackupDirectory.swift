@@ -72,8 +72,8 @@ struct BackupDirectory {
 
   /// Returns the series number of a directory without complete files.
   ///
-  /// The store keeps a generation under a name that contains this number. The number is durable
-  /// first, so the next backup knows the name even if this one is interrupted.
+  /// The store keeps a generation under a name that contains this number. The number becomes
+  /// durable first, so the next backup knows the name even if this one is interrupted.
   func firstSeries() throws(StorageError) -> UInt64 {
     let file = try fileSystem.create(path + "/" + Self.lockName)
     let block = ByteBlock(count: 8)

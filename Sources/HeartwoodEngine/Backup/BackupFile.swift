@@ -1,6 +1,7 @@
 /// A complete file of a backup directory.
 ///
-/// Open only during a read, because a chain may have more files than a process can open.
+/// The file is open only during a read, because a chain may have more files than a process can
+/// open.
 struct BackupFile {
   let header: BackupHeader
   private let directory: String
@@ -46,7 +47,7 @@ struct BackupFile {
       let imageCount = min(perChunk, header.imageCount - count)
       let target = MutableBytes(block.bytes.base, count: imageCount * pageByteCount)
       guard try file.read(into: target, at: offset) == target.count else {
-        throw BackupHeader.damaged("It became shorter while it was read.", name)
+        throw BackupHeader.damaged("It became shorter while it was being read.", name)
       }
       for position in 0..<imageCount {
         let image = target.bytes.slice(position * pageByteCount, pageByteCount)
@@ -71,7 +72,7 @@ struct BackupFile {
     let offset = UInt64(header.byteCount) + UInt64(position) << UInt64(header.geometry.pageShift)
     guard try file.read(into: target, at: offset) == target.count,
       try self.page(of: target.bytes, from: UInt64(page)) == page
-    else { throw BackupHeader.damaged("It changed while it was read.", name) }
+    else { throw BackupHeader.damaged("It changed while it was being read.", name) }
   }
 
   /// Returns the page number of an intact image.
@@ -88,8 +89,8 @@ struct BackupFile {
 
   /// Writes a file under a temporary name, and renames it when it is complete and synced.
   ///
-  /// - Parameter images: A closure that passes images to its argument, in page order and as many as
-  ///   the header states.
+  /// - Parameter images: A closure that passes as many images as the header states to its argument,
+  ///   in page order.
   /// - Complexity: One sync of the file, and one of the directory.
   static func write(
     _ header: BackupHeader, in directory: String, _ fileSystem: any FileSystem,

@@ -101,8 +101,8 @@ package struct BackupHeader: Hashable, Sendable {
           + "\(BackupLayout.currentVersion). Use a newer program.", file: name)
     }
     let nameByteCount = Int(bytes.load32(BackupLayout.nameByteCount.offset))
-    // These bytes are part of the file, so a damaged length cannot demand more memory than its
-    // size.
+    // These bytes are part of the file, so a damaged length cannot demand more memory than the
+    // file's size.
     guard UInt64(nameByteCount) <= (try file.byteCount()) else {
       throw damaged("Its header is damaged.", name)
     }
@@ -112,7 +112,7 @@ package struct BackupHeader: Hashable, Sendable {
       let header = decoded(whole.bytes.bytes, nameByteCount)
     else { throw damaged("Its header is damaged.", name) }
     guard try file.byteCount() == header.fileByteCount else {
-      throw damaged("Its length is not that of \(header.imageCount) pages.", name)
+      throw damaged("Its length does not match its \(header.imageCount) pages.", name)
     }
     guard header.name.text == name else {
       throw damaged("Its content belongs to \(header.name.text).", name)

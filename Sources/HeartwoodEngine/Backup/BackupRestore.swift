@@ -71,7 +71,7 @@ struct BackupRestore {
     steps.finish()
   }
 
-  /// Returns the header of the last backup file with the identity of the new store.
+  /// Returns a copy of the last backup file's header that has the new store's identity.
   private func restored(_ header: BackupHeader) -> BackupHeader {
     guard kind == .fork else { return header }
     let fileSystem = directory.fileSystem
@@ -90,7 +90,7 @@ private struct RestoredPages {
   private let pageCount: PageNumber
   private let geometry: Geometry
   private let file: any File
-  /// The seed of the hashes of a fork's pages, or `nil` if the hashes stay unchanged.
+  /// The seed for the page hashes of a fork, or `nil` if the hashes stay unchanged.
   private let seed: UInt64?
   /// A bit for each page that has been written.
   private var written: [UInt64]

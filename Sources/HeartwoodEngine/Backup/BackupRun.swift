@@ -198,7 +198,7 @@ struct BackupSeries {
   /// Returns whether ``name(of:)`` can return a name.
   func owns(_ name: String) -> Bool { name.hasPrefix(prefix) && Self.isName(name) }
 
-  /// Returns whether a name was given by a backup.
+  /// Returns whether a name has the form that backups use for the generations they keep.
   static func isName(_ name: String) -> Bool {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     return parts.count == 3 && name.hasPrefix(prefix)

@@ -19,8 +19,8 @@ public final class Replica: Sendable {
   ///   - progress: A closure called on this thread each time another hundredth of a new replica's
   ///     pages has been written.
   /// - Throws: `invalidArgument` if the store at the path is not a replica, for example after a
-  ///   promotion; `busy` if another process is changing the replica; any error of opening a store
-  ///   or of ``Backup/restore(_:to:asFork:progress:)``.
+  ///   promotion; `busy` if another process is changing the replica; any error from opening a store
+  ///   or from ``Backup/restore(_:to:asFork:progress:)``.
   public convenience init(
     at path: String, following backup: Backup, progress: ((StoreProgress) -> Void)? = nil
   ) throws {
@@ -159,7 +159,7 @@ public final class Replica: Sendable {
   /// interrupted, call this method again.
   ///
   /// - Throws: `invalidArgument` if the store is not a replica; `busy` if a process follows the
-  ///   backup; any error of opening a store.
+  ///   backup; any error from opening a store.
   /// - Complexity: That of opening and closing a store.
   public static func promote(_ path: String) throws {
     try promote(path, StoreOptions(), PosixFileSystem())

@@ -11,7 +11,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Creates a directory if it does not exist; its parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Creates a directory that every user who can read files of the given mode can list and enter;
+  /// Creates a directory that every user who may read files of the given mode can list and enter;
   /// if `mode` is `nil`, the process's default applies.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
 
@@ -73,7 +73,7 @@ package protocol FileSystem: AnyObject, Sendable {
 }
 
 extension FileSystem {
-  /// Opens the file at `path`, and creates it if it does not exist.
+  /// Opens the file at `path`, creating it if it does not exist.
   package func create(_ path: String) throws(StorageError) -> any File {
     guard let file = try open(path, .create) else {
       throw StorageError(
@@ -117,7 +117,7 @@ package struct DirectoryStamp: Hashable, Sendable {
 package enum FileAccess: Sendable {
   case read
   case write
-  /// Opens the file for reading and writing, and creates it if it does not exist.
+  /// Opens the file for reading and writing, creating it if it does not exist.
   case create
 }
 

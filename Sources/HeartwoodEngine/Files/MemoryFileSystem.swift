@@ -1,6 +1,7 @@
 /// A file system in the memory of this process, in which only the root directory exists at first.
 ///
-/// Nothing in it is durable, so syncing has no effect. Open files can be used even after removal.
+/// Nothing in it is durable, so syncing has no effect. An open file can be used even after its
+/// removal.
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 package final class MemoryFileSystem: FileSystem, @unchecked Sendable {

@@ -32,7 +32,7 @@ enum OpenDescriptors {
   }()
   // The compiler cannot check that the following properties are accessed only under `lock`.
 
-  /// Whether the engine has opened each descriptor.
+  /// For each descriptor, whether the engine has opened it.
   nonisolated(unsafe) private static var isOurs = UnsafeMutablePointer<Bool>.allocate(capacity: 0)
   nonisolated(unsafe) private static var isOursCount = 0
   nonisolated(unsafe) private static var sharedMemory =

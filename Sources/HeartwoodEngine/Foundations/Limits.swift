@@ -9,8 +9,8 @@ package enum Limits {
   /// The maximum length of an encoded key: four entries with such keys fit in the smallest page, so
   /// trees are shallow and every node can be split.
   package static let maxKeyByteCount = 960
-  /// The maximum length of a value: its overflow index has at most two levels, and a copy of it
-  /// fits in the address space of 32-bit platforms.
+  /// The maximum length of a value, so that its overflow index has at most two levels and a copy of
+  /// it fits in the address space of 32-bit platforms.
   package static let maxValueByteCount = 1 << 30
   /// The maximum length of a multi-page value that `withValue` copies into one buffer, so that no
   /// single call allocates an unbounded amount of memory.
@@ -48,8 +48,8 @@ package enum Limits {
   ///
   /// Before another one is written, the one that has waited longest is synced.
   ///
-  /// At the default size, these segments hold the longest log that awaits a checkpoint, so only a
-  /// longer transaction waits for the disk before its commit.
+  /// At the default segment size, these segments hold the longest log that awaits a checkpoint, so
+  /// only a transaction longer than that waits for the disk before it commits.
   package static let maxUnsyncedSegmentCount = 32
   /// The maximum number of retained generations, besides the newest, in the shared counters; if
   /// there are more, maintenance runs reclaim less log space.
@@ -58,8 +58,8 @@ package enum Limits {
   ///
   /// A process without a row cannot record its name, so users see its program's name instead.
   package static let maxHolderRowCount = 256
-  /// The maximum number of generations for which a process takes a holder lock: each slows down all
-  /// other lock calls, and users rarely need more than the oldest held generations.
+  /// The maximum number of generations for which a process takes a holder lock: each such lock
+  /// slows down all other lock calls, and users rarely need more than the oldest held generations.
   package static let maxHeldGenerationLockCount = 256
   /// The maximum number of attempts if another process keeps changing what a loop reads.
   ///

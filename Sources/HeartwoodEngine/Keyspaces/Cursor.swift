@@ -22,8 +22,10 @@ public final class Cursor {
     cursor = TreeCursor(view: reads.view, root: reads.root, savesKey: savesKey)
   }
 
-  /// Traps if the transaction has ended, or throws `forked` in a child process and
-  /// `generationExpired` if the store has been suspended in the meantime.
+  /// Traps if the transaction has ended.
+  ///
+  /// Throws `forked` in a child process, or `generationExpired` if the store has been suspended in
+  /// the meantime.
   private func checkMove() throws(StorageError) {
     check()
     try reads.view.requireCurrent()

@@ -98,7 +98,7 @@ package struct KeyspaceReads {
 
   /// Passes the value of `key`, or only its bytes in `range`, to `body`, page by page.
   ///
-  /// Returns an error of `body` as a failure, because this method can throw only storage errors.
+  /// Returns an error from `body` as a failure, because this method can throw only storage errors.
   /// Checks the hash of the value after the last chunk, unless only a range is read.
   @usableFromInline
   func read(
@@ -142,8 +142,8 @@ package struct KeyspaceReads {
     guard range.lowerBound >= 0, range.upperBound <= count else {
       throw StorageError(
         .invalidArgument,
-        "The range \(range) exceeds the value, which has \(count) bytes. Use a range within "
-          + "0..<\(count).")
+        "The range \(range) is not within the value, which is \(count) bytes long. Use a range "
+          + "within 0..<\(count).")
     }
   }
 

@@ -29,7 +29,7 @@ package struct AtomicFile: Sendable {
 
   /// Reads and decodes the file, or returns `nil` if it does not exist.
   ///
-  /// Before it allocates memory, checks the length, and that the file does not consist mostly of
+  /// Before allocating memory, checks the length and that the file does not consist mostly of
   /// holes.
   ///
   /// - Parameter lengths: A function that returns the valid file lengths for the given fields.

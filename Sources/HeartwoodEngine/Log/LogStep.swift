@@ -1,4 +1,4 @@
-/// A single commit, or all remaining commits that end in a segment, read from its footer.
+/// A single commit, or all remaining commits that end in a segment, read from the segment's footer.
 package struct LogStep {
   package var point: CommitPoint
   /// A generation that is known to be durable.

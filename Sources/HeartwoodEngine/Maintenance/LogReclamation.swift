@@ -6,11 +6,12 @@
 /// in the page file: a reader may still hold a pointer to such a frame. The map of retained frames
 /// is made durable before a segment is deleted or the first hole is punched.
 ///
-/// Segments without retained frames are deleted. In another segment, holes are punched only if it
-/// was full at the previous reclamation and at most a quarter of its pages are retained, and again
-/// when at most a quarter of those are. The headers of small commits alternate with the pages that
-/// the commits write. Punching holes sooner would take a system call for almost every commit, often
-/// in a segment that the next reclamation deletes.
+/// Segments without retained frames are deleted. In any other segment, holes are punched only if
+/// the segment was full at the previous reclamation and at most a quarter of its pages are
+/// retained, and again when at most a quarter of those pages are still retained. The headers of
+/// small commits alternate with the pages that the commits write, so punching holes sooner would
+/// take a system call for almost every commit, often in a segment that the next reclamation
+/// deletes.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {

@@ -10,7 +10,10 @@ final class Maintenance: @unchecked Sendable {
   private let table: GenerationTable
   private let queue: SyncQueue
   private let writerLock: WriterLock
-  /// The ended lineages, which change only in a replica, whose follower runs maintenance inline.
+  /// The ended lineages.
+  ///
+  /// They change only in a replica, where the process that follows the backup runs maintenance
+  /// inline.
   private(set) var lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
@@ -56,7 +59,9 @@ final class Maintenance: @unchecked Sendable {
   /// The interval at which the thread checks whether another process has checkpointed the log.
   private static let otherProcessCheckMilliseconds: UInt64 = 5000
 
-  /// The interval between checks for held generations, which get a holder lock at the second one.
+  /// The interval between checks for held generations.
+  ///
+  /// A generation that is still held at the second check gets a holder lock.
   private static let holderCheckMilliseconds: UInt64 = 500
 
   /// Starts the thread and publishes that this process has the store open, unless maintenance is
@@ -140,7 +145,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Waits until a run has ended, and returns `false` if that takes too long.
+  /// Waits until a run has ended, or returns `false` if that takes too long.
   ///
   /// The caller must hold `lock`. Without a timeout, a process that is suspended in the middle of
   /// its run could block the commits of other processes forever.
@@ -157,7 +162,7 @@ final class Maintenance: @unchecked Sendable {
 
   /// Creates segments ahead of the writer, and seals full segments.
   ///
-  /// If checkpoints are rare, many full ones can accumulate between two runs.
+  /// If checkpoints are rare, many full segments can accumulate between two runs.
   private func makeSegments() throws(StorageError) {
     let counters = files.counters
     try files.opened.require()

@@ -187,7 +187,7 @@ struct MaintenanceRun {
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
     if decision.low > files.counters.checkpointed {
-      // If another process has run a checkpoint, discard what is known of the earlier contents.
+      // If another process has run a checkpoint, discard what is known about the earlier contents.
       files.pageFile.adoptState(files.counters.checkpointed, files.cache)
       let state = try state(decision)
       result.pageCount = try copyPages(of: state)

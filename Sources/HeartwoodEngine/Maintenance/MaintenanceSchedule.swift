@@ -26,8 +26,8 @@ struct MaintenanceSchedule {
   ///
   /// It is small enough to be added to a generation without overflow.
   private static let never: UInt64 = 1 << 48
-  /// The log's growth before writers wait, after a run was due, as a multiple of its shortest
-  /// length.
+  /// The amount by which the log may grow after a run is due before writers wait, as a multiple of
+  /// its shortest length.
   ///
   /// While generations are held, it is a multiple of `heldLength`.
   private static let slackFactor: UInt64 = 3

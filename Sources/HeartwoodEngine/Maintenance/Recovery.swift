@@ -5,8 +5,8 @@ public struct RecoveryReport: Hashable, Sendable {
   /// It belongs to the newest complete commit found, or to the empty commit that started a new
   /// lineage.
   public var generation = Generation(frame: 0)
-  /// The number of commits found in the log after the page file's state, by group headers or
-  /// footers.
+  /// The number of commits after the page file's state that were found in the log through group
+  /// headers or footers.
   public var commitCount = 0
   /// The number of log segments whose footer was read instead of the group headers.
   public var segmentFooterCount = 0

@@ -58,7 +58,8 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Records the state of the file, and discards what is known if another process wrote that state.
+  /// Records the state of the file, and discards what is known about the file if another process
+  /// wrote that state.
   ///
   /// Call this method before you read pages through an index that was built from this state.
   /// Readers of an older state are not affected: they find every page that has changed since then

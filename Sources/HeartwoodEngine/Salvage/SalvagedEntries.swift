@@ -1,6 +1,6 @@
 /// The entries in the leaves of an outline, in key order, for copying to another store.
 ///
-/// What is missing between them is recorded in a report.
+/// Entries that are missing between them are recorded in a report.
 final class SalvagedEntries {
   private(set) var report: SalvageReport.Keyspace
   private(set) var hasEntry = false

@@ -36,7 +36,8 @@ package final class CommitSignal: @unchecked Sendable {
   private static let answerMilliseconds: UInt64 = 100
   /// The interval at which an observer checks for commits without a signal.
   private static let checkMilliseconds: UInt64 = 1000
-  /// The interval of checks without a watch, or while other processes may not know of the observer.
+  /// The interval at which an observer checks without a watch, or while other processes may not
+  /// know of it yet.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {

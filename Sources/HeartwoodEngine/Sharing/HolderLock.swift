@@ -54,7 +54,7 @@ package struct HolderLock: Hashable, Sendable {
 }
 
 extension StoreLocks {
-  /// The maximum length of a run of holder locks; another program must have locked a longer one.
+  /// The maximum length of a run of holder locks; a longer run must come from another program.
   private static let maxHolderLockRunByteCount = 1 << 12
 
   /// Sets a holder lock, and returns whether that succeeded.

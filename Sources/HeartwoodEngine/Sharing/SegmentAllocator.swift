@@ -99,7 +99,7 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Whether the reserve was used, and the next maintenance run must allocate it again.
+  /// Whether the reserve was used, so that the next maintenance run must allocate it again.
   package var needsRoom: Bool { hasUsedReserve.load(ordering: .relaxed) }
 
   package func fillReserve() throws(StorageError) {

@@ -151,7 +151,8 @@ package final class SharedCounters: @unchecked Sendable {
       && kept.allSatisfy { decision.isAlive($0) }
   }
 
-  /// The published decision; a caller that must not miss a change reads the epoch before and after.
+  /// The published decision; a caller that must not miss a change reads the epoch before and after
+  /// reading it.
   package var decision: DecisionRecord {
     let start = Self.copy(load(CountersLayout.selector) & 1)
     onAccess?(start, false)

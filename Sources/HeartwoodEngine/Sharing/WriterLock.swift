@@ -116,7 +116,8 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// The interval of a waiting writer's rings; each ring shows that the writer is not suspended.
+  /// The interval at which a waiting writer rings; each ring shows that the writer is not
+  /// suspended.
   private static let ringMilliseconds: UInt64 = 5
 
   /// The longest sleep between two attempts, which succeed only if the lock is free at that moment.

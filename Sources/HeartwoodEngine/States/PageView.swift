@@ -74,7 +74,7 @@ package struct PageView {
   /// Returns the verified page with this number.
   ///
   /// - Throws: `corrupt` if the number is out of range or the bytes are damaged; `io` if they
-  ///   cannot be read; any error of ``requireCurrent()``.
+  ///   cannot be read; any error from ``requireCurrent()``.
   /// - Complexity: With `.mapped` access, no system call and no lock once the page is verified.
   @inline(__always)
   package func page(_ number: PageNumber) throws(StorageError) -> PageReference {

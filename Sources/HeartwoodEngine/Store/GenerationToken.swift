@@ -78,7 +78,7 @@ extension Store {
   /// The token may have been created by any process, even before the machine was restarted.
   ///
   /// - Throws: `foreignStore` if the token belongs to another store, or to a copy of this store
-  ///   that has diverged; any error of ``snapshot(at:)-(Generation)``.
+  ///   that has diverged; any error from ``snapshot(at:)-(Generation)``.
   /// - Complexity: The same as ``snapshot(at:)-(Generation)``.
   public func snapshot(at token: GenerationToken) throws -> Snapshot {
     try requireOpen()

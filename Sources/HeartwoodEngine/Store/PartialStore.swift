@@ -25,7 +25,8 @@ struct PartialStore {
   /// Calls `fill`, which writes and closes a store at the temporary path, and renames the store.
   ///
   /// - Throws: `invalidArgument` if the final path exists; `busy` while another process creates a
-  ///   store for the same path; any error of `fill`, after the incomplete store has been removed.
+  ///   store for the same path; any error that `fill` throws, after the incomplete store has been
+  ///   removed.
   func create(_ fill: () throws -> Void) throws {
     try requireUnused()
     try clear()

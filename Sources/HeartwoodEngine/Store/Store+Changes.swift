@@ -1,6 +1,6 @@
 extension Store {
-  /// Calls `body` for every key whose entry differs between two generations, by keyspace name and
-  /// key.
+  /// Calls `body` for every key whose entry differs between two generations, in the order of
+  /// keyspace names and keys.
   ///
   /// The changes are those that turn `source` into `target`, whichever of the two is newer. A value
   /// that was rewritten with the same bytes is not a change, and neither is the creation or removal
@@ -14,7 +14,7 @@ extension Store {
   ///     the changes in that keyspace. If it is omitted, the changes in all keyspaces are reported.
   ///   - body: A closure that is called once for each key. It may read and write the store.
   /// - Throws: `foreignStore` for a snapshot that was taken from another store, or from this store
-  ///   before it was reopened; `closed`; `corrupt` or `io`; any error of `body`.
+  ///   before it was reopened; `closed`; `corrupt` or `io`; any error that `body` throws.
   /// - Complexity: The cost depends on the number of changes, not on the size of the store: the
   ///   catalog and each page that was written or freed between the two generations are read a few
   ///   times. One key of each changed leaf is kept in memory.

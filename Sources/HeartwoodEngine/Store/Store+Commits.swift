@@ -12,8 +12,8 @@ extension Store {
   /// }
   /// ```
   ///
-  /// A process that commits notifies observers in other processes through the file system. If it
-  /// dies first, the sequence still yields the commit within a second.
+  /// A process that commits notifies observers in other processes through the file system. If that
+  /// process dies first, the sequence still yields the commit within a second.
   ///
   /// - Complexity: If no process observes the store, a commit costs one additional clock read, and
   ///   at most one additional lock query every tenth of a second.

@@ -31,7 +31,7 @@ public final class Store: Sendable {
   /// and whether a new lineage began.
   public var recovery: RecoveryReport { firstCore.recovery }
 
-  /// Opens the store at `path`, and creates it if there is none.
+  /// Opens the store at `path`, creating it if there is none.
   ///
   /// Opening a store recovers it from any earlier crash: complete commits are kept, an unfinished
   /// commit at the end of the log is discarded, and data that was synced but is now corrupt causes
@@ -98,12 +98,12 @@ public final class Store: Sendable {
   ///   - body: A closure that makes the changes. The transaction cannot be used after the closure
   ///     returns. If the closure throws an error, the store is unchanged and the error is rethrown.
   /// - Returns: The new generation, or the newest one if nothing was changed.
-  /// - Throws: Any error of `body`; `busy`; `readOnly`; `closed`; `diskFull`; `foreignStore` if
-  ///   files of the store were deleted or replaced while it was open. After these errors, nothing
-  ///   has changed. If the system refused a resource, such as a descriptor, throws `io`, and
-  ///   writing can continue (guarantee F8). Any other failure throws `io` or `writesDisabled`: the
-  ///   commit is then either complete or absent, and the store accepts no writes until it is
-  ///   reopened.
+  /// - Throws: Any error that `body` throws; `busy`; `readOnly`; `closed`; `diskFull`;
+  ///   `foreignStore` if files of the store were deleted or replaced while it was open. After these
+  ///   errors, nothing has changed. If the system refused a resource, such as a descriptor, throws
+  ///   `io`, and writing can continue (guarantee F8). Any other failure throws `io` or
+  ///   `writesDisabled`: the commit is then either complete or absent, and the store accepts no
+  ///   writes until it is reopened.
   /// - Complexity: One page write for each changed page, and one more for about every 300 of them;
   ///   for `.full`, one sync that is shared by all commits waiting at the time.
   @discardableResult
@@ -205,6 +205,7 @@ public final class Store: Sendable {
   /// Checks the complete store: every page, tree and count, the free space and the log.
   ///
   /// - Precondition: The thread is not in a write. Otherwise, a checkpoint in progress could wait
+  ///   for the write while this method waits for the checkpoint.
   /// - Throws: `closed`, or an error that prevents reading the newest generation at all. Corruption
   ///   is listed in the findings and causes no error.
   /// - Complexity: Reads every page once.
@@ -235,9 +236,9 @@ public final class Store: Sendable {
   /// object throw `closed`. Snapshots that are still held remain readable, and keep the store
   /// locked until the last of them has been released. Closing a store twice has no effect.
   ///
-  /// - Throws: The error of the last checkpoint, or `writesDisabled` after an earlier failure. The
-  ///   store is closed in any case. Durable commits remain durable. If an error is thrown, commits
-  ///   that were not yet durable may still be lost in a power cut.
+  /// - Throws: Any error from the last checkpoint, or `writesDisabled` after an earlier failure.
+  ///   The store is closed in any case. Durable commits remain durable. If an error is thrown,
+  ///   commits that were not yet durable may still be lost in a power cut.
   public func close() throws {
     try files.origin.requireOwn(files.directory)
     precondition(

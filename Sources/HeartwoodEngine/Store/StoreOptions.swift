@@ -35,7 +35,7 @@ public struct StoreOptions: Sendable {
   public var access = Access.mapped
   /// Whether to open the store for reading only.
   ///
-  /// If so, no file is changed, and writing throws an error.
+  /// If it is, no file is changed, and writing throws an error.
   public var isReadOnly = false
   /// The permissions of a new store's files, such as 0o600, regardless of the process's umask.
   ///
@@ -57,7 +57,7 @@ public struct StoreOptions: Sendable {
   ///
   /// When a transaction exceeds this size, changed pages are written to the log before the commit
   /// and are read back from there if necessary. A transaction may therefore be larger than memory.
-  /// A single operation may exceed the limit by the pages that it changes.
+  /// A single operation may exceed the limit by the size of the pages that it changes.
   public var transactionMemoryByteCount = 64 << 20
   /// The length of the log in bytes at which a checkpoint runs automatically, or 0 for never.
   ///
@@ -67,11 +67,11 @@ public struct StoreOptions: Sendable {
   public var checkpointLogByteCount: Int?
   /// The closure that is called on the store's own thread when an automatic checkpoint has failed.
   ///
-  /// An error that repeats in consecutive checkpoints is reported once. Writers continue, and the
-  /// log grows until a checkpoint succeeds.
+  /// If consecutive checkpoints fail with the same error, it is reported once. Writers continue,
+  /// and the log grows until a checkpoint succeeds.
   ///
   /// If this closure is `nil`, a line is written to standard error.
-  /// ``StoreStatistics/lastCheckpointError`` contains the error too, in every process that has the
+  /// ``StoreStatistics/lastCheckpointError`` also contains the error, in every process that has the
   /// store open.
   public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
   /// The number of bytes that must be written to the log before maintenance again reclaims the

@@ -42,7 +42,7 @@ final class StoreRegistry: @unchecked Sendable {
   private let lock = Lock()
   private var stores: [Key: State] = [:]
 
-  /// Returns the core of a store and the key of its entry, and opens the store with `make` if it is
+  /// Returns the core of a store and the key of its entry, opening the store with `make` if it is
   /// not open yet.
   ///
   /// Each call must be balanced by ``leave(_:)``. A read-only `Store` can share a writable core.

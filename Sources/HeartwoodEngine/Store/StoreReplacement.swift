@@ -130,9 +130,9 @@ extension Store {
       .move(directory(source), to: directory(target))
   }
 
-  /// Replaces a store by another one, which is moved from its path on the same volume.
+  /// Replaces a store with another one, which is moved from its path on the same volume.
   ///
-  /// To keep the other store at its path, replace the store by a copy of it. After a crash, the
+  /// To keep the other store at its path, replace the store with a copy of it. After a crash, the
   /// next opening finds either the old store or the new one, complete.
   ///
   /// - Parameters:

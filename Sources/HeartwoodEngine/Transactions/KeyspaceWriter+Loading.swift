@@ -29,8 +29,8 @@ extension KeyspaceWriter {
   /// no memory per entry. Several keyspaces can be loaded at the same time by nesting the closures.
   ///
   /// - Precondition: Within `body`, no other code uses the keyspace, and no savepoint begins.
-  /// - Throws: Any error of `body`; `invalidArgument` if the keyspace is not empty. After an error,
-  ///   the transaction can only be rolled back.
+  /// - Throws: Any error that `body` throws; `invalidArgument` if the keyspace is not empty. After
+  ///   an error, the transaction can only be rolled back.
   /// - Complexity: Each page of the new tree is written once.
   public func load(_ body: (inout KeyspaceLoader) throws -> Void) throws {
     try fill(KeyspaceLoader(self, isEmpty: true), body)
@@ -39,11 +39,12 @@ extension KeyspaceWriter {
   /// Appends entries after the last key of the keyspace.
   ///
   /// `body` passes the entries to the loader in strictly ascending key order. This method works
-  /// like ``load(_:)``, but the keyspace may already have entries, such as those of a log or rows
+  /// like ``load(_:)``, but the keyspace may already have entries, for example log entries or rows
   /// with increasing numbers. It is several times faster than the same number of `put`s.
   ///
   /// - Precondition: The same as for ``load(_:)``.
-  /// - Throws: Any error of `body`. After an error, the transaction can only be rolled back.
+  /// - Throws: Any error that `body` throws. After an error, the transaction can only be rolled
+  ///   back.
   /// - Complexity: Writes each new page once, and rewrites the leaf that was last before.
   public func append(_ body: (inout KeyspaceLoader) throws -> Void) throws {
     try fill(KeyspaceLoader(self, isEmpty: false), body)
@@ -140,7 +141,7 @@ public struct KeyspaceLoader: ~Copyable {
       throw StorageError(
         .invalidArgument,
         "A bulk load failed, but its error was caught, so the transaction cannot be committed. "
-          + "Rethrow errors of bulk loads, and run the transaction again.")
+          + "Rethrow errors from bulk loads, and run the transaction again.")
     }
   }
 }

@@ -20,7 +20,7 @@ extension KeyspaceWriter {
 
   /// Sets the value of a key to the bytes that `body` writes.
   ///
-  /// Returns an error of `body` as a failure, because this method throws only storage errors.
+  /// Returns an error from `body` as a failure, because this method throws only storage errors.
   @usableFromInline
   func stream(
     _ key: borrowing EncodedKey, _ byteCount: Int, _ body: (inout ValueWriter) throws -> Void

@@ -119,7 +119,7 @@ final class WriteSession {
     }
   }
 
-  /// Returns the keyspace with this name, and creates it if it does not exist.
+  /// Returns the keyspace with this name, creating it if it does not exist.
   func keyspace(_ name: String) throws(StorageError) -> OpenKeyspace {
     requireOpen()
     let key = Array(name.utf8)

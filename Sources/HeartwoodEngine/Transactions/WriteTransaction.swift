@@ -7,7 +7,7 @@
 public struct WriteTransaction {
   let session: WriteSession
 
-  /// Returns the keyspace with this name, and creates it on first use.
+  /// Returns the keyspace with this name, creating it on first use.
   ///
   /// - Throws: `tooLarge` for a name that is empty or too long; `corrupt` or `io` if the catalog
   ///   cannot be read.
@@ -38,8 +38,8 @@ public struct WriteTransaction {
   /// ```
   ///
   /// - Returns: The result of `body`.
-  /// - Throws: Any error of `body`, unchanged. If an error interrupted an earlier change in the
-  ///   transaction, that error is thrown without calling `body`.
+  /// - Throws: Any error that `body` throws, unchanged. If an error interrupted an earlier change
+  ///   in the transaction, that error is thrown without calling `body`.
   /// - Complexity: Needs memory for one copy of each page that `body` changes. The savepoint itself
   ///   reads and writes no pages.
   public mutating func savepoint<R>(_ body: (inout WriteTransaction) throws -> R) throws -> R {
@@ -50,7 +50,7 @@ public struct WriteTransaction {
   /// The number of the transaction's first frame.
   ///
   /// No two committed transactions have the same base, so a row can store the base of its writer as
-  /// its version. Such a row is newer than every generation whose number is less than its version.
+  /// its version. Such a row is newer than every generation with a number below the row's version.
   package var base: UInt64 { session.pages.base }
 
   /// Calls `body` for every key whose entry in `target` differs from its entry in the generation on
@@ -60,7 +60,7 @@ public struct WriteTransaction {
   /// may be newer than any snapshot, because its commit may not be synced and visible yet.
   ///
   /// - Throws: `foreignStore` for a snapshot that was not taken from this store since it was
-  ///   opened; `corrupt` or `io`; any error of `body`.
+  ///   opened; `corrupt` or `io`; any error that `body` throws.
   package func changes(to target: Snapshot, _ body: (StoreChange) throws -> Void) throws {
     session.requireOpen()
     guard target.state.files === session.pages.files else {

@@ -160,7 +160,8 @@ package struct NodeEditor {
       start: node.slot(slot) == start ? start + byteCount : start, used: node.heapUsed - byteCount)
   }
 
-  /// Writes an entry into the gap that ``open(_:in:isLeaf:)`` has made at `slot`, and its cell.
+  /// Writes an entry into the gap that ``open(_:in:isLeaf:)`` has made at `slot`, and writes its
+  /// cell.
   private func write(_ entry: NodeEntry, at slot: Int, cellByteCount: Int) {
     let node = node
     let suffixCount = entry.key.count - node.prefixCount

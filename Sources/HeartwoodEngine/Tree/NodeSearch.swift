@@ -53,8 +53,9 @@ package enum NodeSearch {
   /// Returns the index of the first leaf entry whose key is greater than or equal to `key`, and
   /// whether the two keys are equal.
   ///
-  /// - Parameter touchedLines: The number from ``Bytes/touchedLines`` if a point read prefetched
-  ///   the leaf. Comparing it with a constant keeps the compiler from removing the loads.
+  /// - Parameter touchedLines: The result of ``Bytes/touchedLines`` if a point read prefetched the
+  ///   leaf, or 0 otherwise. Comparing it with a constant keeps the compiler from removing the
+  ///   prefetching loads.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0

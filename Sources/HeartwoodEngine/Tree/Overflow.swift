@@ -28,8 +28,8 @@ package struct Overflow {
     else {
       throw StorageError(
         .invalidArgument,
-        "The range of \(count) bytes at offset \(offset) exceeds the value, which has "
-          + "\(reference.length) bytes. Use a range within the value.")
+        "The range of \(count) bytes at offset \(offset) extends past the end of the value, which "
+          + "is \(reference.length) bytes long. Use a range within the value.")
     }
     guard count > 0 else { return }
     let capacity = OverflowLayout.payloadCapacity(pageByteCount: view.pageByteCount)

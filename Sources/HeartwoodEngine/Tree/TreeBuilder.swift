@@ -2,7 +2,7 @@
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
-  // These properties are stored directly, so that using them for each entry retains no object.
+  // These properties are stored directly, so that no object is retained when an entry uses them.
   private let view: PageView
   private let lastKey: MutableBytes
   private var lastCount = -1

@@ -1,6 +1,7 @@
 /// A cursor that moves from key to key through a tree, in both directions, and holds one leaf.
 ///
-/// In a writer's view, it saves its key, and searches for the key again after the tree has changed.
+/// In a writer's view, the cursor saves its key, and searches for it again after the tree has
+/// changed.
 ///
 /// - Important: The view's owner must outlive the cursor. Only one thread at a time may use the
 ///   cursor.

@@ -3,7 +3,7 @@ extension TreeWriter {
   /// Stores an entry that does not fit in place in the node at `level` in the path.
   ///
   /// If a better prefix makes room, the node is rebuilt. Otherwise, it is split, which inserts an
-  /// entry into the level above, whose node may have to be rebuilt or split too.
+  /// entry into the level above, where a node may have to be rebuilt or split too.
   ///
   /// - Parameter inserting: Whether to insert the entry, rather than replace the one at `position`.
   func rewrite(

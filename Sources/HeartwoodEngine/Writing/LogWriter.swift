@@ -70,7 +70,7 @@ package struct LogWriter {
 
   /// Writes the last images and the commit mark, and returns the commit and each image's frame.
   ///
-  /// The commit takes effect with the last write, even if the writer then dies.
+  /// The commit takes effect with the last write, even if the writer dies afterwards.
   ///
   /// - Parameter voids: The frames to which rolled-back savepoints have spilled pages.
   /// - Complexity: One write for each segment that each group spans. One sync of the directory if

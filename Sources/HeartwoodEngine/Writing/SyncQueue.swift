@@ -17,7 +17,7 @@ package final class SyncQueue: @unchecked Sendable {
   /// Makes `generation` durable and visible, either by syncing the log or by waiting for another
   /// thread that is already syncing it.
   ///
-  /// - Throws: `writesDisabled` after an earlier failure; the error of the sync. A failed sync
+  /// - Throws: `writesDisabled` after an earlier failure; any error from the sync. A failed sync
   ///   disables writing and is never repeated, because the system may have discarded the bytes that
   ///   it could not write.
   /// - Complexity: At most one sync for each segment that has received frames since the last sync.
@@ -49,8 +49,8 @@ package final class SyncQueue: @unchecked Sendable {
   /// W3.1: syncs on behalf of all processes, or waits for another process that is doing so.
   ///
   /// Waiting threads take a shared lock on the `sync` byte, so that they continue in parallel. If
-  /// the other sync did not cover its commit, a thread then waits only for the exclusive lock:
-  /// threads that alternated between the two kinds would block each other.
+  /// the other sync did not cover a thread's commit, the thread then waits only for the exclusive
+  /// lock, because threads that alternated between the two kinds would block each other.
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
     let locks = files.locks
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {

@@ -57,7 +57,7 @@ package final class WorkingPages {
   }
 
   deinit {
-    // Free the buffers that are left directly, because the next writer may be using the pool.
+    // Free the remaining buffers directly, because the next writer may be using the pool.
     table.pointee.forEach { _, block in block?.deallocate() }
     for savepoint in savepoints {
       savepoint.replaced.forEach { _, block in block?.deallocate() }
@@ -81,7 +81,9 @@ package final class WorkingPages {
       && pageCount == state.point.pageCount
   }
 
-  /// Returns a page's mutable bytes, copied once for the transaction and for each savepoint.
+  /// Returns a page's bytes for writing.
+  ///
+  /// The page is copied first, unless this transaction or savepoint already has its own copy.
   ///
   /// The address remains the same until the page is freed or ``moveCount`` grows.
   package func writable(_ number: PageNumber) throws(StorageError) -> MutableBytes {

@@ -5,7 +5,8 @@ import HeartwoodEngine
 struct BackupRetention {
   /// The age, in seconds, up to which all restore points remain.
   private var wholeSeconds: UInt64 = 0
-  /// For each length of a period in seconds, how many periods keep their last restore point.
+  /// The number of periods that keep their last restore point, by the length of the period in
+  /// seconds.
   private var counts: [UInt64: Int] = [:]
 
   private static let periods: KeyValuePairs<String, UInt64> = [

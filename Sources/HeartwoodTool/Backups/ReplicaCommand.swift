@@ -38,7 +38,8 @@ enum ReplicaCommand {
     repeat {
       do {
         let added = try replica.advance { point in
-          // Writing fails if the reader of the output has ended, which the next wait reports.
+          // Writing fails if the process that reads the output has ended; the next wait reports
+          // that.
           try? show(Document(point), invocation, output)
         }
         if added.isEmpty, !follows { try showUnchanged(replica, invocation, output) }

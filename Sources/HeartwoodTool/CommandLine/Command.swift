@@ -202,8 +202,9 @@ enum Command: String, CaseIterable {
           + "values are those of the generation in the event. With --after, it begins after the "
           + "transaction with that number.",
         "With --consumer, the events begin after those that this consumer has acknowledged, and "
-          + "the history keeps the others. A first run with --snapshot begins with all existing "
-          + "objects. With --acknowledge, events count as processed when they have been written.",
+          + "the history keeps the later ones. A first run with --snapshot begins with all "
+          + "existing objects. With --acknowledge, events count as processed when they have been "
+          + "written.",
         "With --before, events also contain the values of the previously read generation. These "
           + "are missing for changes that were committed before the command started.",
       ]
@@ -224,8 +225,8 @@ enum Command: String, CaseIterable {
       ]
     case .export:
       [
-        "Writes the attributes and to-one relationships of the objects whose entity is ENTITY, but "
-          + "not of those that inherit from it. A relationship is written as the unique value of "
+        "Writes the attributes and to-one relationships of the objects of ENTITY, but not of "
+          + "entities that inherit from it. A relationship is written as the unique value of "
           + "its destination. The import command reads both formats.",
         "With --format sqlite, all objects are written to a new SQLite file, with foreign keys, "
           + "indexes, a table for each entity, and a view for each one that inherits.",
@@ -290,18 +291,18 @@ enum Command: String, CaseIterable {
       ]
     case .backup:
       [
-        "The first backup writes all pages, and each later one those that have changed since. "
+        "The first backup writes all pages, and each later one only those changed since. "
           + "Programs can use the store meanwhile. DIRECTORY is created if it does not exist.",
         "--keep removes restore points after each backup. 2h,24hourly,30daily keeps those of the "
-          + "last 2 hours, the last one of each of 24 hours and 30 days, and all with names.",
+          + "last 2 hours, the last one of each of 24 hours and 30 days, and all that have names.",
       ]
     case .restore:
       [
-        "Without NEW, lists the restore points. --at is the number of a generation, a name, or a "
-          + "time: the newest restore point that is not later. NEW is created when it is complete "
-          + "and every page has been verified.",
+        "Without NEW, lists the restore points. --at is a generation's number, a name, or a time; "
+          + "a time selects the newest restore point that is not later. NEW is created when it is "
+          + "complete and every page has been verified.",
         "NEW keeps the identity of the store, so that tokens stay valid. With --fork, it gets its "
-          + "own identity, like a copy.",
+          + "own identity, as a copy does.",
       ]
     case .replica:
       [

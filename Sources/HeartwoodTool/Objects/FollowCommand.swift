@@ -35,7 +35,7 @@ enum FollowCommand {
   /// Prints events until the model of the store changes, and moves the position.
   ///
   /// - Parameter once: Whether to end after the changes that exist.
-  /// - Returns: Whether it has ended for that reason.
+  /// - Returns: Whether the method ended for that reason.
   private static func follow(
     _ feed: ChangeFeed, _ position: inout PersistentHistoryToken?, once: Bool, _ output: Output,
     _ acknowledge: (PersistentHistoryToken) throws -> Void

@@ -40,7 +40,7 @@ enum CopyCommand {
   /// Returns whether `path` is inside the existing directory `directory`, after symbolic links have
   /// been resolved.
   ///
-  /// Nothing needs to exist at `path`.
+  /// `path` itself need not exist.
   static func isDirectory(_ path: String, within directory: String) -> Bool {
     let parent = URL(fileURLWithPath: path).deletingLastPathComponent().resolvingSymlinksInPath()
     let store = URL(fileURLWithPath: directory).resolvingSymlinksInPath()

@@ -23,7 +23,7 @@ final class Pager {
     else { return nil }
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments = ["-c", "exec \(command)"]
-    // As git does: quit if one screen is enough, show colours, and keep the screen.
+    // Use the same options as git: quit if one screen is enough, show colours, and keep the screen.
     process.environment = environment.merging(["LESS": "FRX"]) { own, _ in own }
     process.standardInput = pipe
     guard (try? process.run()) != nil else { return nil }
