@@ -9,7 +9,7 @@ public struct Backup: Sendable {
     public var generation: Generation
     /// The time of its commit, in milliseconds since 1970 (UTC).
     public var time: UInt64
-    /// The names under which the store kept the generation when this or a later backup was made.
+    /// The generation's names in the store at the time of this or a later backup.
     public var names: [String]
     /// The size in bytes of the file that the backup added.
     public var byteCount: Int
@@ -84,7 +84,7 @@ public struct Backup: Sendable {
   ///   `invalidArgument` if `target` exists; `busy`, `notAStore`, `incompatibleFormat`, `io` or
   ///   `diskFull`. After an error, there is no new store at `target`.
   /// - Complexity: Reads the files that contain the generation's pages, verifies each page in them,
-  ///   and writes each page of the generation once; three syncs, plus those of the directories.
+  ///   and writes each page of the generation once; three syncs, plus directory syncs.
   @discardableResult
   public func restore(
     _ generation: Generation? = nil, to target: String, asFork: Bool = false,
@@ -107,7 +107,8 @@ public struct Backup: Sendable {
     return Generation(frame: frame)
   }
 
-  /// Removes restore points, except the newest one, and merges the files of those that remain.
+  /// Removes the restore points that `isKept` rejects, except the newest, and merges their files
+  /// into those that remain.
   ///
   /// Merged files are complete and synced before any file is removed.
   ///
@@ -117,8 +118,8 @@ public struct Backup: Sendable {
   /// - Throws: `busy` while a backup is in progress; `corrupt` if a file to be merged is damaged;
   ///   `notAStore`, `incompatibleFormat`, `io` or `diskFull`. After an error, no restore point that
   ///   was to be kept is lost.
-  /// - Complexity: For each run of removed points, reads their files and the next one, and replaces
-  ///   them with one file.
+  /// - Complexity: For each sequence of adjacent removed points, reads their files and the next
+  ///   one, and replaces them with one file.
   @discardableResult
   public func thin(keeping isKept: (RestorePoint) throws -> Bool) throws -> Int {
     try BackupDirectory(path, on: fileSystem).withLock { directory in

@@ -32,7 +32,7 @@ struct BackupChain {
     imageCount = files.reduce(0) { $0 + $1.header.imageCount }
   }
 
-  /// The generations that the store kept under names when the backups were made.
+  /// The store's named generations at the time of the backups.
   var names: [String: FrameNumber] {
     files.reduce(into: [:]) { $0.merge($1.header.names) { $1 } }
   }

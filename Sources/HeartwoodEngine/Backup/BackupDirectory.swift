@@ -107,7 +107,8 @@ struct BackupDirectory {
     name.base.map { lastSteps[$0] != nil } ?? true
   }
 
-  /// Returns the files needed to restore a generation, the one with all pages first.
+  /// Returns the files needed to restore a generation, starting with the one that contains all
+  /// pages.
   ///
   /// - Parameter base: A generation to which the files add pages, unless a later file contains all
   ///   pages.

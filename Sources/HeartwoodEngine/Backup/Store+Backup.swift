@@ -4,7 +4,7 @@ public struct BackupReport: Hashable, Sendable {
   public var generation: Generation
   /// The names of the added files; empty if nothing has changed since the last backup.
   public var files: [String] = []
-  /// The total size of these files in bytes.
+  /// The total size of the added files in bytes.
   public var byteCount = 0
 }
 
@@ -29,7 +29,7 @@ extension Store {
   ///   directory belongs to another store, or to a state from which this store does not descend;
   ///   `notAStore` if it contains other files; `readOnly`, `closed`, `corrupt`, `writesDisabled`,
   ///   `io` or `diskFull`. Errors do not affect the store.
-  /// - Complexity: Reads and writes each changed page; for each file, two syncs and those of
+  /// - Complexity: Reads and writes each changed page; for each file, two syncs plus those of
   ///   ``keep(_:as:)`` and ``release(_:)``.
   @discardableResult
   public func backup(

@@ -11,7 +11,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Creates a directory if it does not exist; its parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Creates a directory that every user who may read files of the given mode can list and enter;
+  /// Creates a directory that any user who may read files with the given mode can list and enter;
   /// if `mode` is `nil`, the process's default applies.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
 
@@ -128,8 +128,8 @@ package protocol File: AnyObject, Sendable {
   /// The path that was used to open the file, for error messages.
   var path: String { get }
 
-  /// Reads bytes into `target`, and returns their number; it is less than the length of `target`
-  /// only if the file ends first.
+  /// Reads bytes into `target`, and returns how many were read: fewer than fit in `target` only if
+  /// the file ends first.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
 
   /// Writes `parts` consecutively, or throws an error if not all bytes can be written.
@@ -140,7 +140,8 @@ package protocol File: AnyObject, Sendable {
   /// Truncates the file to `count` bytes, or extends it with zeros.
   func setByteCount(_ count: UInt64) throws(StorageError)
 
-  /// Extends a shorter file to `byteCount` bytes, and allocates disk space for the new zero bytes.
+  /// Extends the file to `byteCount` bytes if it is shorter, allocating disk space for the added
+  /// zeros.
   func reserve(byteCount: UInt64) throws(StorageError)
 
   /// Deallocates the disk space of complete 4,096-byte blocks, which then read as zeros.
@@ -172,7 +173,7 @@ package protocol File: AnyObject, Sendable {
   /// Waits until all conflicting locks have been released, then sets a lock on a range of bytes.
   func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError)
 
-  /// Returns part of `range` that is locked through another open file, or `nil` if none is.
+  /// Returns a part of `range` that is locked through another open file, or `nil` if there is none.
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>?
 
   /// Returns the identity of this file, which does not depend on its name.

@@ -38,15 +38,15 @@ package enum Limits {
   package static let maxSegmentByteCount = 1 << 30
   /// The maximum difference between the numbers of the newest and the oldest needed log segment.
   ///
-  /// No real log reaches it, but it bounds the table of segments if the directory contains files
-  /// with arbitrary numbers in their names.
+  /// No real log reaches this limit, but it bounds the table of segments if the directory contains
+  /// files with arbitrary numbers in their names.
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of open log segments: more than are usually read at the same time, but few
   /// compared with a process's descriptor limit.
   package static let maxOpenSegmentCount = 48
   /// The maximum number of log segments that are kept open until they are synced.
   ///
-  /// Before another one is written, the one that has waited longest is synced.
+  /// Before another segment is written, the one that has waited longest is synced.
   ///
   /// At the default segment size, these segments hold the longest log that awaits a checkpoint, so
   /// only a transaction longer than that waits for the disk before it commits.
@@ -59,7 +59,8 @@ package enum Limits {
   /// A process without a row cannot record its name, so users see its program's name instead.
   package static let maxHolderRowCount = 256
   /// The maximum number of generations for which a process takes a holder lock: each such lock
-  /// slows down all other lock calls, and users rarely need more than the oldest held generations.
+  /// slows down all other lock calls, and users rarely need to see any but the oldest held
+  /// generations.
   package static let maxHeldGenerationLockCount = 256
   /// The maximum number of attempts if another process keeps changing what a loop reads.
   ///

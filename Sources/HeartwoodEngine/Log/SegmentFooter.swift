@@ -31,7 +31,8 @@ package enum SegmentFooterLayout {
   package static let magicNumber: UInt32 = 0x5446_5748
 }
 
-/// The last commit of a segment whose frames are all durable, and the newest image of each page.
+/// A summary of a segment whose frames are all durable: its last commit, and the newest image of
+/// each page.
 ///
 /// A footer is a cache that a scanner can read instead of every group header. It is written when
 /// its last commit is known to be synced, so a valid footer is also a durable watermark.

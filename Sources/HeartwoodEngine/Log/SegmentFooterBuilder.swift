@@ -1,4 +1,5 @@
-/// Builds the footer of a segment from the commits that end in it, added in log order.
+/// Builds the footer of a segment from the commits that end in it, which must be added in log
+/// order.
 package struct SegmentFooterBuilder {
   package let segment: UInt64
   private let geometry: Geometry

@@ -20,7 +20,7 @@ final class Maintenance: @unchecked Sendable {
   /// Whether the thread that calls `write` performs maintenance, instead of a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// The function that receives errors of background runs, without consecutive repetitions.
+  /// The function that receives errors from background runs, excluding consecutive duplicates.
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
@@ -118,7 +118,7 @@ final class Maintenance: @unchecked Sendable {
 
   /// Runs maintenance if it is due after a generation was added to a replica.
   ///
-  /// Segments are not created ahead: the next generation may begin in any segment.
+  /// Segments are not created in advance: the next generation may begin in any segment.
   func runAfterAdding(_ generation: FrameNumber, _ lineages: [EndedLineage]) throws(StorageError) {
     let isDue = lock.withLock {
       self.lineages = lineages

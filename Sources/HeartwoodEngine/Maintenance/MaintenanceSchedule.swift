@@ -38,7 +38,7 @@ struct MaintenanceSchedule {
   ///
   /// - Parameters:
   ///   - checkpointByteCount: The length of the log at which a run is due, 0 for never, or `nil` to
-  ///     choose a length by the size of the page file.
+  ///     choose a length based on the size of the page file.
   ///   - reclaimByteCount: The length of the log at which a run is due while generations are held.
   ///   - pageCount: The number of pages in the page file.
   ///   - start: The generation that the page file contains.

@@ -56,7 +56,7 @@ package struct CommitPoint: Hashable, Sendable {
   /// The digest of the commit's last group, which the header of the next group repeats.
   package var digest: UInt64
   package var lineage: UInt64
-  /// The number of pages in the page file after the commit, in use or free.
+  /// The number of pages in the page file after the commit, both in use and free.
   package var pageCount: PageNumber
   /// The time of the commit, in milliseconds since 1970.
   package var time: UInt64

@@ -46,7 +46,7 @@ struct PageFileScan {
   /// The number of bytes to read at a time.
   private static let chunkByteCount = 1 << 20
 
-  /// Reads all pages of the file, which may be missing, up to `limit`.
+  /// Reads all pages of the file up to `limit`; the file may be missing.
   init(
     _ file: (any File)?, _ geometry: Geometry, seed: UInt64, upTo limit: PageNumber,
     _ report: (Int) -> Void

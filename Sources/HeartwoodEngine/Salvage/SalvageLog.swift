@@ -1,19 +1,19 @@
 /// The generation that can be salvaged from a damaged store, and its pages' locations in the log.
 ///
 /// It is the newest generation that an unbroken chain of commits connects to the page file. Commits
-/// after a gap in the chain are not used, because pages that the lost commits changed would have
-/// values of different generations.
+/// after a gap in the chain are not used, because the result would mix pages of different
+/// generations.
 struct SalvageLog {
   private(set) var point: CommitPoint
   private(set) var index = PageIndex()
   /// The frames of images that are also in the page file, used where the page file is damaged.
   private(set) var checkpointedIndex = PageIndex()
   let table: SegmentTable
-  /// The highest frame of a page in the page file that is not in `index`.
+  /// The highest frame of any page that is in the page file but not in `index`.
   private(set) var checkpointed: FrameNumber
   /// Whether later commits are known or suspected to have existed.
   private(set) var hasLostCommits = false
-  /// Remarks on the choice of the generation, each in one sentence.
+  /// Remarks on the choice of the generation, each a single sentence.
   private(set) var notes: [String] = []
   private let geometry: Geometry
   private let seed: UInt64

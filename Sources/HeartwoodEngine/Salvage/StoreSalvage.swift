@@ -14,7 +14,8 @@ package struct StoreSalvage {
   /// ends.
   private static let transactionByteCount = 8 << 20
 
-  /// Creates a salvage of the store in the directory `source` to the new path `target`.
+  /// Creates an operation that salvages the store in the directory `source` to the new path
+  /// `target`.
   package init(
     of source: String, to target: String, on fileSystem: any FileSystem = PosixFileSystem(),
     progress: ((StoreProgress) -> Void)? = nil

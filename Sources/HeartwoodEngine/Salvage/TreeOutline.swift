@@ -12,9 +12,10 @@ struct TreeOutline {
     case leaf(PageNumber, isDoubtful: Bool)
     /// The position of a lost leaf, or of a lost branch with all its leaves.
     case lost
-    /// The start of the range of a lost branch, some of whose leaves follow; others may be lost.
+    /// The start of a lost branch's range; some of the branch's leaves follow, and the rest may be
+    /// lost.
     case lostBranch
-    /// The end of the range of a lost branch.
+    /// The end of a lost branch's range.
     case endOfLostBranch
   }
 

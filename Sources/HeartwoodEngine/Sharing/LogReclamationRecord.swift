@@ -8,7 +8,7 @@ package final class LogReclamationRecord: @unchecked Sendable {
   package struct Figures {
     /// The last commit that the map covers.
     let end: CommitPoint
-    /// The number of frames between the ends of the previous map and of this one.
+    /// The number of frames between the end of the previous map and the end of this one.
     let newFrameCount: Int
     /// The number of held generations below the newest durable one.
     let heldCount: Int

@@ -284,7 +284,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Deciding
 
-  /// Records whether a run in this process is deciding, during which ``pin(_:)`` waits.
+  /// Records whether a run in this process is deciding; while it is, ``pin(_:)`` waits.
   package func setDeciding(_ isDeciding: Bool) {
     lock.withLock {
       self.isDeciding = isDeciding

@@ -57,7 +57,7 @@ package final class PageIndex: @unchecked Sendable {
     Self.frame(of: page, root: root, depth: depth)
   }
 
-  /// Sets the frame of a page, which must not be 0, after copying nodes shared with other states.
+  /// Maps a page to `frame`, which must not be 0, after copying nodes shared with other states.
   ///
   /// - Precondition: No other thread can access the index.
   package func set(_ page: PageNumber, to frame: FrameNumber) {
@@ -72,9 +72,9 @@ package final class PageIndex: @unchecked Sendable {
     root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// Maps `page` to `frame` in `node`, or in a copy if it is shared or too small.
+  /// Maps `page` to `frame` in `node`, or in a copy of it if the node is shared or too small.
   ///
-  /// Returns the node. This method consumes the caller's reference to `node`.
+  /// Returns the changed node. This method consumes the caller's reference to `node`.
   // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
   // built by this process, not read from a file.
   private static func entering(

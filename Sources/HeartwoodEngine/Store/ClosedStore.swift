@@ -59,7 +59,7 @@ struct ClosedStore {
 
   /// Removes all files and the directory.
   ///
-  /// The locks go last, so that a process that waits for them finds nothing to open.
+  /// The locks are removed last, so that a process that waits for them finds nothing to open.
   func remove() throws(StorageError) {
     for name in try fileSystem.list(path) ?? [] where name != "locks" {
       try fileSystem.remove(path + "/" + name)

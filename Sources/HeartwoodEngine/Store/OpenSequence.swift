@@ -134,7 +134,8 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Rejects a directory with other files but no store; creates a missing directory for writing.
+  /// Rejects a directory with other files but no store; creates a missing one if opening for
+  /// writing.
   private func prepareDirectory() throws(StorageError) {
     var found = try fileSystem.list(path)
     if found == nil {
@@ -169,7 +170,7 @@ struct OpenSequence {
     try fileSystem.volumeType(of: Self.parent(of: path))?.requireSupported(path)
   }
 
-  /// Returns a path without slashes at its end.
+  /// Returns a path without trailing slashes.
   static func trimmed(_ path: String) -> String {
     var trimmed = Substring(path)
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }

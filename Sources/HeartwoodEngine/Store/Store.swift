@@ -2,9 +2,9 @@ import Synchronization
 
 /// An ordered, transactional key–value store in its own directory.
 ///
-/// Every commit creates a generation. A ``Snapshot`` pins a generation and reads it unchanged while
-/// others write. Writers never wait for readers, and readers never wait for writers.
-/// `Docs/Reference/Engine.md` lists the numbered guarantees.
+/// Every commit creates a generation. A ``Snapshot`` pins a generation, which stays unchanged for
+/// the snapshot's readers while other threads and processes write. Writers never wait for readers,
+/// and readers never wait for writers. `Docs/Reference/Engine.md` lists the numbered guarantees.
 ///
 /// Thread-safe. Any number of processes can have a store open. If one process opens a store several
 /// times, the `Store` objects share their state. In a child process created by `fork`, every call
@@ -188,8 +188,8 @@ public final class Store: Sendable {
   /// A page is not written back while a live generation still reads the page's older contents from
   /// the page file.
   ///
-  /// Checkpoints run automatically as the log grows. Call this method to run one at a time that you
-  /// choose.
+  /// Checkpoints run automatically as the log grows. Call this method to run a checkpoint at a
+  /// specific moment.
   ///
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `io` or `diskFull`.
   /// - Complexity: One write for each run of adjacent pages, and at most five syncs.

@@ -11,8 +11,9 @@ package struct Commit {
 
   /// Runs `body` as the only writer, and commits its changes as one generation.
   ///
-  /// Returns the newest existing generation if `body` changed nothing. A durable commit survives a
-  /// power cut on return. A `timeout` is in milliseconds; `nil` means no limit.
+  /// Returns the newest existing generation if `body` changed nothing. Once this method has
+  /// returned, a durable commit survives a power cut. A `timeout` is in milliseconds; `nil` means
+  /// no limit.
   package func run(
     isDurable: Bool, timeout: UInt64?,
     _ body: (inout WriteTransaction) throws -> Void

@@ -44,7 +44,8 @@ struct NodeMerge {
       rightPrefixCount: knownPrefixCount(position..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the prefix length of the node that contains all keys of a range, if one does.
+  /// Returns the prefix length of the node that contains all keys of a range, or `nil` if neither
+  /// does.
   private func knownPrefixCount(_ range: Range<Int>) -> Int? {
     if range.upperBound <= entries.left.count { return entries.left.prefixCount }
     if range.lowerBound >= entries.left.count { return entries.right?.prefixCount }

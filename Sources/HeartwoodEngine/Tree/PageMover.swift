@@ -4,7 +4,7 @@
 /// is outside the tree.
 package struct PageMover {
   package let pages: WorkingPages
-  /// The lowest number of the pages to move to free pages with lower numbers.
+  /// The page number from which on pages are moved to free pages with lower numbers.
   package let limit: PageNumber
   /// The number of pages still to move or read, or 0 if no page before the limit is free.
   package private(set) var budget: Int
@@ -84,7 +84,7 @@ package struct PageMover {
     return nil
   }
 
-  /// Moves pages of the large values of a leaf, and returns whether the budget was enough for all.
+  /// Moves pages of the large values of a leaf, and returns whether the budget sufficed.
   private mutating func moveValues(
     in leaf: PageNumber, _ tree: TreeID
   ) throws(StorageError) -> Bool {

@@ -46,7 +46,7 @@ extension TreeWriter {
 
   /// Adds a leaf after the last one, and stores `entry` in it.
   ///
-  /// The entry must sort after all others, and the path must end at the last leaf.
+  /// The entry must sort after all existing ones, and the path must end at the last leaf.
   func appendLeaf(_ entry: NodeEntry) throws(StorageError) {
     let right = try pages.allocate(.leaf, tree: root.tree, level: 0)
     let page = try pages.writable(right)

@@ -50,7 +50,7 @@ package final class SyncQueue: @unchecked Sendable {
   ///
   /// Waiting threads take a shared lock on the `sync` byte, so that they continue in parallel. If
   /// the other sync did not cover a thread's commit, the thread then waits only for the exclusive
-  /// lock, because threads that alternated between the two kinds would block each other.
+  /// lock, because threads that alternated between the two kinds of lock would block each other.
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
     let locks = files.locks
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {

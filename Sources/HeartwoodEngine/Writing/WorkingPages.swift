@@ -2,7 +2,7 @@
 ///
 /// An existing page is copied when it is first changed. When too many pages are in memory, they are
 /// spilled to the log and read from there; see ``makeRoom(above:)``. While a savepoint is open, the
-/// pages that it would restore are kept beside the current pages.
+/// pages that it would restore are kept alongside the current pages.
 package final class WorkingPages {
   /// The transaction's first frame, which is also the version of the rows that it writes.
   package let base: FrameNumber

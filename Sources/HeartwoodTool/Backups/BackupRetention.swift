@@ -5,7 +5,7 @@ import HeartwoodEngine
 struct BackupRetention {
   /// The age, in seconds, up to which all restore points remain.
   private var wholeSeconds: UInt64 = 0
-  /// The number of periods that keep their last restore point, by the length of the period in
+  /// The number of periods that keep their last restore point, keyed by the period's length in
   /// seconds.
   private var counts: [UInt64: Int] = [:]
 

@@ -45,7 +45,7 @@ struct BrowsedEntity {
     }
   }
 
-  /// The number of bytes of the indexes that the entity does not inherit.
+  /// The size in bytes of the indexes that the entity does not inherit.
   var indexByteCount: Int {
     indexes.filter(\.facts.isOwn).reduce(0) { $0 + $1.byteCount }
   }
