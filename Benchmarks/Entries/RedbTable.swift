@@ -29,7 +29,7 @@ final class RedbTable {
   private static let entriesPerScan = 10
   private static let threadCounts = [4, 8, 16, 32]
   private static let roundCount = 5
-  /// redb's benchmark reads everything twice too.
+  /// The number of times that everything is read, as in redb's benchmark.
   private static let readRoundCount = 2
 
   init(

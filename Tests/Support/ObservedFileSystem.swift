@@ -13,7 +13,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   private let outer: ObservedFileSystem?
   /// Called before a lock is set, converted or released.
   package var onLock: ((LockKind, Range<UInt64>) -> Void)?
-  /// Called before a query for locks held by others.
+  /// Called before a query for locks held by other owners.
   package var onQuestion: (() -> Void)?
 
   /// Called with the path before a file is mapped; if it throws, the mapping fails with that error.

@@ -153,7 +153,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     lock.withLock { content.exhaustiveCrashes(limit: limit)?.map { rebooted($0) } }
   }
 
-  /// Returns the disk after the death of the process, which loses only the locks of the process.
+  /// Returns the disk after the death of the process, by which only the process's locks are lost.
   package func killed() -> SimulatedDisk {
     lock.withLock {
       SimulatedDisk(

@@ -10,7 +10,7 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
   case all
   /// Many more seeds, all crash states, and values of a gigabyte.
   case long
-  /// Like `long`, but with more orders of several processes; takes hours.
+  /// Like `long`, but with more orders of the steps of several processes; takes hours.
   case deep
 
   /// The scale of this run.

@@ -4,7 +4,7 @@ import HeartwoodEngine
 /// The report of `salvage`, as it is printed in JSON.
 struct SalvageDocument: Encodable {
   struct Range: Encodable {
-    /// The range in the notation for keys, or with the names of objects.
+    /// The range, written either as keys or as the names of objects.
     let text: String
     /// The last key before the range, or `nil` if there is none.
     let after: String?
@@ -50,7 +50,7 @@ struct SalvageDocument: Encodable {
   let areCommitsLost: Bool
   let areNamesLost: Bool
   let keyspaces: [Keyspace]
-  /// The changes to objects, or `nil` if the store contains none.
+  /// The changes to objects, or `nil` if the store contains no objects.
   let objects: Objects?
   let notes: [String]
 

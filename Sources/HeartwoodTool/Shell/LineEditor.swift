@@ -187,7 +187,7 @@ final class LineEditor {
 }
 
 extension ArraySlice<Character> {
-  /// The characters without spaces at the end.
+  /// The characters without trailing spaces.
   fileprivate var trimmedEnd: ArraySlice {
     var result = self
     while result.last == " " { result.removeLast() }

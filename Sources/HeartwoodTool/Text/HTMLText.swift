@@ -1,4 +1,4 @@
-/// Text from a store in HTML and SVG.
+/// Escapes text from a store for use in HTML and SVG.
 enum HTMLText {
   /// Returns a text for the content of an element or for a quoted attribute, with its invisible
   /// characters shown as codes.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads and writes points in time.
+/// Parses and formats points in time.
 enum TimeText {
   /// Returns the time that an ISO 8601 text specifies, or `nil` if the text is invalid.
   ///

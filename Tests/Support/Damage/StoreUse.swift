@@ -180,7 +180,7 @@ package struct StoreUse {
           }
         }
         guard try !entries(name).elementsEqual(expected, by: { $0 == $1 }) else { return }
-        use.findings.append("Overwriting entries of \(name) has changed others.")
+        use.findings.append("Overwriting entries of \(name) has changed other entries.")
       }
     }
   }
