@@ -31,7 +31,7 @@ protocol GraphStore: AnyObject {
   func findNewest(magnitude: Float, times: Int) throws -> UInt64
   /// Counts the quakes in each range of times, which are in seconds since 2001.
   func countQuakes(in ranges: [Range<Double>]) throws -> UInt64
-  /// Counts, for each text, the quakes whose place contains it.
+  /// Counts, for each string, the quakes whose place contains it.
   func countQuakes(containing texts: [String]) throws -> UInt64
   /// Changes the depth of each quake in a durable transaction of its own.
   func changeQuakes(_ codes: ArraySlice<String>, depth: Float) throws

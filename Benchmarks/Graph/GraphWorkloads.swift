@@ -108,7 +108,7 @@ final class GraphWorkloads {
     }
   }
 
-  /// Returns the ranges of times of a round, each with about a tenth of the quakes.
+  /// Returns the time ranges of a round, each of which contains about a tenth of the quakes.
   private func timeRanges(of round: Int) -> [Range<Double>] {
     var random = RandomNumbers(seed: UInt64(round))
     return (0..<Self.countsPerTurn).map { _ in

@@ -51,7 +51,7 @@ final class OrderWorkloads {
     }
   }
 
-  /// Returns the time ranges of a round, each with about a quarter of the orders.
+  /// Returns the time ranges of a round, each of which contains about a quarter of the orders.
   private func ranges(of round: Int) -> [Range<Double>] {
     var random = RandomNumbers(seed: UInt64(round))
     let (first, last) = (orders[0].ordered, orders[orders.count - 1].ordered)

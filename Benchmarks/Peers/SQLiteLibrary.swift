@@ -185,7 +185,7 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Returns whether a column of the current row has no value; columns are counted from 0.
+  /// Returns whether a column in the current row has no value; columns are counted from 0.
   @inline(__always)
   func isNull(_ column: Int32) -> Bool {
     library.columnType(handle, column) == SQLiteLibrary.null
@@ -243,15 +243,15 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Returns the value of a column of the current row; columns are counted from 0.
+  /// Returns the value of a column in the current row; columns are counted from 0.
   @inline(__always)
   func integer(_ column: Int32) -> Int64 { library.integer(handle, column) }
 
-  /// Returns the value of a column of the current row; columns are counted from 0.
+  /// Returns the value of a column in the current row; columns are counted from 0.
   @inline(__always)
   func double(_ column: Int32) -> Double { library.double(handle, column) }
 
-  /// Runs `body` with the bytes of a column of the current row; columns are counted from 0.
+  /// Runs `body` with the bytes of a column in the current row; columns are counted from 0.
   @inline(__always)
   func withBytes<R>(_ column: Int32, _ body: (RawSpan) throws -> R) rethrows -> R {
     let start = library.blob(handle, column)
@@ -266,7 +266,7 @@ final class SQLiteStatement: @unchecked Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Returns the sum of the bytes of a column of the current row; columns are counted from 0.
+  /// Returns the sum of a column's bytes in the current row; columns are counted from 0.
   @inline(__always)
   func textSum(_ column: Int32) -> UInt64 {
     let bytes = UnsafeBufferPointer(

@@ -151,7 +151,7 @@ extension SQLiteDatabase {
   }
 }
 
-/// The connection for writing, with its lock.
+/// The connection for writing, and its lock.
 ///
 /// `@unchecked` because the connection is used only while the lock is held.
 final class SQLiteWriter: @unchecked Sendable {

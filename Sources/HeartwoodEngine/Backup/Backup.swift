@@ -29,7 +29,7 @@ public struct Backup: Sendable {
   let path: String
   let fileSystem: any FileSystem
 
-  /// Creates a value that represents the backup directory at a path.
+  /// Creates a reference to the backup directory at the given path.
   public init(at path: String) { self.init(at: path, on: PosixFileSystem()) }
 
   package init(at path: String, on fileSystem: any FileSystem) {
@@ -76,13 +76,13 @@ public struct Backup: Sendable {
   ///   - target: A path that does not exist yet; its parent directory must exist.
   ///   - asFork: Whether the new store gets its own identity, as a copied store does. It then
   ///     rejects tokens and backup directories of the original.
-  ///   - progress: A closure called on this thread each time another hundredth of the pages has
+  ///   - progress: A closure called on this thread each time another one percent of the pages has
   ///     been read.
   /// - Returns: The restored generation.
   /// - Throws: `generationExpired` if the directory does not contain the generation; `corrupt` if a
   ///   file is missing or damaged, with a message that says what can still be restored;
   ///   `invalidArgument` if `target` exists; `busy`, `notAStore`, `incompatibleFormat`, `io` or
-  ///   `diskFull`. After an error, there is no new store at `target`.
+  ///   `diskFull`. If an error is thrown, no new store remains at `target`.
   /// - Complexity: Reads the files that contain the generation's pages, verifies each page in them,
   ///   and writes each page of the generation once; three syncs, plus directory syncs.
   @discardableResult

@@ -1,7 +1,7 @@
 /// Restores a generation from a backup directory to a new store.
 struct BackupRestore {
   enum Kind {
-    /// A store with the identity of the one that was backed up.
+    /// A store with the identity of the store that was backed up.
     case original
     /// A store with a new identity.
     case fork

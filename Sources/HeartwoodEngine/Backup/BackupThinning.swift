@@ -4,7 +4,7 @@ struct BackupThinning {
 
   init(_ directory: BackupDirectory) { self.directory = directory }
 
-  /// Removes all generations but the given ones, which must be in ascending order.
+  /// Removes all generations except `frames`, which must be in ascending order.
   func run(keeping frames: [FrameNumber]) throws(StorageError) {
     var kept: Set<BackupName> = []
     var before: FrameNumber?

@@ -16,7 +16,7 @@ public final class Replica: Sendable {
   /// - Parameters:
   ///   - path: The path of the replica's directory.
   ///   - backup: The backup directory, or a copy of it.
-  ///   - progress: A closure called on this thread each time another hundredth of a new replica's
+  ///   - progress: A closure called on this thread each time another one percent of a new replica's
   ///     pages has been written.
   /// - Throws: `invalidArgument` if the store at the path is not a replica, for example after a
   ///   promotion; `busy` if another process is changing the replica; any error from opening a store
@@ -160,7 +160,7 @@ public final class Replica: Sendable {
   ///
   /// - Throws: `invalidArgument` if the store is not a replica; `busy` if a process follows the
   ///   backup; any error from opening a store.
-  /// - Complexity: That of opening and closing a store.
+  /// - Complexity: The cost of opening and closing a store.
   public static func promote(_ path: String) throws {
     try promote(path, StoreOptions(), PosixFileSystem())
   }

@@ -11,10 +11,10 @@ public struct BackupReport: Hashable, Sendable {
 extension Store {
   /// Adds the newest generation of this store to a backup directory.
   ///
-  /// The first backup writes a file with all pages in use. Later ones write only the pages changed
-  /// since the previous backup, whose generation the store keeps under a name. If that name has
-  /// been released, the file contains all pages again. Backups also include generations kept under
-  /// other names if they are newer than the previous backup.
+  /// The first backup writes a file with all pages in use. Later backups write only the pages
+  /// changed since the previous backup, whose generation the store keeps under a name. If that name
+  /// has been released, the file contains all pages again. Backups also include generations kept
+  /// under other names if they are newer than the previous backup.
   ///
   /// Other threads and processes can read and write this store meanwhile. A file gets its final
   /// name when it is complete and synced, and never changes afterwards, so other programs can copy
@@ -23,7 +23,7 @@ extension Store {
   ///
   /// - Parameters:
   ///   - path: The path of a directory, which is created if it does not exist.
-  ///   - progress: A closure called on this thread each time another hundredth of a file's pages
+  ///   - progress: A closure called on this thread each time another one percent of a file's pages
   ///     has been written.
   /// - Throws: `busy` while another backup to the directory is in progress; `foreignStore` if the
   ///   directory belongs to another store, or to a state from which this store does not descend;

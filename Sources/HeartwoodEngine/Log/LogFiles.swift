@@ -22,7 +22,7 @@ package final class LogFiles: Sendable {
     self.isWritable = isWritable
   }
 
-  /// Returns a copy with the given value of `isMapped`, which shares the pool of open descriptors.
+  /// Returns a copy that has the given value of `isMapped` and shares the pool of open descriptors.
   package func mapped(_ isMapped: Bool) -> LogFiles {
     LogFiles(
       fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,

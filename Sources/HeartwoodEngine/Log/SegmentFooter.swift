@@ -64,7 +64,7 @@ package struct SegmentFooter: Hashable, Sendable {
     self.rows = rows
   }
 
-  /// The length in bytes, which never exceeds that of the segment's footer slots.
+  /// The length in bytes, which never exceeds the total length of the segment's footer slots.
   package var byteCount: Int {
     SegmentFooterLayout.rows + rows.count * SegmentFooterLayout.rowByteCount
   }

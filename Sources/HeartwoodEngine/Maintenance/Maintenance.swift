@@ -132,7 +132,7 @@ final class Maintenance: @unchecked Sendable {
     lock.withLock { lineages.append(EndedLineage(lineage: point.lineage, end: point.frame)) }
   }
 
-  /// Waits for a run if the log has grown faster than runs shorten it.
+  /// Waits for a run if the log has grown faster than maintenance runs can shorten it.
   ///
   /// Call this method before a write acquires the writer lock, because the run may wait for that
   /// lock.

@@ -17,7 +17,7 @@ struct MaintenanceSchedule {
   private var nextRunAt: FrameNumber
   /// The generation at which to check again whether older generations are held.
   ///
-  /// If any are held, a run is due at once.
+  /// If any are held, a run is due immediately.
   private var nextHeldCheckAt: FrameNumber
   /// The generation at which writers start to wait for a run.
   private var stallAt: FrameNumber

@@ -19,7 +19,8 @@ struct PageRecord {
 
   var isNode: Bool { kind == .leaf || kind == .branch }
 
-  /// Returns the record of an intact page, or `nil` if the bytes are not those of page `number`.
+  /// Returns the record of an intact page, or `nil` if the bytes are not an intact image of page
+  /// `number`.
   ///
   /// Afterwards, the page can be read through the accessors of ``NodeView``.
   init?(_ bytes: Bytes, page number: PageNumber, seed: UInt64) {

@@ -81,7 +81,7 @@ struct SalvageLog {
   /// Finds images from before the checkpoint in segments that have not been deleted yet.
   ///
   /// Each group contains the digest of the group before it. Following these digests back from the
-  /// one in the header slot finds the newest image of each page in the page file.
+  /// digest in the header slot leads to the newest image of each page in the page file.
   private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
     // The images right before the end belong to the last group, even if the segment with its header
     // has been deleted.

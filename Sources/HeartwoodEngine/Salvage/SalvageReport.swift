@@ -21,10 +21,11 @@ package struct SalvageReport: Sendable {
     package var entryCount = 0
     /// The number of entries according to the catalog, or `nil` if its row is lost.
     package var expectedCount: Int?
-    /// The ranges in which entries are missing, in key order, at most ``maxListedCount``.
+    /// The ranges in which entries are missing, in key order; at most ``maxListedCount`` are
+    /// listed.
     package var missing: [MissingRange] = []
     package var missingRangeCount = 0
-    /// The keys of entries whose large values are damaged, at most ``maxListedCount``.
+    /// The keys of entries whose large values are damaged; at most ``maxListedCount`` are listed.
     package var damagedValues: [[UInt8]] = []
     package var damagedValueCount = 0
     /// The number of entries from leaves that may be stale.

@@ -29,8 +29,8 @@ package struct StoreSalvage {
 
   /// Reads the damaged store and writes the new one.
   ///
-  /// - Parameter finish: A closure that completes the new store before it gets its name, and may
-  ///   add to the report.
+  /// - Parameter finish: A closure that completes the new store before it is renamed to `target`,
+  ///   and may add to the report.
   /// - Returns: A report of what was salvaged and what is missing.
   /// - Throws: `busy` if the damaged store is open; `notAStore` or `incompatibleFormat` if the
   ///   directory is not a store that can be read; `invalidArgument` if the new path exists; `io` or

@@ -90,7 +90,7 @@ struct TreeOutline {
 
   private struct Branch {
     let children: [PageNumber]
-    /// The separator before each child; that of the first one is not used.
+    /// The separator before each child; the first child's separator is not used.
     let separators: [[UInt8]]
 
     init?(_ page: PageNumber, in pages: SalvagePages) throws(StorageError) {
@@ -138,8 +138,8 @@ struct TreeOutline {
     return fragments
   }
 
-  /// Returns the lowest key in a fragment, the empty key if its only leaf is that of an empty tree,
-  /// or `nil` if it has no intact leaf.
+  /// Returns the lowest key in a fragment, the empty key if the fragment is the leaf of an empty
+  /// tree, or `nil` if it has no intact leaf.
   private func firstKey(of items: [Item]) throws(StorageError) -> [UInt8]? {
     var isEmptyTree = false
     for case .leaf(let page, _) in items {

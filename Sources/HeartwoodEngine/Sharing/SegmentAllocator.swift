@@ -31,7 +31,8 @@ package final class SegmentAllocator: @unchecked Sendable {
     self.activity = activity
   }
 
-  /// Returns the segments from `first` to `last`, created if necessary, with durable names.
+  /// Returns the segments from `first` to `last`, creating missing ones and making their names
+  /// durable.
   ///
   /// The caller must hold the writer lock.
   ///

@@ -253,7 +253,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Removes an entry without references and unlocks its generation.
   ///
-  /// If unlocking fails, log space remains in use, with no other effect.
+  /// If unlocking fails, the only effect is that log space remains in use.
   func drop(_ entry: LiveEntry) {
     entries[entry.generation] = nil
     if entry === newest { newest = nil }

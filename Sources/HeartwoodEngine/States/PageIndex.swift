@@ -3,7 +3,7 @@ package import Synchronization
 /// A copy-on-write radix tree that maps the pages in the log to their newest frames in one state.
 ///
 /// A commit copies the few nodes it changes and shares the rest with the state before it. A state
-/// owns its root, and nodes without remaining references are freed at once. Lookups follow raw
+/// owns its root, and nodes without remaining references are freed immediately. Lookups follow raw
 /// pointers, without a retain or a lock.
 ///
 /// - Note: `@unchecked` because nodes are reference-counted atomically and never change once
@@ -183,7 +183,7 @@ extension PageIndex {
       (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
     }
 
-    /// Returns the word of a slot, or 0 if the slot has none.
+    /// Returns the word of a slot, or 0 if the slot has no word.
     @inline(__always)
     fileprivate func word(_ slot: Int) -> UInt64 {
       if isFull {

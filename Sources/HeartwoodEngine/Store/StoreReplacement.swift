@@ -1,4 +1,4 @@
-/// The removal and the replacement of stores that no process has open.
+/// Removes, moves and replaces stores that no process has open.
 ///
 /// A store that is removed is renamed first, so that a crash leaves either the complete store or
 /// none at its path. If a crash interrupts a replacement before the new store is at the path, the

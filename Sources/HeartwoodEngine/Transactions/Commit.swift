@@ -36,8 +36,8 @@ package struct Commit {
     defer { writerLock.release() }
     try table.requireActive()
     guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
-    // Read the state under the lock, because the previous writer, in any process, may have appended
-    // a commit just before.
+    // Read the state under the lock, because another thread or process may have appended a commit
+    // just before this one locked it.
     let state = try table.catchUp()
     let base = files.geometry.next(after: state.generation)
     let pages = WorkingPages(

@@ -13,7 +13,7 @@ package struct NodeEditor {
     page.store32(UInt32(page.count), NodeLayout.heapStart.offset)
   }
 
-  /// Inserts an entry before the one at `slot`, or returns `false` and leaves the node unchanged.
+  /// Inserts an entry before the entry at `slot`, or returns `false` and leaves the node unchanged.
   ///
   /// Insertion fails if the node has no room or no keys yet, or if the key lacks the node's prefix.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {

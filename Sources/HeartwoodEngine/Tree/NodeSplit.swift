@@ -1,4 +1,4 @@
-/// A division of the entries of one overfull node or of two neighbours into two nodes.
+/// A division of entries, from one overfull node or two neighbours, into two nodes.
 struct NodeSplit {
   /// The edge of a level at which an entry is inserted, if any.
   ///

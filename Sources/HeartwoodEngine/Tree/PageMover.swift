@@ -4,7 +4,7 @@
 /// is outside the tree.
 package struct PageMover {
   package let pages: WorkingPages
-  /// The page number from which on pages are moved to free pages with lower numbers.
+  /// The lowest number of a page to move; such pages move to free pages with lower numbers.
   package let limit: PageNumber
   /// The number of pages still to move or read, or 0 if no page before the limit is free.
   package private(set) var budget: Int

@@ -5,7 +5,8 @@ extension TreeWriter {
   /// If a better prefix makes room, the node is rebuilt. Otherwise, it is split, which inserts an
   /// entry into the level above, where a node may have to be rebuilt or split too.
   ///
-  /// - Parameter inserting: Whether to insert the entry, rather than replace the one at `position`.
+  /// - Parameter inserting: Whether to insert the entry, rather than replace the entry at
+  ///   `position`.
   func rewrite(
     _ entry: NodeEntry, at position: Int, level: Int, inserting: Bool
   ) throws(StorageError) {

@@ -108,7 +108,7 @@ package final class WorkingPages {
     return number
   }
 
-  /// Frees a page, which can be allocated again at once; older states keep their own versions.
+  /// Frees a page, which can be reallocated immediately; older states keep their own versions.
   package func free(_ number: PageNumber) throws(StorageError) {
     try freeSpace.free(number, self)
     forget(number)

@@ -41,8 +41,8 @@ struct BackupRetention {
     return try backup.thin { !removed.contains($0.generation) }
   }
 
-  /// Returns the restore points that remain: recent ones, the last one of each period, and those
-  /// with names.
+  /// Returns the restore points that remain: recent points, the last point of each period, and
+  /// points with names.
   ///
   /// - Parameter now: The time, in milliseconds since 1970.
   private func kept(_ points: [Backup.RestorePoint], now: UInt64) -> Set<Generation> {

@@ -5,7 +5,8 @@ import HeartwoodEngine
 /// A page that shows the objects of one generation, in a single file that needs no network access.
 ///
 /// The page's script builds the tables from JSON rows. No content of the store becomes part of the
-/// script or the style sheet, and the page's security policy permits no others.
+/// script or the style sheet, and the page's security policy permits no other script or style
+/// sheet.
 struct BrowsePage {
   let entities: [BrowsedEntity]
   private let objects: StoredObjects

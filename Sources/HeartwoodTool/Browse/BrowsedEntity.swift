@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// An entity on a page, with its sizes.
+/// An entity on a page, and its sizes.
 struct BrowsedEntity {
   /// A column of an entity's table, as the page's script needs it.
   struct Column: Encodable {

@@ -359,7 +359,7 @@ enum PageScript {
         draw(entity);
       }
 
-      // Shows the tables one after another, so that the first one does not wait for the others.
+      // Shows the tables one after another, so that the first table does not wait for the rest.
       function showAll(position) {
         if (position < entities.length) {
           show(entities[position]);

@@ -75,7 +75,7 @@ enum ApplyCommand {
     }
   }
 
-  /// Returns whether a read would return at once.
+  /// Returns whether a read would return immediately.
   private static func hasMore(_ handle: FileHandle) -> Bool {
     var input = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
     return poll(&input, 1, 0) > 0

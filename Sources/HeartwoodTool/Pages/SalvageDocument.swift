@@ -127,7 +127,7 @@ extension SalvageDocument.Range {
 }
 
 extension SalvageDocument {
-  /// Returns the row ID in a key, or `nil` if the key is not that of a row.
+  /// Returns the row ID in a key, or `nil` if the key does not belong to a row.
   fileprivate static func row(_ key: [UInt8]) -> Int64? {
     guard let components = KeyNotation.components(of: key), components.count == 1,
       case .integer(let row) = components[0], (0..<Int64.max).contains(row)

@@ -1,6 +1,6 @@
 /// The number of columns that text takes up on a terminal.
 enum DisplayWidth {
-  /// Returns the number of columns of a text without control characters.
+  /// Returns the number of columns of a string without control characters.
   static func of(_ text: String) -> Int {
     // ASCII text is by far the most frequent.
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
@@ -33,7 +33,7 @@ enum DisplayWidth {
     }
   }
 
-  /// Returns a text, cut off with an ellipsis if it is wider than the given number of columns.
+  /// Returns a string, cut off with an ellipsis if it is wider than the given number of columns.
   static func fitted(_ text: String, to width: Int) -> String {
     guard of(text) > width else { return text }
     var result = ""

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A new file that replaces an older one only when it is complete.
+/// A new file that replaces an older file only when it is complete.
 ///
 /// Until then, it has a temporary name in the same directory.
 final class ReplacementFile {
@@ -32,7 +32,7 @@ final class ReplacementFile {
     }
   }
 
-  /// Replaces a file with the one that `body` creates at the path passed to `body`.
+  /// Replaces a file with the file that `body` creates at the path passed to it.
   ///
   /// If `body` fails, no new file remains, and any older file is unchanged.
   ///

@@ -11,7 +11,7 @@ package final class Schedule: @unchecked Sendable {
   // @unchecked because only the thread whose turn it is uses the variables, and the turn is passed
   // under a lock.
 
-  /// A step that is taken by a participant other than the one that would take it by default.
+  /// A step taken by a participant other than the one that would take the step by default.
   package struct Switch: Hashable, Sendable, CustomStringConvertible {
     package let step: Int
     package let participant: Int
