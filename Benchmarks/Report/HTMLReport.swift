@@ -1,4 +1,5 @@
-/// The results of a run as an HTML page, in a single file that needs no other files or network.
+/// The results of a run as an HTML page, in a single file that needs neither other files nor a
+/// network.
 struct HTMLReport {
   private let report: BenchReport
 

@@ -7,7 +7,7 @@ public struct Backup: Sendable {
   public struct RestorePoint: Hashable, Sendable {
     /// The generation.
     public var generation: Generation
-    /// The time of its commit, in milliseconds since 1970 (UTC).
+    /// The commit time of the generation, in milliseconds since 1970 (UTC).
     public var time: UInt64
     /// The generation's names in the store at the time of this or a later backup.
     public var names: [String]
@@ -51,7 +51,7 @@ public struct Backup: Sendable {
       try directory.readableHeader(of: frame)
     }
     var names: [FrameNumber: [String]] = [:]
-    // If several generations have had the same name, it belongs to the newest one.
+    // If several generations have had the same name, the name belongs to the newest of them.
     let frames: [String: FrameNumber] = headers.reduce(into: [:]) { frames, header in
       frames.merge(header.names) { $1 }
     }

@@ -7,7 +7,7 @@ struct BackupDirectory {
   /// The last file of the chain for each generation that can be restored.
   private let lastSteps: [FrameNumber: BackupName]
 
-  /// The suffix of the names of incomplete files.
+  /// The file name suffix of incomplete files.
   static let partialSuffix = ".partial"
   /// The file that a process locks before it writes to the directory; it contains the series
   /// number.

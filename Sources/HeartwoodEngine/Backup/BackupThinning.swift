@@ -12,7 +12,7 @@ struct BackupThinning {
       kept.insert(try merge(to: frame, after: before))
       before = frame
     }
-    // Keep files whose base is missing, because it may still be being uploaded.
+    // Keep files whose base is missing, because an upload of the base may still be in progress.
     try directory.remove(
       directory.names.filter { !kept.contains($0) && directory.canRestore(with: $0) })
   }

@@ -12,7 +12,7 @@ struct ReplicaStep {
 
   init(_ core: StoreCore, _ file: BackupFile) { (self.core, self.file) = (core, file) }
 
-  /// Makes the file's generation the newest one, durably.
+  /// Durably makes the file's generation the newest one.
   ///
   /// - Throws: `foreignStore` if the generation does not descend from the newest one; `corrupt` if
   ///   the file is damaged; `busy` if a held generation is too old; `writesDisabled`, `io` or

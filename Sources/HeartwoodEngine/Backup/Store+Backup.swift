@@ -16,10 +16,10 @@ extension Store {
   /// has been released, the file contains all pages again. Backups also include generations kept
   /// under other names if they are newer than the previous backup.
   ///
-  /// Other threads and processes can read and write this store meanwhile. A file gets its final
-  /// name when it is complete and synced, and never changes afterwards, so other programs can copy
-  /// the directory at any time. After a crash, the next backup continues from the newest complete
-  /// file.
+  /// Other threads and processes can read and write this store during the backup. A file gets its
+  /// final name when it is complete and synced, and never changes afterwards, so other programs can
+  /// copy the directory at any time. After a crash, the next backup continues from the newest
+  /// complete file.
   ///
   /// - Parameters:
   ///   - path: The path of a directory, which is created if it does not exist.

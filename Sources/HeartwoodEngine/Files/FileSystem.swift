@@ -47,7 +47,8 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// Renames a file or a directory.
   ///
-  /// A file atomically replaces any file with the new name; a directory needs an unused name.
+  /// A renamed file atomically replaces any file with the new name. The new name of a directory
+  /// must not be in use.
   func rename(_ source: String, to target: String) throws(StorageError)
 
   /// Returns the type of the volume that contains a directory, or `nil` if it does not exist.
@@ -128,8 +129,8 @@ package protocol File: AnyObject, Sendable {
   /// The path that was used to open the file, for error messages.
   var path: String { get }
 
-  /// Reads bytes into `target`, and returns how many were read: fewer than fit in `target` only if
-  /// the file ends first.
+  /// Reads bytes into `target`, and returns their number, which is less than the length of `target`
+  /// only if the file ends first.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
 
   /// Writes `parts` consecutively, or throws an error if not all bytes can be written.

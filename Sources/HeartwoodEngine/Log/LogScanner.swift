@@ -6,8 +6,8 @@
 /// above the durable watermark: earlier commits were synced, and corruption in them is detected
 /// when they are read.
 ///
-/// A footer is used only if the scanner started in an earlier segment. Otherwise, it would not know
-/// how many of the footer's commits precede its starting point.
+/// A footer is used only if the scanner started in an earlier segment. Otherwise, the scanner would
+/// not know how many of the footer's commits precede its starting point.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry

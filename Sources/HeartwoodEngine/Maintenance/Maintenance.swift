@@ -94,7 +94,7 @@ final class Maintenance: @unchecked Sendable {
   /// Requests a run if one is due, and a new segment if the current one is more than half full.
   ///
   /// The background thread does both, unless maintenance is inline. This method does not wait for
-  /// it, because the commit is complete.
+  /// that thread, because the commit is complete.
   func scheduleAfterCommit(_ generation: FrameNumber) throws(StorageError) {
     let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
     lock.acquire()

@@ -154,8 +154,8 @@ package struct HeaderSlot: Hashable, Sendable {
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
   /// - Throws: `incompatibleFormat` for an unsupported version, an unknown feature, or an
-  ///   impossible geometry, none of which is corruption in an intact slot; `corrupt` for an
-  ///   impossible frame number.
+  ///   impossible geometry, none of which counts as corruption if the slot is intact; `corrupt` for
+  ///   an impossible frame number.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
     guard bytes.count >= Layout.byteCount,

@@ -9,7 +9,7 @@ final class SalvagePages {
   private(set) var notes: [String]
   /// The number of pages that are damaged although they are, or may be, in use.
   private(set) var damagedPageCount = 0
-  /// Whether it is known of every page whether it is in use or free.
+  /// Whether the usage of every page, in use or free, is known.
   private(set) var knowsUsage = true
   private let geometry: Geometry
 

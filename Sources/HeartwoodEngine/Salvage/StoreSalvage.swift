@@ -34,7 +34,7 @@ package struct StoreSalvage {
   /// - Returns: A report of what was salvaged and what is missing.
   /// - Throws: `busy` if the damaged store is open; `notAStore` or `incompatibleFormat` if the
   ///   directory is not a store that can be read; `invalidArgument` if the new path exists; `io` or
-  ///   `diskFull`; any error that `finish` throws. There is no new store after an error.
+  ///   `diskFull`; any error that `finish` throws. If an error is thrown, there is no new store.
   /// - Complexity: Reads every page of the damaged store twice, and large values once more. Uses
   ///   about 40 bytes of memory for each page; transactions have a limited size.
   package func run(

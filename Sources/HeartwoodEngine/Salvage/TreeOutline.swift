@@ -26,7 +26,7 @@ struct TreeOutline {
   private var lostBranches: [LostBranch] = []
 
   private struct LostBranch {
-    /// The index in `items` at which the contents of the branch belong.
+    /// The index in `items` at which to insert the contents of the branch.
     let position: Int
     let lower: [UInt8]
     let upper: [UInt8]?

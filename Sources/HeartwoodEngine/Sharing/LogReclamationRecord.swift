@@ -33,9 +33,10 @@ package final class LogReclamationRecord: @unchecked Sendable {
   }
 
   /// Returns the number of frames that were retained when this process last punched holes in a
-  /// segment, or `nil` if this process has punched none.
+  /// segment, or `nil` if this process has not punched any.
   ///
-  /// Another process may have punched holes too, or may have died before it had punched them all.
+  /// Another process may have punched holes too, or may have died before it had punched all of
+  /// them.
   func retainedFrameCount(_ segment: UInt64) -> Int? {
     lock.withLock { retainedFrameCounts[segment] }
   }

@@ -123,7 +123,7 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Creates segments in advance, to follow the one that contains the newest commit or was last
+  /// Creates segments in advance, after the segment that contains the newest commit or was last
   /// allocated.
   ///
   /// An incomplete segment is created again only if no commit can have reached it. A segment also

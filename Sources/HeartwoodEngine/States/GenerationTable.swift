@@ -12,8 +12,8 @@ package final class GenerationTable: @unchecked Sendable {
   let lock = Lock()
   var entries: [FrameNumber: LiveEntry] = [:]
   var newest: LiveEntry?
-  /// The number of threads that hold a verified lock and are building the state, for each
-  /// generation.
+  /// For each generation, the number of threads that hold a verified lock and are building the
+  /// state.
   var building: [FrameNumber: Int] = [:]
   var appendedState: GenerationState
   var visibleState: GenerationState

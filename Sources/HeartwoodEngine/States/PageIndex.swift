@@ -2,7 +2,7 @@ package import Synchronization
 
 /// A copy-on-write radix tree that maps the pages in the log to their newest frames in one state.
 ///
-/// A commit copies the few nodes it changes and shares the rest with the state before it. A state
+/// A commit copies the few nodes it changes and shares the rest with the previous state. A state
 /// owns its root, and nodes without remaining references are freed immediately. Lookups follow raw
 /// pointers, without a retain or a lock.
 ///

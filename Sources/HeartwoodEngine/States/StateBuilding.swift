@@ -121,7 +121,7 @@ extension StoreFiles {
     return try state.pruned(checkpointed: checkpointed, gone: [])
   }
 
-  /// Returns the segments in a range, without a directory read if it is a single known segment.
+  /// Returns the segments in a range, without a directory read if that is a single known segment.
   private func segments(
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {

@@ -49,7 +49,7 @@ struct ClosedStore {
 
   /// Renames the directory, durably.
   ///
-  /// - Throws: `io` if the paths are not on the same volume or the new one is in use.
+  /// - Throws: `io` if the paths are not on the same volume or the new path is in use.
   mutating func rename(to target: String) throws(StorageError) {
     try fileSystem.rename(path, to: target)
     let parents = Set([OpenSequence.parent(of: path), OpenSequence.parent(of: target)])

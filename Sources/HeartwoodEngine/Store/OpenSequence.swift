@@ -134,8 +134,8 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Rejects a directory with other files but no store; creates a missing one if opening for
-  /// writing.
+  /// Rejects a directory that contains other files but no store, and creates a missing directory if
+  /// the store is opened for writing.
   private func prepareDirectory() throws(StorageError) {
     var found = try fileSystem.list(path)
     if found == nil {
@@ -249,7 +249,8 @@ struct OpenSequence {
 
   /// Returns whether to map the files; none may be shorter than its mapping.
   ///
-  /// Opening a store for writing extends short files. Opening it for reading must not change them.
+  /// Opening a store for writing extends short files. Opening a store for reading must not change
+  /// the files.
   private func canMap(
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {

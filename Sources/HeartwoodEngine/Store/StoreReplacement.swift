@@ -132,14 +132,14 @@ extension Store {
       .move(directory(source), to: directory(target))
   }
 
-  /// Replaces a store with another one, which is moved from its path on the same volume.
+  /// Replaces a store with another store, which is moved from another path on the same volume.
   ///
   /// To keep the other store at its path, replace the store with a copy of it. After a crash, the
   /// next opening finds either the complete old store or the complete new one.
   ///
   /// - Parameters:
   ///   - path: The path of the store to replace, or a path without a store.
-  ///   - source: The path of the store that is to be at `path`.
+  ///   - source: The path of the store that is moved to `path`.
   ///   - busyTimeout: The maximum time to wait until no process has the stores open.
   /// - Throws: `busy` if one of the stores is open in this or another process; `notAStore`; `io`.
   ///   If the call throws before the new store is at `path`, nothing has changed.

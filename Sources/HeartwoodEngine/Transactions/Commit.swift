@@ -37,7 +37,7 @@ package struct Commit {
     try table.requireActive()
     guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
     // Read the state under the lock, because another thread or process may have appended a commit
-    // just before this one locked it.
+    // just before this thread acquired the lock.
     let state = try table.catchUp()
     let base = files.geometry.next(after: state.generation)
     let pages = WorkingPages(

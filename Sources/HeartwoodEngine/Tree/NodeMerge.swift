@@ -16,7 +16,8 @@ struct NodeMerge {
     return true
   }
 
-  /// Returns the prefix length of a single node with all entries, or `nil` if they do not fit.
+  /// Returns the prefix length of a single node that holds all entries, or `nil` if they do not
+  /// fit.
   func mergedPrefixCount(pageByteCount: Int) -> Int? {
     entries.fittingPrefixCount(
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)

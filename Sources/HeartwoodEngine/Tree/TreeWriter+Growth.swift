@@ -72,7 +72,7 @@ extension TreeWriter {
     let page = try pages.writable(number)
     let node = NodeView(page.bytes)
     // Check that the new separator lies between its neighbours. A separator from a corrupt child
-    // may not, which would break the order of the branch.
+    // might not, and would then break the order of the branch.
     guard isBetween(entry.key, node, position) else {
       throw .corrupt(
         "A child contains keys outside the separators around it. Restore a backup.", page: number)
@@ -89,7 +89,7 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns the edge of the complete level at which `position` is, or `none`.
+  /// Returns the edge of the tree's level at which `position` lies, or `none`.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {

@@ -211,8 +211,8 @@ package final class PagePool: @unchecked Sendable {
 
   func recycle(_ block: UnsafeMutableRawPointer) { free.append(block) }
 
-  /// Frees all buffers in excess of `keptCount`; not called in a transaction, whose later pages
-  /// reuse the buffers of spilled pages.
+  /// Frees all buffers in excess of `keptCount`; not called during a transaction, because its later
+  /// pages reuse the buffers of its spilled pages.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }
