@@ -15,8 +15,8 @@ struct BenchOptions {
   var entriesFitInMemory: Bool {
     entryCount * EntryWorkloads.entryByteCount <= Machine.memoryByteCount ?? .max
   }
-  /// The options of the stores for entries, which read only the pages they need if memory cannot
-  /// hold all of them.
+  /// The options of the stores for entries; if memory cannot hold all pages, the stores read only
+  /// those that they need.
   var entryStore: StoreOptions {
     var options = store
     if !entriesFitInMemory { options.access = .buffered }

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Magnitudes follow the Gutenberg–Richter law: quakes become ten times rarer with each unit of
 /// magnitude. Magnitudes begin at 0.5 in the regional networks and at 4 in the worldwide network,
-/// which detects no weaker quakes. Times ascend, and places resemble those of a real feed.
+/// which detects no weaker quakes. Times ascend, and places resemble those in a real feed.
 struct QuakeGenerator {
   private struct Town {
     let network: String
@@ -36,7 +36,7 @@ struct QuakeGenerator {
   private var random = RandomNumbers(seed: 20_190_917)
   private var time: Int64 = 1_568_744_327_390
 
-  /// Returns the next quake, whose time is slightly later than that of the previous quake.
+  /// Returns the next quake, which occurs slightly later than the previous quake.
   mutating func next() -> Quake {
     let dice = random.next()
     let town = Self.towns[Int(dice % UInt64(Self.towns.count))]

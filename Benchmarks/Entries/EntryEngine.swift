@@ -39,7 +39,7 @@ extension EntryStore {
   var checkpointCount: Int { 0 }
 }
 
-/// The changes that a transaction makes.
+/// Makes changes in a transaction.
 protocol EntryWriter {
   /// Inserts or replaces an entry.
   func put(_ key: [UInt8], _ value: RawSpan) throws

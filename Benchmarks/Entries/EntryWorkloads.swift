@@ -45,7 +45,7 @@ final class EntryWorkloads {
       })
   }
 
-  /// The number of entries of the previous workloads, including those that they have inserted.
+  /// The number of entries after the previous workloads, including those that they have inserted.
   private lazy var insertedCount = entryCount
 
   private func ycsb(

@@ -1,5 +1,5 @@
-/// The table in the README of redb: the same phases in the same order, with 24-byte random keys and
-/// 150-byte random values.
+/// The benchmark table in redb's README: the same phases in the same order, with 24-byte random
+/// keys and 150-byte random values.
 ///
 /// With 5,000,000 entries, the numbers of operations match redb's benchmark; with fewer entries,
 /// they are proportional. In each phase, the engines take turns.
@@ -29,7 +29,7 @@ final class RedbTable {
   private static let entriesPerScan = 10
   private static let threadCounts = [4, 8, 16, 32]
   private static let roundCount = 5
-  /// redb's benchmark reads everything twice too.
+  /// The number of times that everything is read, as in redb's benchmark.
   private static let readRoundCount = 2
 
   init(

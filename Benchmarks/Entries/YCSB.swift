@@ -30,8 +30,8 @@ enum YCSBMix: Sendable {
 
 /// The operations of one YCSB workload on one thread.
 ///
-/// The ten fields of a record are one value, which an update replaces completely. Reads see the
-/// newest state, and commits are not synced.
+/// The ten fields of a record are stored as one value, which an update replaces completely. Reads
+/// see the newest state, and commits are not synced.
 struct YCSBWork<Reader: EntryReader>: Work {
   let store: any EntryStore
   let reader: Reader

@@ -29,9 +29,9 @@ protocol GraphStore: AnyObject {
   /// Fetches the newest 100 quakes of this magnitude and above, and repeats the fetch `times`
   /// times.
   func findNewest(magnitude: Float, times: Int) throws -> UInt64
-  /// Counts the quakes from the first time up to the second, in seconds since 2001, for each range.
+  /// Counts the quakes in each range of times, which are in seconds since 2001.
   func countQuakes(in ranges: [Range<Double>]) throws -> UInt64
-  /// Counts the quakes whose place contains each text.
+  /// Counts, for each string, the quakes whose place contains it.
   func countQuakes(containing texts: [String]) throws -> UInt64
   /// Changes the depth of each quake in a durable transaction of its own.
   func changeQuakes(_ codes: ArraySlice<String>, depth: Float) throws

@@ -16,7 +16,7 @@ final class GraphWorkloads {
     var random = RandomNumbers(seed: 2)
     return quakes.map(\.code).shuffled(using: &random)
   }()
-  /// The fully loaded stores, by the index of the engine.
+  /// The fully loaded stores, keyed by the index of the engine.
   ///
   /// Each store is created when it is first used.
   private var loaded: [Int: any GraphStore] = [:]
@@ -108,7 +108,7 @@ final class GraphWorkloads {
     }
   }
 
-  /// Returns the ranges of times of a round, each with about a tenth of the quakes.
+  /// Returns the time ranges of a round, each of which contains about a tenth of the quakes.
   private func timeRanges(of round: Int) -> [Range<Double>] {
     var random = RandomNumbers(seed: UInt64(round))
     return (0..<Self.countsPerTurn).map { _ in
@@ -117,7 +117,7 @@ final class GraphWorkloads {
     }
   }
 
-  /// Returns the time at a fraction of the time between the first and the last quake.
+  /// Returns the time at a given fraction of the interval between the first and the last quake.
   private func moment(_ share: Double) -> Double {
     let (first, last) = times
     return first + (last - first) * share

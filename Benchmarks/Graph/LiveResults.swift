@@ -8,7 +8,7 @@ import Heartwood
 final class LiveResults {
   /// The results of the measurements.
   struct Outcome {
-    /// The updates of a list per second, for each number of rows in the store.
+    /// The number of list updates per second, for each number of rows in the store.
     var slices: [(rowCount: Int, slices: Slices)] = []
     /// The number of changed rows that a thousand lists process per second.
     let crowd: Slices

@@ -16,7 +16,7 @@ struct PinnedImport {
   let seconds: Double
   let progress: Progress
 
-  /// The measurements of one tenth of a second.
+  /// The measurements over one tenth of a second.
   struct Sample {
     /// The time since the start of the measurement, in seconds.
     let seconds: Double
@@ -36,7 +36,7 @@ struct PinnedImport {
     let samples: [Sample]
     /// The latencies of reads before and during the import.
     let idle, busy: Latencies
-    /// The total size of the pages of the newest generation, in bytes.
+    /// The total size of the newest generation's pages, in bytes.
     let storeByteCount: Int
     let hash: UInt64
 

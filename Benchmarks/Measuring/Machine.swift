@@ -27,8 +27,8 @@ enum Machine {
     return String(format: "%.1f runnable threads in the minute before", averages[0])
   }
 
-  /// The memory that this process may use, in bytes: that of the machine or its control group, or
-  /// `nil` if the system does not report it.
+  /// The memory that this process may use, in bytes, as limited by the machine or a control group,
+  /// or `nil` if the system does not report it.
   static var memoryByteCount: Int? {
     [machineByteCount, controlGroupByteCount].compactMap { $0 }.min()
   }

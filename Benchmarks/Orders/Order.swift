@@ -20,7 +20,7 @@ struct Order: Sendable {
 
   var customerCode: String { Self.code(customer) }
 
-  /// The number of orders in Northwind as Lighter's benchmark reads it.
+  /// The number of orders that Lighter's benchmark reads from Northwind.
   static let count = 15_889
   static let customerCount = 91
   static let shipperCount: Int64 = 3

@@ -19,7 +19,7 @@ protocol OrderStore: AnyObject {
   func readAll() throws -> UInt64
   /// Reads, for each range of times, the 200 orders with the highest freight.
   func readHighest(in ranges: [Range<Double>]) throws -> UInt64
-  /// Adds up the freight of all orders of each customer, through the customer.
+  /// Adds up the freight of each customer's orders, found through the customer.
   func sumByCustomer() throws -> UInt64
   /// Sets the freight of all orders with a number below `end`, in one durable transaction.
   func change(below end: Int64, freight: Double) throws

@@ -6,7 +6,7 @@ final class OrderWorkloads {
   private let progress: Progress
   private let seconds: Double
   private lazy var orders = (0..<Order.count).map { Order($0) }
-  /// The loaded stores, by the index of the engine; each is created when it is first used.
+  /// The loaded stores, keyed by the index of the engine; each is created when it is first used.
   private var loaded: [Int: any OrderStore] = [:]
 
   private static let rangesPerTurn = 4
@@ -51,7 +51,7 @@ final class OrderWorkloads {
     }
   }
 
-  /// Returns the time ranges of a round, each with about a quarter of the orders.
+  /// Returns the time ranges of a round, each of which contains about a quarter of the orders.
   private func ranges(of round: Int) -> [Range<Double>] {
     var random = RandomNumbers(seed: UInt64(round))
     let (first, last) = (orders[0].ordered, orders[orders.count - 1].ordered)

@@ -6,7 +6,7 @@ struct RocksDBLibrary: Sendable {
   typealias Failure = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
   typealias Bytes = UnsafeRawPointer
 
-  /// The file names of the library, of which the first that is installed is used.
+  /// The file names of the library; the first one that is installed is used.
   static let fileNames = ["librocksdb.so.7.8", "librocksdb.so.7"]
 
   let open: @convention(c) (Handle, UnsafePointer<CChar>, Failure) -> Handle?

@@ -3,7 +3,7 @@ import HeartwoodEngine
 /// RocksDB as an engine for rows and for entries with byte keys.
 ///
 /// A key of a row begins with a letter that distinguishes rows by number, rows by code, and the
-/// large value. Commits write RocksDB's log, and do not sync it in workloads in which Heartwood
+/// large value. Commits write to RocksDB's log, and do not sync it in workloads in which Heartwood
 /// uses `.normal` durability.
 struct RocksDBRows: RowEngine, EntryEngine {
   let library: RocksDBLibrary
@@ -58,16 +58,16 @@ struct RocksDBRowKey: Sendable {
   /// The letter at the beginning of all keys of rows by number.
   static let numberLetter = UInt8(ascii: "n")
 
-  /// Creates a key of a row by number.
+  /// Creates the key of a row, given its number.
   init(_ number: Int64) {
     bytes = [Self.numberLetter] + [UInt8](repeating: 0, count: 8)
     set(number)
   }
 
-  /// Creates a key of a row by code.
+  /// Creates the key of a row, given its code.
   init(_ code: String) { bytes = [UInt8(ascii: "c")] + Array(code.utf8) }
 
-  /// Changes a key of a row by number.
+  /// Changes the key to that of another row, given its number.
   @inline(__always)
   mutating func set(_ number: Int64) {
     var span = bytes.mutableSpan
@@ -76,7 +76,7 @@ struct RocksDBRowKey: Sendable {
       of: UInt64(bitPattern: number).bigEndian, toByteOffset: 1, as: UInt64.self)
   }
 
-  /// Changes a key of a row by code.
+  /// Changes the key to that of another row, given its code.
   @inline(__always)
   mutating func set(_ code: String) {
     for (index, byte) in code.utf8.enumerated() { bytes[index + 1] = byte }

@@ -28,7 +28,7 @@ private final class SQLiteEntryStore: EntryStore, @unchecked Sendable {
   private let removeEntry: SQLiteStatement
   private var isDurable = false
 
-  /// The maximum size of a value for which the table is stored in the index of its key.
+  /// The maximum size of values that are stored directly in the primary-key index.
   ///
   /// SQLite's documentation recommends this for rows up to about a twentieth of a page.
   private static let mostIndexedBytes = 200

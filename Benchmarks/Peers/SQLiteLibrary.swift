@@ -16,7 +16,7 @@ struct SQLiteLibrary: Sendable {
   static let done: Int32 = 101
   /// The type of a column without a value.
   static let null: Int32 = 5
-  /// The destructor that makes SQLite copy a text.
+  /// The destructor that makes SQLite copy a string.
   static let transient = unsafeBitCast(-1, to: Destructor.self)
   /// The flags that open a database for reading and writing, create it if necessary, and use no
   /// mutex, because only one thread at a time uses a connection.
@@ -109,7 +109,7 @@ final class SQLiteDatabase: @unchecked Sendable {
     while try statement.step() {}
   }
 
-  /// Checks the whole database.
+  /// Checks the integrity of the entire database.
   func requireIntegrity() throws {
     let check = try SQLiteStatement(
       self, "SELECT integrity_check = 'ok' FROM pragma_integrity_check")
@@ -175,7 +175,7 @@ final class SQLiteStatement: @unchecked Sendable {
     if let value { bind(value, at: place) } else { _ = library.bindNull(handle, place) }
   }
 
-  /// Sets a parameter to a copy of a text, or clears it; parameters are counted from 1.
+  /// Sets a parameter to a copy of a string, or clears it; parameters are counted from 1.
   @inline(__always)
   func bind(_ value: String?, at place: Int32) {
     guard var value else { return _ = library.bindNull(handle, place) }
@@ -185,7 +185,7 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Returns whether a column of the current row has no value; columns are counted from 0.
+  /// Returns whether a column in the current row has no value; columns are counted from 0.
   @inline(__always)
   func isNull(_ column: Int32) -> Bool {
     library.columnType(handle, column) == SQLiteLibrary.null
@@ -243,15 +243,15 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Returns the value of a column of the current row; columns are counted from 0.
+  /// Returns the value of a column in the current row; columns are counted from 0.
   @inline(__always)
   func integer(_ column: Int32) -> Int64 { library.integer(handle, column) }
 
-  /// Returns the value of a column of the current row; columns are counted from 0.
+  /// Returns the value of a column in the current row; columns are counted from 0.
   @inline(__always)
   func double(_ column: Int32) -> Double { library.double(handle, column) }
 
-  /// Runs `body` with the bytes of a column of the current row; columns are counted from 0.
+  /// Runs `body` with the bytes of a column in the current row; columns are counted from 0.
   @inline(__always)
   func withBytes<R>(_ column: Int32, _ body: (RawSpan) throws -> R) rethrows -> R {
     let start = library.blob(handle, column)
@@ -259,14 +259,14 @@ final class SQLiteStatement: @unchecked Sendable {
     return try body(bytes.bytes)
   }
 
-  /// Returns a text of the current row; columns are counted from 0.
+  /// Returns the string in a column of the current row; columns are counted from 0.
   func string(_ column: Int32) -> String {
     let bytes = UnsafeBufferPointer(
       start: library.text(handle, column), count: Int(library.byteCount(handle, column)))
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Returns the sum of the bytes of a column of the current row; columns are counted from 0.
+  /// Returns the sum of a column's bytes in the current row; columns are counted from 0.
   @inline(__always)
   func textSum(_ column: Int32) -> UInt64 {
     let bytes = UnsafeBufferPointer(

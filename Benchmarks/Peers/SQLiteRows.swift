@@ -4,10 +4,10 @@ import HeartwoodEngine
 /// SQLite as a row engine, with WAL, memory-mapped pages, a large cache, prepared statements and no
 /// mutex.
 ///
-/// The commit with which the log reaches 16 MiB, as long as Heartwood's, also runs a checkpoint. A
-/// one-row commit is a prepared `UPDATE` in autocommit mode. All threads share one connection for
-/// commits. If each thread had its own connection, the connections would wait for each other, which
-/// is slower.
+/// The commit with which the log reaches 16 MiB, the same length as in Heartwood, also runs a
+/// checkpoint. A one-row commit is a prepared `UPDATE` in autocommit mode. All threads share one
+/// connection for commits. If each thread had its own connection, the connections would wait for
+/// each other, which is slower.
 struct SQLiteRows: RowEngine {
   let library: SQLiteLibrary
 
@@ -151,7 +151,7 @@ extension SQLiteDatabase {
   }
 }
 
-/// The connection for writing, with its lock.
+/// The connection for writing, and its lock.
 ///
 /// `@unchecked` because the connection is used only while the lock is held.
 final class SQLiteWriter: @unchecked Sendable {

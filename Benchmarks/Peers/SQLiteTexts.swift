@@ -63,7 +63,7 @@ private final class SQLiteTextStore: TextStore {
 }
 
 extension TextQuestion {
-  /// The question in the language of FTS5.
+  /// The query in the syntax of FTS5.
   fileprivate var text: String {
     switch self {
     case .word(let word): "\"\(word)\""

@@ -1,4 +1,5 @@
-/// The results of a run as an HTML page, in one file without dependencies or network access.
+/// The results of a run as an HTML page, in a single file that needs neither other files nor a
+/// network.
 struct HTMLReport {
   private let report: BenchReport
 
@@ -62,17 +63,17 @@ struct HTMLReport {
     report.facts.first { $0.name == Self.commandFact }?.value ?? ""
   }
 
-  /// The sections of the page that have figures.
+  /// The sections of the page for which there are figures.
   private var sections: [String] {
     [
       section("Rows", RateBars(rowRates).text, "Rows of 100 bytes by integer key, unless noted."),
       section(
         "redb's table", RateBars(rates(of: .redb)).text,
         "24-byte random keys and 150-byte random values."),
-      section("YCSB", RateBars(ycsbRates).text, "Records of 1,000 bytes; keys with Zipf's law."),
+      section("YCSB", RateBars(ycsbRates).text, "Records of 1,000 bytes; keys follow Zipf's law."),
       section(
         "Objects", RateBars(graphRates).text,
-        "Heartwood's objects compared with SQLite called directly, without objects above it."),
+        "Heartwood's objects compared with SQLite called directly, without an object layer."),
       section(
         "Latencies of single operations", LatencyChart(measurements).text,
         "From left to right: the 50th, 90th, 99th and 99.9th percentiles."),

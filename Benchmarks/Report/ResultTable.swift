@@ -52,8 +52,8 @@ struct ResultTable {
   /// Returns the rows in aligned columns, with a line below the first row, which contains the
   /// titles.
   ///
-  /// - Parameter textColumns: The columns to align on the left; the others are aligned on the
-  ///   right.
+  /// - Parameter textColumns: The columns to align on the left; all other columns are aligned on
+  ///   the right.
   private static func aligned(_ rows: [[String]], textColumns: Set<Int>) -> String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     var lines = rows.map { row in

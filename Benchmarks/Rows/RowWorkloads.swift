@@ -122,7 +122,7 @@ final class RowWorkloads {
     Harness(name: workload.rawValue, seconds: seconds, progress: progress)
   }
 
-  /// Checks the stores, and removes those of the peers.
+  /// Checks the stores, and removes the peers' stores.
   func finish() throws {
     for (engine, store) in loaded.enumerated() {
       progress.show("verifying \(names[engine])", fraction: 0)

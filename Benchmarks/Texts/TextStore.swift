@@ -11,7 +11,7 @@ protocol TextStore: AnyObject {
   func insert(_ documents: [TextDocument]) throws
   /// Checkpoints the inserted documents.
   func checkpoint() throws
-  /// Replaces the document with a number, in one durable transaction.
+  /// Replaces the document that has the given number, in one durable transaction.
   func replace(_ number: Int, by document: TextDocument) throws
   /// Returns the titles of the ten most relevant documents.
   func top(_ query: TextQuestion) throws -> [String]
@@ -21,7 +21,7 @@ protocol TextStore: AnyObject {
   func finish() throws
 }
 
-/// A full-text query, in the terms of no particular engine.
+/// A full-text query, independent of the engines' syntax.
 enum TextQuestion {
   case word(String)
   case both(String, String)

@@ -9,13 +9,13 @@ final class TextWorkloads {
   private let places: [String]
   private lazy var documents = makeDocuments()
   private var loaded: [Int: any TextStore] = [:]
-  /// The disk space of the loaded stores, by the name of the engine.
+  /// The disk space of the loaded stores, as one sentence for each engine.
   private(set) var notes: [String] = []
 
   private static let queriesPerTurn = 20
   private static let updatesPerTurn = 10
 
-  /// - Parameter places: Texts to use instead of generated documents, if not empty.
+  /// - Parameter places: Texts to use instead of generated documents, unless the array is empty.
   init(
     _ engines: [any TextEngine], count: Int, places: [String], _ directory: StoreDirectory,
     seconds: Double, _ progress: Progress
@@ -68,7 +68,7 @@ final class TextWorkloads {
     return Alternation.Turn(turn.operationCount, turn.duration, hash: counts)
   }
 
-  /// Returns a question whose words come from the documents.
+  /// Returns a query whose words come from the documents.
   private func question(_ workload: Workload, _ random: inout RandomNumbers) -> TextQuestion {
     let all = documents
     let document = all[Int(random.next() % UInt64(all.count))]

@@ -29,7 +29,7 @@ package struct CrashOptions: OptionSet, Sendable, Hashable {
 
   package init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// The names that survive are any consistent subset of the changes, not only those made before
+  /// The changes to names that survive can be any consistent subset, not only those made before
   /// some point in time.
   package static let unorderedNames = CrashOptions(rawValue: 1)
   /// Where a file grew and its new bytes were lost, it contains stale bytes of other files instead

@@ -222,7 +222,7 @@ struct DiskContent {
     return numbers.sorted()
   }
 
-  /// Returns the directories that can be reached from the root; all others are lost.
+  /// Returns the directories that can be reached from the root; all other directories are lost.
   private static func reachable(
     _ names: [MemoryPath: [String: DirectoryEntry]]
   ) -> [MemoryPath: [String: DirectoryEntry]] {

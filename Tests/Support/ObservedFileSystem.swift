@@ -7,13 +7,13 @@ package import HeartwoodEngine
 /// - Note: `@unchecked` because the hooks belong to the one thread that runs the test.
 package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   private let inner: any FileSystem
-  /// The wrapper that has the hooks: the one on which `entering` was first called.
+  /// The wrapper that has the hooks: the wrapper on which `entering` was first called.
   ///
   /// It is retained so that its address is not reused.
   private let outer: ObservedFileSystem?
   /// Called before a lock is set, converted or released.
   package var onLock: ((LockKind, Range<UInt64>) -> Void)?
-  /// Called before a query for locks held by others.
+  /// Called before a query for locks held by other owners.
   package var onQuestion: (() -> Void)?
 
   /// Called with the path before a file is mapped; if it throws, the mapping fails with that error.

@@ -78,7 +78,7 @@ package final class OtherProcess: FileSystem {
 }
 
 extension StoreFixture {
-  /// Returns a fixture that accesses the same store as another process.
+  /// Returns a fixture that accesses the same store as if from another process.
   package func elsewhere() -> StoreFixture {
     with(OtherProcess(fileSystem))
   }

@@ -153,7 +153,9 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     lock.withLock { content.exhaustiveCrashes(limit: limit)?.map { rebooted($0) } }
   }
 
-  /// Returns the disk after the death of the process, which loses only the locks of the process.
+  /// Returns the disk after the death of the process.
+  ///
+  /// Only the locks of the process are lost.
   package func killed() -> SimulatedDisk {
     lock.withLock {
       SimulatedDisk(

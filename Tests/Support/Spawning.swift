@@ -10,7 +10,7 @@ public struct Spawning: TestTrait, TestScoping {
   private static let executor = QueueExecutor("heartwood.tests.spawning")
   private static let turns = Turns()
 
-  /// Runs a test on the thread when few others are running on it.
+  /// Runs a test on the thread when few other tests are running on it.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {

@@ -10,7 +10,7 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
   case all
   /// Many more seeds, all crash states, and values of a gigabyte.
   case long
-  /// Like `long`, but with more orders of several processes; takes hours.
+  /// Like `long`, but with more orders of the steps of several processes; takes hours.
   case deep
 
   /// The scale of this run.
@@ -33,7 +33,7 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
     }
   }
 
-  /// Returns the chosen seeds or, by default, the first ones, as many as the scale of this run
+  /// Returns the chosen seeds or, by default, as many of the first seeds as the scale of this run
   /// requires.
   package static func seeds(quick: UInt64, all: UInt64, long: UInt64? = nil) -> [UInt64] {
     chosenSeeds ?? Array(0..<pick(quick: quick, all: all, long: long))

@@ -7,9 +7,9 @@ public struct Backup: Sendable {
   public struct RestorePoint: Hashable, Sendable {
     /// The generation.
     public var generation: Generation
-    /// The time of its commit, in milliseconds since 1970 (UTC).
+    /// The commit time of the generation, in milliseconds since 1970 (UTC).
     public var time: UInt64
-    /// The names under which the store kept the generation when this or a later backup was made.
+    /// The generation's names in the store at the time of this or a later backup.
     public var names: [String]
     /// The size in bytes of the file that the backup added.
     public var byteCount: Int
@@ -29,7 +29,7 @@ public struct Backup: Sendable {
   let path: String
   let fileSystem: any FileSystem
 
-  /// Creates a value that represents the backup directory at a path.
+  /// Creates a reference to the backup directory at the given path.
   public init(at path: String) { self.init(at: path, on: PosixFileSystem()) }
 
   package init(at path: String, on fileSystem: any FileSystem) {
@@ -51,7 +51,7 @@ public struct Backup: Sendable {
       try directory.readableHeader(of: frame)
     }
     var names: [FrameNumber: [String]] = [:]
-    // If several generations have had the same name, it belongs to the newest one.
+    // If several generations have had the same name, the name belongs to the newest of them.
     let frames: [String: FrameNumber] = headers.reduce(into: [:]) { frames, header in
       frames.merge(header.names) { $1 }
     }
@@ -76,15 +76,15 @@ public struct Backup: Sendable {
   ///   - target: A path that does not exist yet; its parent directory must exist.
   ///   - asFork: Whether the new store gets its own identity, as a copied store does. It then
   ///     rejects tokens and backup directories of the original.
-  ///   - progress: A closure called on this thread each time another hundredth of the pages has
+  ///   - progress: A closure called on this thread each time another one percent of the pages has
   ///     been read.
   /// - Returns: The restored generation.
   /// - Throws: `generationExpired` if the directory does not contain the generation; `corrupt` if a
   ///   file is missing or damaged, with a message that says what can still be restored;
   ///   `invalidArgument` if `target` exists; `busy`, `notAStore`, `incompatibleFormat`, `io` or
-  ///   `diskFull`. After an error, there is no new store at `target`.
+  ///   `diskFull`. If an error is thrown, no new store remains at `target`.
   /// - Complexity: Reads the files that contain the generation's pages, verifies each page in them,
-  ///   and writes each page of the generation once; three syncs, plus those of the directories.
+  ///   and writes each page of the generation once; three syncs, plus directory syncs.
   @discardableResult
   public func restore(
     _ generation: Generation? = nil, to target: String, asFork: Bool = false,
@@ -107,7 +107,8 @@ public struct Backup: Sendable {
     return Generation(frame: frame)
   }
 
-  /// Removes restore points, except the newest one, and merges the files of those that remain.
+  /// Removes the restore points that `isKept` rejects, except the newest, and merges their files
+  /// into those that remain.
   ///
   /// Merged files are complete and synced before any file is removed.
   ///
@@ -117,8 +118,8 @@ public struct Backup: Sendable {
   /// - Throws: `busy` while a backup is in progress; `corrupt` if a file to be merged is damaged;
   ///   `notAStore`, `incompatibleFormat`, `io` or `diskFull`. After an error, no restore point that
   ///   was to be kept is lost.
-  /// - Complexity: For each run of removed points, reads their files and the next one, and replaces
-  ///   them with one file.
+  /// - Complexity: For each sequence of adjacent removed points, reads their files and the next
+  ///   one, and replaces them with one file.
   @discardableResult
   public func thin(keeping isKept: (RestorePoint) throws -> Bool) throws -> Int {
     try BackupDirectory(path, on: fileSystem).withLock { directory in

@@ -1,4 +1,4 @@
-/// A chain of backup files, each of which adds to the one before.
+/// A chain of backup files, each of which adds to the previous one.
 struct BackupChain {
   /// The header of the last file.
   let newest: BackupHeader
@@ -32,7 +32,7 @@ struct BackupChain {
     imageCount = files.reduce(0) { $0 + $1.header.imageCount }
   }
 
-  /// The generations that the store kept under names when the backups were made.
+  /// The store's named generations at the time of the backups.
   var names: [String: FrameNumber] {
     files.reduce(into: [:]) { $0.merge($1.header.names) { $1 } }
   }
@@ -80,7 +80,7 @@ struct BackupChain {
 }
 
 extension BackupHeader {
-  /// Throws an error unless this file directly continues the given one.
+  /// Throws an error unless this file directly continues the given file.
   fileprivate func requireBase(_ other: BackupHeader?) throws(StorageError) {
     guard base == other.map({ BackupStart($0.point) }),
       other.map({ $0.identity == identity && $0.geometry == geometry }) ?? true

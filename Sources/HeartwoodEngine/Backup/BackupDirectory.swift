@@ -7,7 +7,7 @@ struct BackupDirectory {
   /// The last file of the chain for each generation that can be restored.
   private let lastSteps: [FrameNumber: BackupName]
 
-  /// The suffix of the names of incomplete files.
+  /// The file name suffix of incomplete files.
   static let partialSuffix = ".partial"
   /// The file that a process locks before it writes to the directory; it contains the series
   /// number.
@@ -107,7 +107,8 @@ struct BackupDirectory {
     name.base.map { lastSteps[$0] != nil } ?? true
   }
 
-  /// Returns the files needed to restore a generation, the one with all pages first.
+  /// Returns the files needed to restore a generation, starting with the one that contains all
+  /// pages.
   ///
   /// - Parameter base: A generation to which the files add pages, unless a later file contains all
   ///   pages.

@@ -89,8 +89,8 @@ struct BackupFile {
 
   /// Writes a file under a temporary name, and renames it when it is complete and synced.
   ///
-  /// - Parameter images: A closure that passes as many images as the header states to its argument,
-  ///   in page order.
+  /// - Parameter images: A closure that passes images to its argument in page order, exactly as
+  ///   many as the header states.
   /// - Complexity: One sync of the file, and one of the directory.
   static func write(
     _ header: BackupHeader, in directory: String, _ fileSystem: any FileSystem,

@@ -4,13 +4,13 @@ package struct BackupHeader: Hashable, Sendable {
   package var identity: StoreIdentity
   /// A random number shared by all files of a directory until its backups start anew.
   package var series: UInt64
-  /// The commit to which the images are added, or `nil` in a file with all pages.
+  /// The commit to which the images are added, or `nil` if the file contains all pages.
   package var base: BackupStart?
   /// The commit whose state the file restores.
   package var point: CommitPoint
   /// The lineages that ended before the commit.
   package var lineages: [EndedLineage]
-  /// The generations that the store kept under names during the backup.
+  /// The store's named generations at the time of the backup.
   package var names: [String: FrameNumber]
   package var imageCount: Int
 
@@ -101,8 +101,8 @@ package struct BackupHeader: Hashable, Sendable {
           + "\(BackupLayout.currentVersion). Use a newer program.", file: name)
     }
     let nameByteCount = Int(bytes.load32(BackupLayout.nameByteCount.offset))
-    // These bytes are part of the file, so a damaged length cannot demand more memory than the
-    // file's size.
+    // Reject a damaged length that exceeds the file's size, so that it cannot cause a huge
+    // allocation.
     guard UInt64(nameByteCount) <= (try file.byteCount()) else {
       throw damaged("Its header is damaged.", name)
     }

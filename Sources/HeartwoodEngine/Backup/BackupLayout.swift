@@ -1,8 +1,8 @@
-/// The layout of the header of a backup file.
+/// The layout of a backup file's header.
 ///
-/// The names come next, each with its generation and its one-byte length, and zeros up to a
-/// multiple of 8 bytes. Then come the hash of all bytes so far (seed 0), the page images in page
-/// order, and the digest. The digest hashes 0 with the first image's hash, the result with the
+/// After these fields come the names, each with its generation and its one-byte length, and zeros
+/// up to a multiple of 8 bytes. Then come the hash of all bytes so far (seed 0), the page images in
+/// page order, and the digest. The digest hashes 0 with the first image's hash, the result with the
 /// next, and so on.
 package enum BackupLayout {
   package static let magic = Field("magic", at: 0, 8)

@@ -1,11 +1,11 @@
 /// Restores a generation from a backup directory to a new store.
 struct BackupRestore {
   enum Kind {
-    /// A store with the identity of the one that was backed up.
+    /// A store with the identity of the store that was backed up.
     case original
     /// A store with a new identity.
     case fork
-    /// A store with the original identity that follows the backup.
+    /// A store that has the original identity and follows the backup.
     case replica
   }
 
@@ -71,7 +71,7 @@ struct BackupRestore {
     steps.finish()
   }
 
-  /// Returns a copy of the last backup file's header that has the new store's identity.
+  /// Returns a copy of the last backup file's header with the new store's identity.
   private func restored(_ header: BackupHeader) -> BackupHeader {
     guard kind == .fork else { return header }
     let fileSystem = directory.fileSystem
@@ -90,7 +90,7 @@ private struct RestoredPages {
   private let pageCount: PageNumber
   private let geometry: Geometry
   private let file: any File
-  /// The seed for the page hashes of a fork, or `nil` if the hashes stay unchanged.
+  /// The seed for a fork's page hashes, or `nil` if the hashes stay unchanged.
   private let seed: UInt64?
   /// A bit for each page that has been written.
   private var written: [UInt64]
@@ -112,7 +112,8 @@ private struct RestoredPages {
     written[Int(page) / 64] >> UInt64(page % 64) & 1 != 0
   }
 
-  /// Writes a page, unless it is not in the restored generation or a newer image has been written.
+  /// Writes a page, unless the restored generation lacks it or a newer image of it has been
+  /// written.
   mutating func write(_ page: PageNumber, _ image: Bytes) throws(StorageError) {
     guard page < pageCount, !isWritten(page) else { return }
     written[Int(page) / 64] |= 1 << UInt64(page % 64)

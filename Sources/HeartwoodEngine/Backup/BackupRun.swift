@@ -43,7 +43,7 @@ struct BackupRun {
     if let last { try requireAncestor(last, of: newest) }
     let start = last?.point.frame ?? 0
     let named = try store.namedGenerations()
-    // Generations that users have named can be restored, too.
+    // Also back up generations that users have named, so that they can be restored.
     let users = Set(named.filter { !BackupSeries.isName($0.key) }.map(\.value.frame))
     // A delta that builds on a damaged file could never be restored.
     let isIntact = last.map { (try? BackupChain(directory, to: $0.point.frame)) != nil } ?? false
@@ -119,7 +119,7 @@ struct BackupRun {
     do {
       try write(pages, of: state, header, in: directory)
     } catch {
-      // Otherwise, each attempt on a full disk would hold one more generation.
+      // Otherwise, each failed attempt on a full disk would keep one more generation.
       try? store.release(series.name(of: generation))
       throw error
     }
@@ -182,7 +182,7 @@ struct BackupRun {
   }
 }
 
-/// The files of one directory, which share a random number that is part of generation names.
+/// The files of one directory, identified by a random number that is also part of generation names.
 struct BackupSeries {
   let number: UInt64
 
@@ -195,7 +195,7 @@ struct BackupSeries {
   /// Returns the name under which a store keeps the directory's newest generation.
   func name(of generation: Generation) -> String { prefix + BackupName.digits(generation.frame) }
 
-  /// Returns whether ``name(of:)`` can return a name.
+  /// Returns whether a name is one that ``name(of:)`` can return.
   func owns(_ name: String) -> Bool { name.hasPrefix(prefix) && Self.isName(name) }
 
   /// Returns whether a name has the form that backups use for the generations they keep.

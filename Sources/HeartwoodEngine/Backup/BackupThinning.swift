@@ -4,7 +4,7 @@ struct BackupThinning {
 
   init(_ directory: BackupDirectory) { self.directory = directory }
 
-  /// Removes all generations but the given ones, which must be in ascending order.
+  /// Removes all generations except `frames`, which must be in ascending order.
   func run(keeping frames: [FrameNumber]) throws(StorageError) {
     var kept: Set<BackupName> = []
     var before: FrameNumber?
@@ -12,12 +12,12 @@ struct BackupThinning {
       kept.insert(try merge(to: frame, after: before))
       before = frame
     }
-    // Keep files whose base is missing: an upload may still be in progress.
+    // Keep files whose base is missing, because an upload of the base may still be in progress.
     try directory.remove(
       directory.names.filter { !kept.contains($0) && directory.canRestore(with: $0) })
   }
 
-  /// Returns the file that extends one generation to another, and writes it if it does not exist.
+  /// Returns the file that extends one generation to another, writing it if it does not exist.
   ///
   /// If a file between the generations contains all pages, so does the result.
   private func merge(

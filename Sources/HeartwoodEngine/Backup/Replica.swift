@@ -16,7 +16,7 @@ public final class Replica: Sendable {
   /// - Parameters:
   ///   - path: The path of the replica's directory.
   ///   - backup: The backup directory, or a copy of it.
-  ///   - progress: A closure called on this thread each time another hundredth of a new replica's
+  ///   - progress: A closure called on this thread each time another one percent of a new replica's
   ///     pages has been written.
   /// - Throws: `invalidArgument` if the store at the path is not a replica, for example after a
   ///   promotion; `busy` if another process is changing the replica; any error from opening a store
@@ -113,8 +113,8 @@ public final class Replica: Sendable {
   /// The newest generation of the replica.
   private var known: FrameNumber { store.table.appended.generation }
 
-  /// Adds the generations that continue the replica, even after a damaged file, and returns the
-  /// first error.
+  /// Adds the generations that continue the replica, skipping damaged files, and returns the first
+  /// error.
   private func addGenerations(
     of directory: BackupDirectory, _ added: inout [Generation],
     _ progress: ((Backup.RestorePoint) -> Void)?
@@ -135,7 +135,7 @@ public final class Replica: Sendable {
     return failure
   }
 
-  /// Records an error, or success, for ``Store/replicaStatus``.
+  /// Records the error of an attempt, or its success, for ``Store/replicaStatus``.
   private func record(_ error: (any Error)?) throws(StorageError) {
     let log = store.files.log
     let message = error.map { ($0 as? StorageError)?.description ?? "\($0)" } ?? ""
@@ -160,7 +160,7 @@ public final class Replica: Sendable {
   ///
   /// - Throws: `invalidArgument` if the store is not a replica; `busy` if a process follows the
   ///   backup; any error from opening a store.
-  /// - Complexity: That of opening and closing a store.
+  /// - Complexity: The cost of opening and closing a store.
   public static func promote(_ path: String) throws {
     try promote(path, StoreOptions(), PosixFileSystem())
   }
@@ -200,14 +200,14 @@ public final class Replica: Sendable {
 
 /// The state of a replica.
 public struct ReplicaStatus: Hashable, Sendable {
-  /// The error of the last attempt to follow the backup, or `nil` after a success.
+  /// The error from the last attempt to follow the backup, or `nil` if the attempt succeeded.
   public var lastError: String?
-  /// The time at which that error first occurred, in milliseconds since 1970 (UTC).
+  /// The time at which ``lastError`` first occurred, in milliseconds since 1970 (UTC).
   public var errorTime: UInt64?
 }
 
 extension Store {
-  /// The state of this replica, or `nil` if the store is not a replica.
+  /// The state of the replica, or `nil` if this store is not a replica.
   ///
   /// - Throws: `closed`, `corrupt` or `io`.
   /// - Complexity: Reads one file.

@@ -1,8 +1,8 @@
 /// Adds the generation of a backup file to a replica (steps B1 of `Docs/Internals/Concurrency.md`).
 ///
-/// Each image is written to its frame in the source's log, and the map of retained frames lists it,
-/// as if the log had been reclaimed up to the generation. The replica therefore has the same
-/// generations, pages and tokens as its source.
+/// Each image is written to the frame that it has in the source's log, and is listed in the map of
+/// retained frames, as if the log had been reclaimed up to the generation. The replica therefore
+/// has the same generations, pages and tokens as its source.
 struct ReplicaStep {
   private let core: StoreCore
   private let file: BackupFile
@@ -12,7 +12,7 @@ struct ReplicaStep {
 
   init(_ core: StoreCore, _ file: BackupFile) { (self.core, self.file) = (core, file) }
 
-  /// Makes the generation of the file the newest one, durably.
+  /// Durably makes the file's generation the newest one.
   ///
   /// - Throws: `foreignStore` if the generation does not descend from the newest one; `corrupt` if
   ///   the file is damaged; `busy` if a held generation is too old; `writesDisabled`, `io` or
@@ -142,7 +142,7 @@ struct ReplicaStep {
   /// Returns the map of retained frames with a new newest generation.
   ///
   /// It keeps all generations of the previous map, because readers may hold any of them; the next
-  /// maintenance run removes the others.
+  /// maintenance run removes those that are not held.
   private func map(
     adding frames: [RetainedFrameMap.RetainedFrame], after point: CommitPoint
   ) throws(StorageError) -> RetainedFrameMap {

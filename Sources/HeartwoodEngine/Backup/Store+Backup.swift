@@ -4,32 +4,32 @@ public struct BackupReport: Hashable, Sendable {
   public var generation: Generation
   /// The names of the added files; empty if nothing has changed since the last backup.
   public var files: [String] = []
-  /// The total size of these files in bytes.
+  /// The total size of the added files in bytes.
   public var byteCount = 0
 }
 
 extension Store {
   /// Adds the newest generation of this store to a backup directory.
   ///
-  /// The first backup writes a file with all pages in use. Later ones write only the pages changed
-  /// since the previous backup, whose generation the store keeps under a name. If that name has
-  /// been released, the file contains all pages again. Backups also include generations kept under
-  /// other names if they are newer than the previous backup.
+  /// The first backup writes a file with all pages in use. Later backups write only the pages
+  /// changed since the previous backup, whose generation the store keeps under a name. If that name
+  /// has been released, the file contains all pages again. Backups also include generations kept
+  /// under other names if they are newer than the previous backup.
   ///
-  /// Other threads and processes can read and write this store meanwhile. A file gets its final
-  /// name when it is complete and synced, and never changes afterwards, so other programs can copy
-  /// the directory at any time. After a crash, the next backup continues from the newest complete
-  /// file.
+  /// Other threads and processes can read and write this store during the backup. A file gets its
+  /// final name when it is complete and synced, and never changes afterwards, so other programs can
+  /// copy the directory at any time. After a crash, the next backup continues from the newest
+  /// complete file.
   ///
   /// - Parameters:
   ///   - path: The path of a directory, which is created if it does not exist.
-  ///   - progress: A closure called on this thread each time another hundredth of a file's pages
+  ///   - progress: A closure called on this thread each time another one percent of a file's pages
   ///     has been written.
   /// - Throws: `busy` while another backup to the directory is in progress; `foreignStore` if the
   ///   directory belongs to another store, or to a state from which this store does not descend;
   ///   `notAStore` if it contains other files; `readOnly`, `closed`, `corrupt`, `writesDisabled`,
   ///   `io` or `diskFull`. Errors do not affect the store.
-  /// - Complexity: Reads and writes each changed page; for each file, two syncs and those of
+  /// - Complexity: Reads and writes each changed page; for each file, two syncs plus those of
   ///   ``keep(_:as:)`` and ``release(_:)``.
   @discardableResult
   public func backup(

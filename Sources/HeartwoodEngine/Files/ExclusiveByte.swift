@@ -1,6 +1,6 @@
 /// A mutex that excludes other threads and other processes, based on a lock on one byte of a file.
 ///
-/// A byte lock belongs to the open file, so excluding other threads also takes a thread lock. A
+/// A byte lock belongs to the open file, so excluding other threads also requires a thread lock. A
 /// read-only process can lock the byte only in shared mode, which still excludes processes that
 /// lock it exclusively.
 package final class ExclusiveByte: Sendable {

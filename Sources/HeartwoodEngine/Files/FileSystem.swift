@@ -11,7 +11,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Creates a directory if it does not exist; its parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Creates a directory that every user who may read files of the given mode can list and enter;
+  /// Creates a directory that any user who may read files with the given mode can list and enter;
   /// if `mode` is `nil`, the process's default applies.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
 
@@ -47,7 +47,8 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// Renames a file or a directory.
   ///
-  /// A file atomically replaces any file with the new name; a directory needs an unused name.
+  /// A renamed file atomically replaces any file with the new name. The new name of a directory
+  /// must not be in use.
   func rename(_ source: String, to target: String) throws(StorageError)
 
   /// Returns the type of the volume that contains a directory, or `nil` if it does not exist.
@@ -128,7 +129,7 @@ package protocol File: AnyObject, Sendable {
   /// The path that was used to open the file, for error messages.
   var path: String { get }
 
-  /// Reads bytes into `target`, and returns their number; it is less than the length of `target`
+  /// Reads bytes into `target`, and returns their number, which is less than the length of `target`
   /// only if the file ends first.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
 
@@ -140,7 +141,8 @@ package protocol File: AnyObject, Sendable {
   /// Truncates the file to `count` bytes, or extends it with zeros.
   func setByteCount(_ count: UInt64) throws(StorageError)
 
-  /// Extends a shorter file to `byteCount` bytes, and allocates disk space for the new zero bytes.
+  /// Extends the file to `byteCount` bytes if it is shorter, allocating disk space for the added
+  /// zeros.
   func reserve(byteCount: UInt64) throws(StorageError)
 
   /// Deallocates the disk space of complete 4,096-byte blocks, which then read as zeros.
@@ -172,7 +174,7 @@ package protocol File: AnyObject, Sendable {
   /// Waits until all conflicting locks have been released, then sets a lock on a range of bytes.
   func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError)
 
-  /// Returns part of `range` that is locked through another open file, or `nil` if none is.
+  /// Returns a part of `range` that is locked through another open file, or `nil` if there is none.
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>?
 
   /// Returns the identity of this file, which does not depend on its name.

@@ -119,7 +119,8 @@ final class HeldDirectory: Sendable {
     /// Zero, because the file system takes its timestamps from `changeClock`.
     private static let changeTick: Int64 = 0
   #endif
-  /// The nanoseconds by which a kernel may move a timestamp ahead of its clock to make it unique.
+  /// The number of nanoseconds by which a kernel may move a timestamp ahead of its clock to make it
+  /// unique.
   private static let clockLead: Int64 = 20_000_000
   /// A duration, in nanoseconds, that is longer than one tick if timestamps are whole seconds.
   private static let secondsTick: Int64 = 2_000_000_000

@@ -7,7 +7,7 @@
 #endif
 
 /// Tracks the file descriptors that the engine has opened in this process, and the memory that this
-/// process shares with others.
+/// process shares with other processes.
 ///
 /// A lock on an open file lasts as long as any copy of the file's descriptor, so a child process
 /// created by `fork` would hold its parent's locks, and it could write to shared memory. A handler

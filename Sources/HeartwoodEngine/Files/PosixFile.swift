@@ -117,8 +117,8 @@ final class PosixFile: File {
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    // Reserve only blocks after the end. If space cannot be reserved, the C library may write to
-    // each block; in an existing block, this could overwrite another process's write.
+    // Reserve only blocks after the end of the file. If space cannot be reserved, the C library may
+    // write to each block; in an existing block, this could overwrite another process's write.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()

@@ -1,4 +1,4 @@
-/// The byte-range locks on one file, for which requests never wait.
+/// The byte-range locks on one file; requests never wait.
 ///
 /// The caller must synchronise access.
 package struct RangeLocks {

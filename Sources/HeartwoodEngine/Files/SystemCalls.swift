@@ -47,7 +47,7 @@ enum SystemCalls {
   /// retrying could close another thread's file.
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
-  /// Calls `make` to open a file, and returns a descriptor above those of the standard streams.
+  /// Calls `make` to open a file, and returns a descriptor above the standard streams' descriptors.
   ///
   /// Only one thread may call this function at a time.
   static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
@@ -174,8 +174,8 @@ extension Result where Failure == SystemError {
     }
   }
 
-  /// Returns the value or throws, like ``get(_:_:)``, but for an action that never writes, such as
-  /// reading or opening `path`: it marks the error as having changed nothing.
+  /// Returns the value or throws, like ``get(_:_:)``, but marks the error as having changed
+  /// nothing; for actions that never write, such as reading or opening `path`.
   func found(_ action: String, _ path: String) throws(StorageError) -> Success {
     switch self {
     case .success(let value): return value

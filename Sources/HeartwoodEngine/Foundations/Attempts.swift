@@ -1,4 +1,5 @@
-/// Limits how often a loop starts over after another process changed what it was reading.
+/// Limits how often a loop starts over because another process has changed what the loop was
+/// reading.
 package struct Attempts {
   private var count = 0
 

@@ -4,8 +4,8 @@
 /// also checked in release builds, so that a wrong offset stops the program instead of reading
 /// arbitrary memory. Bytes from a file are verified before any offsets in them are used.
 ///
-/// Its functions are transparent, because a debug build inlines no others, and only into functions
-/// of the same file.
+/// The functions are transparent, because a debug build inlines only transparent functions, and
+/// only within the same file.
 package struct Bytes {
   package let base: UnsafeRawPointer
   package let count: Int
@@ -202,7 +202,7 @@ package struct MutableBytes {
 package final class ByteBlock: @unchecked Sendable {
   package let bytes: MutableBytes
 
-  /// The alignment of blocks: that of cache lines.
+  /// The alignment of blocks, which equals the size of a cache line.
   ///
   /// With page alignment, the C library's allocator would take 8 KiB for a block of 4 KiB.
   package static let cacheLineByteCount = 64

@@ -2,18 +2,19 @@
 ///
 /// A test compares them with the table in `Docs/Reference/Limits.md`.
 package enum Limits {
-  /// The smallest page size: the block size of common file systems, so that pages share no block.
+  /// The smallest page size: the block size of common file systems, so that no two pages share a
+  /// block.
   package static let minPageByteCount = 4096
   /// The largest page size for which every offset within a page fits in 16 bits.
   package static let maxPageByteCount = 65_536
   /// The maximum length of an encoded key: four entries with such keys fit in the smallest page, so
   /// trees are shallow and every node can be split.
   package static let maxKeyByteCount = 960
-  /// The maximum length of a value, so that its overflow index has at most two levels and a copy of
-  /// it fits in the address space of 32-bit platforms.
+  /// The maximum length of a value, chosen so that its overflow index has at most two levels and a
+  /// copy of it fits in the address space of 32-bit platforms.
   package static let maxValueByteCount = 1 << 30
-  /// The maximum length of a multi-page value that `withValue` copies into one buffer, so that no
-  /// single call allocates an unbounded amount of memory.
+  /// The maximum length of a multi-page value that `withValue` copies into one buffer; without this
+  /// limit, a single call could allocate an unbounded amount of memory.
   package static let maxCopiedValueByteCount = 64 << 20
   /// The highest possible level of a node: twice what the largest possible page file would need if
   /// each node had only four children.
@@ -30,7 +31,7 @@ package enum Limits {
   /// The largest frame number: more than any device can hold, yet small enough that adding numbers
   /// to it, such as the offsets of lock bytes, cannot overflow.
   package static let maxFrame: UInt64 = 1 << 56
-  /// The maximum number of lineages in a header slot; older ones are not listed, and tokens of
+  /// The maximum number of lineages in a header slot; older lineages are not listed, and tokens of
   /// their generations expire.
   package static let maxLineageCount = 64
   /// The size of the largest log segment: its table of frames is comparatively small, and every
@@ -38,15 +39,15 @@ package enum Limits {
   package static let maxSegmentByteCount = 1 << 30
   /// The maximum difference between the numbers of the newest and the oldest needed log segment.
   ///
-  /// No real log reaches it, but it bounds the table of segments if the directory contains files
-  /// with arbitrary numbers in their names.
+  /// No real log reaches this limit, but it bounds the table of segments if the directory contains
+  /// files with arbitrary numbers in their names.
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of open log segments: more than are usually read at the same time, but few
   /// compared with a process's descriptor limit.
   package static let maxOpenSegmentCount = 48
   /// The maximum number of log segments that are kept open until they are synced.
   ///
-  /// Before another one is written, the one that has waited longest is synced.
+  /// Before another segment is written, the one that has waited longest is synced.
   ///
   /// At the default segment size, these segments hold the longest log that awaits a checkpoint, so
   /// only a transaction longer than that waits for the disk before it commits.
@@ -59,7 +60,8 @@ package enum Limits {
   /// A process without a row cannot record its name, so users see its program's name instead.
   package static let maxHolderRowCount = 256
   /// The maximum number of generations for which a process takes a holder lock: each such lock
-  /// slows down all other lock calls, and users rarely need more than the oldest held generations.
+  /// slows down all other lock calls, and users rarely need to see any but the oldest held
+  /// generations.
   package static let maxHeldGenerationLockCount = 256
   /// The maximum number of attempts if another process keeps changing what a loop reads.
   ///

@@ -30,7 +30,7 @@ package struct XXH64 {
     hold(rest.slice(consumed, rest.count - consumed))
   }
 
-  /// Appends bytes to the incomplete stripe, which they may complete but not exceed.
+  /// Appends bytes to the incomplete stripe, in which they must fit.
   private mutating func hold(_ bytes: Bytes) {
     for offset in 0..<bytes.count {
       let shift = UInt64(pendingByteCount & 7) * 8
@@ -190,8 +190,8 @@ extension XXH64 {
 }
 
 extension Bytes {
-  /// Loads eight bytes like `loadUnchecked64`, which a debug build would call, because it is in
-  /// another file: hashing would take three times as long.
+  /// Loads eight bytes like `loadUnchecked64`, which a debug build cannot inline from another file;
+  /// calling it would make hashing take three times as long.
   @_transparent
   fileprivate func word(at offset: Int) -> UInt64 {
     base.loadUnaligned(fromByteOffset: offset, as: UInt64.self).inLittleEndian

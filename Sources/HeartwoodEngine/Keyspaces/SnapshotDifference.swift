@@ -66,8 +66,8 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Returns the name whose UTF-8 bytes sort first, as in the catalog, because Swift's comparison
-  /// treats canonically equivalent strings as equal.
+  /// Returns the name that sorts first by its UTF-8 bytes, as in the catalog; Swift's own
+  /// comparison treats canonically equivalent strings as equal.
   private static func least(_ left: String?, _ right: String?) -> String? {
     guard let left, let right else { return left ?? right }
     return right.utf8.lexicographicallyPrecedes(left.utf8) ? right : left

@@ -1,4 +1,5 @@
-/// The fields at the start of every ``AtomicFile``, before its own fields, its rows and a hash.
+/// The common fields at the start of every ``AtomicFile``; the file's own fields, its rows and a
+/// hash follow.
 package enum AtomicFileLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -29,8 +30,8 @@ package struct AtomicFile: Sendable {
 
   /// Reads and decodes the file, or returns `nil` if it does not exist.
   ///
-  /// Before allocating memory, checks the length and that the file does not consist mostly of
-  /// holes.
+  /// Before allocating memory, checks the file's length, and that the file does not consist mostly
+  /// of holes.
   ///
   /// - Parameter lengths: A function that returns the valid file lengths for the given fields.
   package func read<Content>(

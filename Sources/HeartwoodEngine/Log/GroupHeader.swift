@@ -37,7 +37,8 @@ package enum GroupLayout {
   package static let entries = 96
   /// "HWGR" as a little-endian number.
   package static let magicNumber: UInt32 = 0x5247_5748
-  /// The flag of the last group of a transaction, which commits all groups of the transaction.
+  /// The flag that marks the last group of a transaction, and so commits all of the transaction's
+  /// groups.
   package static let commitMark: UInt32 = 1
 
   /// Returns the maximum number of images that a header without void ranges can describe.
@@ -95,7 +96,7 @@ package struct GroupHeader: Hashable, Sendable {
   package var previous: UInt64
   package var base: FrameNumber
   package var durableUpTo: FrameNumber
-  /// The commit mark's fields, or `nil` if this is not the last group of a transaction.
+  /// The fields of the commit mark, or `nil` if this is not the last group of a transaction.
   package var commit: Commit?
   package var images: [Image]
   package var voids: [VoidRange]

@@ -22,7 +22,7 @@ package final class LogFiles: Sendable {
     self.isWritable = isWritable
   }
 
-  /// Returns a copy with the given value of `isMapped`, which shares the pool of open descriptors.
+  /// Returns a copy that has the given value of `isMapped` and shares the pool of open descriptors.
   package func mapped(_ isMapped: Bool) -> LogFiles {
     LogFiles(
       fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
@@ -78,8 +78,8 @@ package final class LogFiles: Sendable {
     try LogScanner(table: table, geometry: geometry, seed: identity.seed, from: point)
   }
 
-  /// Opens a segment for writing, or returns `nil` if it is missing, incomplete or of another
-  /// lineage.
+  /// Opens a segment for writing, or returns `nil` if it is missing or incomplete, or belongs to
+  /// another lineage.
   package func completeSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment? {
     guard let file = try pool.open(path(number), .write), try isComplete(file, number, lineage)
     else { return nil }
@@ -155,8 +155,8 @@ package final class LogFiles: Sendable {
     return try segment(number, file, .write, isMapped: isMapped)
   }
 
-  /// Opens or creates a segment for single images, whose disk space is allocated when they are
-  /// written.
+  /// Opens or creates a segment whose disk space is allocated only as single images are written to
+  /// it.
   package func sparseSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment {
     guard let file = try pool.open(path(number), .create) else {
       throw StorageError(

@@ -2,12 +2,12 @@
 ///
 /// A commit is accepted on the basis of its group headers. Each header must be intact, must be at
 /// the frame that it names, and must continue the chain of digests. All headers must belong to one
-/// transaction, whose last group has the commit mark. Recovery verifies the page images of commits
-/// above the durable watermark only, because earlier commits were synced, and corruption in them is
-/// detected when they are read.
+/// transaction, whose last group has the commit mark. Recovery verifies page images only in commits
+/// above the durable watermark: earlier commits were synced, and corruption in them is detected
+/// when they are read.
 ///
-/// A footer is used only if the scanner started in an earlier segment. Otherwise, it would not know
-/// how many of the footer's commits precede its starting point.
+/// A footer is used only if the scanner started in an earlier segment. Otherwise, the scanner would
+/// not know how many of the footer's commits precede its starting point.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
@@ -17,7 +17,7 @@ package struct LogScanner {
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// The first frames of the segments that begin with a new transaction, by the preceding digest.
+  /// The first frames of the segments that begin with a new transaction, keyed by preceding digest.
   private var starts: [UInt64: [FrameNumber]] = [:]
   /// The last segment whose footer was read, so that each footer is read only once.
   private var triedSegment: UInt64?

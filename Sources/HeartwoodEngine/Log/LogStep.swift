@@ -9,7 +9,7 @@ package struct LogStep {
   ///
   /// If a page occurs twice, the later image is valid.
   package var images: [Image]
-  /// The previous lineage if the commit starts a new one, or `nil`.
+  /// The previous lineage if the commit starts a new one; otherwise `nil`.
   package var ended: EndedLineage?
   package var commitCount = 1
   package var isFooter = false

@@ -47,7 +47,8 @@ package struct RetainedFrameMap: Hashable, Sendable {
   package var serial: UInt64
   /// The last frame in the page file when the map was created; frames up to it are not listed.
   package var start: FrameNumber
-  /// The retained generations in ascending order, at least one; all their pages can be read.
+  /// The retained generations in ascending order; there is at least one, and all their pages can be
+  /// read.
   package var retainedGenerations: [CommitPoint]
   /// The lineages that ended no later than the newest retained generation.
   package var lineages: [EndedLineage]

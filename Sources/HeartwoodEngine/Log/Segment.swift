@@ -38,9 +38,9 @@ package final class Segment: Sendable {
 
 /// The log segments that one or more states may refer to, in ascending order.
 ///
-/// There may be gaps: a power cut may preserve the name of a segment but lose that of an earlier
-/// one created with it, if neither contains frames. A table is immutable. A state retains its
-/// table, and thus every mapping into which its readers may hold pointers.
+/// There may be gaps: a power cut may preserve the name of a segment but lose the name of an
+/// earlier segment created with it, if neither contains frames. A table is immutable. A state
+/// retains its table, and thus every mapping into which its readers may hold pointers.
 package final class SegmentTable: @unchecked Sendable {
   // @unchecked because `regions` points to memory that is written only in `init`.
   package let segments: [Segment]

@@ -1,4 +1,4 @@
-/// A pool of open file descriptors for the segments of one log, limited in number; thread-safe.
+/// A thread-safe pool that limits the number of open file descriptors for the segments of one log.
 ///
 /// Opening a file beyond the limit closes the least recently used one. A descriptor through which
 /// bytes were written stays open until they are synced, because the system may forget a write-back

@@ -31,7 +31,8 @@ package enum SegmentFooterLayout {
   package static let magicNumber: UInt32 = 0x5446_5748
 }
 
-/// The last commit of a segment whose frames are all durable, and the newest image of each page.
+/// A summary of a segment whose frames are all durable: its last commit, and the newest image of
+/// each page.
 ///
 /// A footer is a cache that a scanner can read instead of every group header. It is written when
 /// its last commit is known to be synced, so a valid footer is also a durable watermark.
@@ -63,7 +64,7 @@ package struct SegmentFooter: Hashable, Sendable {
     self.rows = rows
   }
 
-  /// The length in bytes, which never exceeds that of the segment's footer slots.
+  /// The length in bytes, which never exceeds the total length of the segment's footer slots.
   package var byteCount: Int {
     SegmentFooterLayout.rows + rows.count * SegmentFooterLayout.rowByteCount
   }

@@ -1,4 +1,5 @@
-/// Builds the footer of a segment from the commits that end in it, added in log order.
+/// Builds the footer of a segment from the commits that end in it, which must be added in log
+/// order.
 package struct SegmentFooterBuilder {
   package let segment: UInt64
   private let geometry: Geometry
@@ -24,7 +25,8 @@ package struct SegmentFooterBuilder {
     var rows: [SegmentFooter.Row] = []
     rows.reserveCapacity(sorted.count)
     for (position, image) in sorted.enumerated() {
-      // The footer stands for all its commits at once, so it lists the last image of each page.
+      // The footer represents the combined result of its commits, so it lists the last image of
+      // each page.
       if position + 1 < sorted.count, sorted[position + 1].page == image.page { continue }
       rows.append(
         SegmentFooter.Row(

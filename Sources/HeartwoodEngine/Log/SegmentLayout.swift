@@ -1,4 +1,4 @@
-/// The layout of a segment header, which fills slot 0 of a segment, with zeros at its end.
+/// The layout of a segment header, which occupies slot 0 of a segment and is padded with zeros.
 ///
 /// The hash (seed 0) covers the 72 bytes before it.
 package enum SegmentLayout {

@@ -1,7 +1,7 @@
 /// Manages the reserve: disk space for one segment, allocated for use when the disk is full.
 ///
-/// With it, a transaction that frees as many pages as it needs can commit even on a full disk, so
-/// deleting data remains possible. The next maintenance run allocates the reserve again.
+/// With the reserve, a transaction that frees as many pages as it needs can commit even on a full
+/// disk, so deleting data remains possible. The next maintenance run allocates the reserve again.
 extension LogFiles {
   package static let reserveName = "reserve"
   private var reservePath: String { directory + "/" + Self.reserveName }

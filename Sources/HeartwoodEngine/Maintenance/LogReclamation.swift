@@ -64,8 +64,8 @@ package struct LogReclamation {
     distinctPageCount = Set(retainedFrames.map(\.page)).count
   }
 
-  /// Writes the map, deletes segments without retained frames, and punches holes in segments with
-  /// few.
+  /// Writes the map, deletes segments that contain no retained frames, and punches holes in those
+  /// that contain few.
   package func run() throws(StorageError) -> Result {
     let block = map.encoded(for: files.identity)
     try RetainedFrameMap.file.replace(with: block, files.log)
@@ -99,7 +99,7 @@ package struct LogReclamation {
     return result
   }
 
-  /// The reciprocal of the share of a segment's pages that may be retained when holes are punched.
+  /// The reciprocal of the largest share of retained pages at which holes are punched in a segment.
   package static let sparseShare = 4
 
   /// Removes the retained frames in a range of slots from the front of a list, and returns them.

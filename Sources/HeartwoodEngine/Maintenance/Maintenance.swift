@@ -20,7 +20,7 @@ final class Maintenance: @unchecked Sendable {
   /// Whether the thread that calls `write` performs maintenance, instead of a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// The function that receives errors of background runs, without consecutive repetitions.
+  /// The function that receives errors from background runs, excluding consecutive duplicates.
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
@@ -94,7 +94,7 @@ final class Maintenance: @unchecked Sendable {
   /// Requests a run if one is due, and a new segment if the current one is more than half full.
   ///
   /// The background thread does both, unless maintenance is inline. This method does not wait for
-  /// it, because the commit is complete.
+  /// that thread, because the commit is complete.
   func scheduleAfterCommit(_ generation: FrameNumber) throws(StorageError) {
     let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
     lock.acquire()
@@ -118,7 +118,7 @@ final class Maintenance: @unchecked Sendable {
 
   /// Runs maintenance if it is due after a generation was added to a replica.
   ///
-  /// Segments are not created ahead: the next generation may begin in any segment.
+  /// Segments are not created in advance: the next generation may begin in any segment.
   func runAfterAdding(_ generation: FrameNumber, _ lineages: [EndedLineage]) throws(StorageError) {
     let isDue = lock.withLock {
       self.lineages = lineages
@@ -132,7 +132,7 @@ final class Maintenance: @unchecked Sendable {
     lock.withLock { lineages.append(EndedLineage(lineage: point.lineage, end: point.frame)) }
   }
 
-  /// Waits for a run if the log has grown faster than runs shorten it.
+  /// Waits for a run if the log has grown faster than maintenance runs can shorten it.
   ///
   /// Call this method before a write acquires the writer lock, because the run may wait for that
   /// lock.

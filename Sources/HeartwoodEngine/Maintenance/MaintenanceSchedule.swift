@@ -17,7 +17,7 @@ struct MaintenanceSchedule {
   private var nextRunAt: FrameNumber
   /// The generation at which to check again whether older generations are held.
   ///
-  /// If any are held, a run is due at once.
+  /// If any are held, a run is due immediately.
   private var nextHeldCheckAt: FrameNumber
   /// The generation at which writers start to wait for a run.
   private var stallAt: FrameNumber
@@ -38,7 +38,7 @@ struct MaintenanceSchedule {
   ///
   /// - Parameters:
   ///   - checkpointByteCount: The length of the log at which a run is due, 0 for never, or `nil` to
-  ///     choose a length by the size of the page file.
+  ///     choose a length based on the size of the page file.
   ///   - reclaimByteCount: The length of the log at which a run is due while generations are held.
   ///   - pageCount: The number of pages in the page file.
   ///   - start: The generation that the page file contains.

@@ -2,8 +2,8 @@
 public struct RecoveryReport: Hashable, Sendable {
   /// The newest generation of the opened store.
   ///
-  /// It belongs to the newest complete commit found, or to the empty commit that started a new
-  /// lineage.
+  /// This is the generation of the newest complete commit found, or of the empty commit that
+  /// started a new lineage.
   public var generation = Generation(frame: 0)
   /// The number of commits after the page file's state that were found in the log through group
   /// headers or footers.

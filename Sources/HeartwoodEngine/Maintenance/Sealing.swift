@@ -52,8 +52,8 @@ final class Sealing: @unchecked Sendable {
     }
   }
 
-  /// Returns where to start reading, which is not before the page file's state or the end of the
-  /// map.
+  /// Returns the commit from which to start reading, which precedes neither the page file's state
+  /// nor the end of the map.
   private func start() throws(StorageError) -> CommitPoint {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     var start = reached.frame < header.checkpointed.frame ? header.checkpointed : reached

@@ -56,7 +56,7 @@ package struct CommitPoint: Hashable, Sendable {
   /// The digest of the commit's last group, which the header of the next group repeats.
   package var digest: UInt64
   package var lineage: UInt64
-  /// The number of pages in the page file after the commit, in use or free.
+  /// The number of pages in the page file after the commit, both in use and free.
   package var pageCount: PageNumber
   /// The time of the commit, in milliseconds since 1970.
   package var time: UInt64
@@ -154,8 +154,8 @@ package struct HeaderSlot: Hashable, Sendable {
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
   /// - Throws: `incompatibleFormat` for an unsupported version, an unknown feature, or an
-  ///   impossible geometry, none of which is corruption in an intact slot; `corrupt` for an
-  ///   impossible frame number.
+  ///   impossible geometry, none of which counts as corruption if the slot is intact; `corrupt` for
+  ///   an impossible frame number.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
     guard bytes.count >= Layout.byteCount,

@@ -158,7 +158,8 @@ package final class PageFile: @unchecked Sendable {
     return found
   }
 
-  /// Reads a page and returns the byte count, which is smaller if the file ends within the page.
+  /// Reads a page, and returns the number of bytes read, which is smaller if the file ends within
+  /// it.
   package func read(_ page: PageNumber, into target: MutableBytes) throws(StorageError) -> Int {
     try file.read(into: target, at: geometry.offset(ofPage: page))
   }

@@ -1,8 +1,8 @@
 /// A read-only view of a file system, for reading a damaged store.
 ///
 /// Every operation that would change something throws `readOnly`, so no code that uses the view can
-/// change the damaged store. Unreadable blocks of the medium read as zeros. Pages with
-/// such blocks then fail their hash check, like other damaged pages.
+/// change the damaged store. Unreadable blocks of the medium read as zeros. Pages with such blocks
+/// then fail their hash check, like other damaged pages.
 final class DamagedFiles: FileSystem {
   private let base: any FileSystem
   /// The names of files that ``list(_:)`` omits.
@@ -122,7 +122,7 @@ private final class DamagedFile: File {
     try base.lockedByOthers(in: range)
   }
 
-  // A mapping would end the process at the first unreadable block.
+  // Reading an unreadable block through a mapping would end the process.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? { nil }
 
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping {

@@ -54,7 +54,7 @@ struct IdentityGuess {
     if let count = found.1 { framesPerSegment.append(count) }
   }
 
-  /// Returns the identity and geometry that fit the most pages, or `nil` if none fits any.
+  /// Returns the identity and geometry that fit the most pages, or `nil` if no pair fits any page.
   func best(
     for pages: (any File)?
   ) throws(StorageError) -> (StoreIdentity, Geometry)? {

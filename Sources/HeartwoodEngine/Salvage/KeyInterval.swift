@@ -1,4 +1,4 @@
-/// The range of the keys in a leaf.
+/// The range of keys in a leaf.
 struct KeyInterval {
   let page: PageNumber
   /// The frame in the leaf's header, which shows its age.
@@ -23,8 +23,8 @@ struct KeyInterval {
     (first, last) = keys
   }
 
-  /// Returns disjoint intervals in key order; omits one that overlaps a newer interval in
-  /// the result.
+  /// Returns disjoint intervals in key order, omitting any that overlaps a newer interval in the
+  /// result.
   static func newest(of intervals: [KeyInterval]) -> [KeyInterval] {
     var accepted: [KeyInterval] = []
     for interval in intervals.sorted(by: { $0.frame > $1.frame }) {

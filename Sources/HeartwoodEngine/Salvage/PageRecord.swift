@@ -19,7 +19,8 @@ struct PageRecord {
 
   var isNode: Bool { kind == .leaf || kind == .branch }
 
-  /// Returns the record of an intact page, or `nil` if the bytes are not those of page `number`.
+  /// Returns the record of an intact page, or `nil` if the bytes are not an intact image of page
+  /// `number`.
   ///
   /// Afterwards, the page can be read through the accessors of ``NodeView``.
   init?(_ bytes: Bytes, page number: PageNumber, seed: UInt64) {
@@ -46,7 +47,7 @@ struct PageFileScan {
   /// The number of bytes to read at a time.
   private static let chunkByteCount = 1 << 20
 
-  /// Reads all pages of the file, which may be missing, up to `limit`.
+  /// Reads all pages of the file up to `limit`; the file may be missing.
   init(
     _ file: (any File)?, _ geometry: Geometry, seed: UInt64, upTo limit: PageNumber,
     _ report: (Int) -> Void

@@ -4,7 +4,7 @@ struct SalvageIdentity {
   let identity: StoreIdentity
   /// The intact header slots.
   let slots: [HeaderSlot]
-  /// The conclusions that were drawn in place of damaged headers, each in one sentence.
+  /// Remarks on what was concluded without the damaged headers, each a single sentence.
   private(set) var notes: [String] = []
 
   /// The newest intact header slot.
@@ -12,7 +12,8 @@ struct SalvageIdentity {
 
   /// Reads the header slots or, if both are damaged, the headers of the log segments.
   ///
-  /// If these are damaged too, tests the numbers in all damaged headers until some fit page hashes.
+  /// If these are damaged too, tests the numbers in all damaged headers against page hashes until
+  /// some fit.
   ///
   /// - Throws: `notAStore` if nothing in the directory identifies a store; `incompatibleFormat` for
   ///   an intact header of a version that this program does not support.

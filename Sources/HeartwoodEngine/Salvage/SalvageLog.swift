@@ -1,19 +1,19 @@
 /// The generation that can be salvaged from a damaged store, and its pages' locations in the log.
 ///
 /// It is the newest generation that an unbroken chain of commits connects to the page file. Commits
-/// after a gap in the chain are not used, because pages that the lost commits changed would have
-/// values of different generations.
+/// after a gap in the chain are not used, because the result would mix pages of different
+/// generations.
 struct SalvageLog {
   private(set) var point: CommitPoint
   private(set) var index = PageIndex()
   /// The frames of images that are also in the page file, used where the page file is damaged.
   private(set) var checkpointedIndex = PageIndex()
   let table: SegmentTable
-  /// The highest frame of a page in the page file that is not in `index`.
+  /// The highest frame of any page that is in the page file but not in `index`.
   private(set) var checkpointed: FrameNumber
   /// Whether later commits are known or suspected to have existed.
   private(set) var hasLostCommits = false
-  /// Remarks on the choice of the generation, each in one sentence.
+  /// Remarks on the choice of the generation, each a single sentence.
   private(set) var notes: [String] = []
   private let geometry: Geometry
   private let seed: UInt64
@@ -81,7 +81,7 @@ struct SalvageLog {
   /// Finds images from before the checkpoint in segments that have not been deleted yet.
   ///
   /// Each group contains the digest of the group before it. Following these digests back from the
-  /// one in the header slot finds the newest image of each page in the page file.
+  /// digest in the header slot leads to the newest image of each page in the page file.
   private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
     // The images right before the end belong to the last group, even if the segment with its header
     // has been deleted.

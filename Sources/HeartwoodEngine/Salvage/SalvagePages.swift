@@ -1,15 +1,15 @@
-/// The pages of a damaged store in the generation that is salvaged.
+/// The pages of a damaged store in the salvaged generation.
 final class SalvagePages {
-  /// The record of each page, or `nil` for a page that is damaged, missing or was never written.
+  /// The record of each page, or `nil` for a page that is damaged or missing, or was never written.
   private(set) var records: [PageRecord?]
   let state: GenerationState
-  /// Whether commits after the generation are lost.
+  /// Whether commits after the salvaged generation are lost.
   let hasLostCommits: Bool
-  /// Facts about damaged files, each in one sentence.
+  /// Facts about damaged files, each a single sentence.
   private(set) var notes: [String]
   /// The number of pages that are damaged although they are, or may be, in use.
   private(set) var damagedPageCount = 0
-  /// Whether every page is known to be in use or free.
+  /// Whether the usage of every page, in use or free, is known.
   private(set) var knowsUsage = true
   private let geometry: Geometry
 
@@ -151,7 +151,7 @@ final class SalvagePages {
     if let pages {
       file = pages
     } else {
-      // A missing page file reads like an empty one.
+      // Treat a missing page file like an empty one.
       file = try MemoryFileSystem().create("/pages")
     }
     let counters = SharedCounters.ofThisProcess()
@@ -195,7 +195,7 @@ final class SalvagePages {
 
   // MARK: Nodes
 
-  /// Returns whether a page is an intact node of a tree and level that has not been visited yet.
+  /// Returns whether a page is an intact node of the given tree and level, and not yet visited.
   func isFreshNode(_ page: PageNumber, tree: TreeID, level: Int) -> Bool {
     guard Int(page) < records.count, let record = records[Int(page)] else { return false }
     return record.isNode && record.tree == tree && Int(record.level) == level
@@ -228,7 +228,7 @@ final class SalvagePages {
     return try body(NodeView(bytes))
   }
 
-  /// The nodes of all trees except the catalog that may be in use, by tree.
+  /// The nodes that may be in use in all trees except the catalog, keyed by tree.
   func nodes() -> [TreeID: [PageNumber]] {
     var nodes: [TreeID: [PageNumber]] = [:]
     for (page, record) in records.enumerated() {

@@ -6,25 +6,26 @@ package struct SalvageReport: Sendable {
     package let after: [UInt8]?
     /// The first salvaged key after the range, or `nil` if there is none.
     package let before: [UInt8]?
-    /// Whether entries of the range were salvaged, because only the branch above them is lost.
+    /// Whether some entries in the range were salvaged, because only the branch above them is lost.
     package let isPartial: Bool
   }
 
   package struct Keyspace: Sendable {
-    /// The name in the new store.
+    /// The name of the keyspace in the new store.
     package var name: String
     /// Whether the name was lost with its row in the catalog.
     package var hasLostName = false
-    /// Whether the entries were recomputed from others, so that none can be missing.
+    /// Whether the entries were recomputed from other entries, so that none can be missing.
     package var isRebuilt = false
     /// The number of salvaged entries.
     package var entryCount = 0
     /// The number of entries according to the catalog, or `nil` if its row is lost.
     package var expectedCount: Int?
-    /// The ranges in which entries are missing, in key order, at most ``maxListedCount``.
+    /// The ranges in which entries are missing, in key order; at most ``maxListedCount`` are
+    /// listed.
     package var missing: [MissingRange] = []
     package var missingRangeCount = 0
-    /// The keys of entries whose large values are damaged, at most ``maxListedCount``.
+    /// The keys of entries whose large values are damaged; at most ``maxListedCount`` are listed.
     package var damagedValues: [[UInt8]] = []
     package var damagedValueCount = 0
     /// The number of entries from leaves that may be stale.
@@ -61,17 +62,17 @@ package struct SalvageReport: Sendable {
   package var time: UInt64 = 0
   /// The keyspaces, sorted by name.
   package var keyspaces: [Keyspace] = []
-  /// The number of pages, in use or free, of the damaged store.
+  /// The number of pages in the damaged store, both in use and free.
   package var pageCount = 0
   /// The number of damaged pages that were, or may have been, in use.
   package var damagedPageCount = 0
   /// Whether rows of the catalog are lost, and with them the names of keyspaces.
   package var hasLostNames = false
-  /// Whether commits after the generation are lost.
+  /// Whether commits after ``generation`` are lost.
   package var hasLostCommits = false
   /// Whether objects may be inconsistent, because the data that describes them is damaged.
   package var hasInconsistentObjects = false
-  /// Facts about the damage, each in one sentence.
+  /// Facts about the damage, each a single sentence.
   package var notes: [String] = []
 
   /// Whether the new store contains everything that the newest generation contained.

@@ -3,23 +3,23 @@ struct SalvagedCatalog {
   struct Tree {
     let name: String
     let tree: TreeID
-    /// The root page, or `nil` if the row is lost.
+    /// The root page, or `nil` if the tree's catalog row is lost.
     var root: PageNumber?
-    /// The number of entries, or `nil` if the row is lost.
+    /// The number of entries, or `nil` if the tree's catalog row is lost.
     var count: Int?
     var hasLostName: Bool { root == nil }
   }
 
   /// The trees, sorted by name.
   private(set) var trees: [Tree] = []
-  /// Whether rows may be lost.
+  /// Whether catalog rows may be lost.
   private(set) var hasLostNames = false
   private(set) var notes: [String] = []
   private var names: Set<String> = []
 
   /// Reads the catalog, and gives each tree without a row a name such as `lost.17`.
   ///
-  /// - Parameter nodes: The nodes that may be in use, by tree.
+  /// - Parameter nodes: The nodes that may be in use, keyed by tree.
   init(in pages: SalvagePages, _ nodes: [TreeID: [PageNumber]]) throws(StorageError) {
     guard !pages.records.isEmpty else { return }
     let outline = try TreeOutline(

@@ -14,7 +14,8 @@ package struct StoreSalvage {
   /// ends.
   private static let transactionByteCount = 8 << 20
 
-  /// Creates a salvage of the store in the directory `source` to the new path `target`.
+  /// Creates an operation that salvages the store in the directory `source` to the new path
+  /// `target`.
   package init(
     of source: String, to target: String, on fileSystem: any FileSystem = PosixFileSystem(),
     progress: ((StoreProgress) -> Void)? = nil
@@ -28,12 +29,12 @@ package struct StoreSalvage {
 
   /// Reads the damaged store and writes the new one.
   ///
-  /// - Parameter finish: A closure that completes the new store before it gets its name, and may
-  ///   add to the report.
+  /// - Parameter finish: A closure that completes the new store before it is renamed to `target`,
+  ///   and may add to the report.
   /// - Returns: A report of what was salvaged and what is missing.
   /// - Throws: `busy` if the damaged store is open; `notAStore` or `incompatibleFormat` if the
   ///   directory is not a store that can be read; `invalidArgument` if the new path exists; `io` or
-  ///   `diskFull`; any error that `finish` throws. There is no new store after an error.
+  ///   `diskFull`; any error that `finish` throws. If an error is thrown, there is no new store.
   /// - Complexity: Reads every page of the damaged store twice, and large values once more. Uses
   ///   about 40 bytes of memory for each page; transactions have a limited size.
   package func run(

@@ -12,9 +12,10 @@ struct TreeOutline {
     case leaf(PageNumber, isDoubtful: Bool)
     /// The position of a lost leaf, or of a lost branch with all its leaves.
     case lost
-    /// The start of the range of a lost branch, some of whose leaves follow; others may be lost.
+    /// The start of a lost branch's range; some of the branch's leaves follow, and the rest may be
+    /// lost.
     case lostBranch
-    /// The end of the range of a lost branch.
+    /// The end of a lost branch's range.
     case endOfLostBranch
   }
 
@@ -25,7 +26,7 @@ struct TreeOutline {
   private var lostBranches: [LostBranch] = []
 
   private struct LostBranch {
-    /// The index in `items` at which the contents of the branch belong.
+    /// The index in `items` at which to insert the contents of the branch.
     let position: Int
     let lower: [UInt8]
     let upper: [UInt8]?
@@ -89,7 +90,7 @@ struct TreeOutline {
 
   private struct Branch {
     let children: [PageNumber]
-    /// The separator before each child; that of the first one is not used.
+    /// The separator before each child; the first child's separator is not used.
     let separators: [[UInt8]]
 
     init?(_ page: PageNumber, in pages: SalvagePages) throws(StorageError) {
@@ -137,8 +138,8 @@ struct TreeOutline {
     return fragments
   }
 
-  /// Returns the lowest key in a fragment, the empty key if its only leaf is that of an empty tree,
-  /// or `nil` if it has no intact leaf.
+  /// Returns the lowest key in a fragment, the empty key if the fragment is the leaf of an empty
+  /// tree, or `nil` if it has no intact leaf.
   private func firstKey(of items: [Item]) throws(StorageError) -> [UInt8]? {
     var isEmptyTree = false
     for case .leaf(let page, _) in items {

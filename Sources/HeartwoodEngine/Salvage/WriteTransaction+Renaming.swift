@@ -1,7 +1,7 @@
 extension WriteTransaction {
   /// Renames a keyspace, or does nothing if there is no keyspace with the name.
   ///
-  /// - Precondition: The transaction has not used either of the two names before.
+  /// - Precondition: The transaction has used neither of the two names so far.
   /// - Throws: `invalidArgument` if there is a keyspace with the new name; `corrupt`, `io` or
   ///   `diskFull`.
   package func renameKeyspace(_ name: String, to newName: String) throws(StorageError) {

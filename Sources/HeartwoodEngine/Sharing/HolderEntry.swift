@@ -19,7 +19,7 @@ package final class HolderEntry: @unchecked Sendable {
 
   /// Announces that this process has the store open, unless it has already done so.
   ///
-  /// A read-only process writes no files and sets only a lock, so users see its program's name.
+  /// A read-only process sets a lock but writes no row, so users see only its program's name.
   package func announce(in file: HolderFile) {
     _ = locks.set(.open(row.process, isReadOnly: isReadOnly))
     if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }

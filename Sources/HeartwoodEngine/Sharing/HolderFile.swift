@@ -51,7 +51,8 @@ package struct HolderFile: Sendable {
     }
   }
 
-  /// Returns the name that a process has chosen, or else its program's name, or `nil`.
+  /// Returns the name that a process has chosen, or else its program's name, or `nil` if neither is
+  /// known.
   package static func name(of process: Int32, among rows: [HolderRow]) -> String? {
     rows.first { $0.process == process }?.name
       ?? ProcessIdentity.program(of: process).map(VisibleText.of)

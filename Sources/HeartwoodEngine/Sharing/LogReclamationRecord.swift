@@ -8,7 +8,7 @@ package final class LogReclamationRecord: @unchecked Sendable {
   package struct Figures {
     /// The last commit that the map covers.
     let end: CommitPoint
-    /// The number of frames between the ends of the previous map and of this one.
+    /// The number of frames between the end of the previous map and the end of this one.
     let newFrameCount: Int
     /// The number of held generations below the newest durable one.
     let heldCount: Int
@@ -33,9 +33,10 @@ package final class LogReclamationRecord: @unchecked Sendable {
   }
 
   /// Returns the number of frames that were retained when this process last punched holes in a
-  /// segment, or `nil` if this process has punched none.
+  /// segment, or `nil` if this process has not punched any.
   ///
-  /// Another process may have punched holes too, or may have died before it had punched them all.
+  /// Another process may have punched holes too, or may have died before it had punched all of
+  /// them.
   func retainedFrameCount(_ segment: UInt64) -> Int? {
     lock.withLock { retainedFrameCounts[segment] }
   }

@@ -30,7 +30,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
     return UInt64(UInt32(bitPattern: errno ?? 0)) << 8 | number
   }
 
-  /// The failure as an error, for processes other than the one in which it occurred.
+  /// The failure as an error, for processes other than the one that failed.
   package var error: StorageError {
     StorageError(
       kind,

@@ -14,7 +14,7 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// open.
   private let counters: SharedCounters?
   private let activity: ActivityCounters
-  /// The number of segments to create in advance; it becomes two once a segment was not ready in
+  /// The number of segments to create in advance: one, or two once a segment has not been ready in
   /// time.
   private var wanted = 1
   /// The last segment allocated to a writer, which may be filling it before any state contains it.
@@ -31,7 +31,8 @@ package final class SegmentAllocator: @unchecked Sendable {
     self.activity = activity
   }
 
-  /// Returns the segments from `first` to `last`, created if necessary, with durable names.
+  /// Returns the segments from `first` to `last`, creating missing ones and making their names
+  /// durable.
   ///
   /// The caller must hold the writer lock.
   ///
@@ -122,7 +123,7 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Creates segments in advance, after the one that contains the newest commit or was last
+  /// Creates segments in advance, after the segment that contains the newest commit or was last
   /// allocated.
   ///
   /// An incomplete segment is created again only if no commit can have reached it. A segment also

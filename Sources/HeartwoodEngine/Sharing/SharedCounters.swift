@@ -28,7 +28,7 @@ package enum CountersLayout {
   package static let byteCount = 4096
 }
 
-/// The offsets of the fields in each of the two copies of the decision record.
+/// The offsets of the fields within each copy of the decision record.
 package enum DecisionLayout {
   package static let low = Field("low", at: 0, 8)
   package static let newestRetained = Field("newestRetained", at: 8, 8)
@@ -61,8 +61,8 @@ package struct DecisionRecord: Hashable, Sendable {
 ///
 /// Each counter is atomic and meaningful on its own. A counter that contains a generation never
 /// decreases. Counters are valid only on one machine, and only until it is restarted. They remain
-/// usable no matter at which instruction a process dies. `Docs/Internals/Concurrency.md` lists the
-/// lock under which each counter is written.
+/// usable even if a process dies between any two instructions. `Docs/Internals/Concurrency.md`
+/// lists the lock under which each counter is written.
 package final class SharedCounters: @unchecked Sendable {
   // @unchecked because every access is atomic.
   private let mapping: Mapping

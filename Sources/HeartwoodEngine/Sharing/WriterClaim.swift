@@ -1,4 +1,4 @@
-/// The PID and start time of the current writer in one shared counter, used only in messages.
+/// The PID and start time of the current writer, encoded in one shared counter for use in messages.
 ///
 /// A writer stores it without a system call while it holds the writer lock. If a writer dies, its
 /// claim remains until the next writer replaces it.

@@ -37,7 +37,8 @@ package final class WriterLock: @unchecked Sendable {
 
   /// Acquires the writer lock, after waiting until no other thread or process holds it.
   ///
-  /// - Precondition: The thread does not already hold the writer lock; it would wait for itself.
+  /// - Precondition: The thread does not already hold the writer lock; otherwise, it would wait for
+  ///   itself.
   /// - Throws: `busy` after `timeout` milliseconds, unless `timeout` is `nil`.
   package func acquire(timeout: UInt64?) throws(StorageError) {
     let deadline = timeout.map { SystemThread.monotonicMilliseconds &+ $0 }

@@ -1,4 +1,4 @@
-/// Answers queries about live generations, each under the lock of the table.
+/// Answers queries about live generations, each while holding the table's lock.
 extension GenerationTable {
   package func liveState(at generation: FrameNumber) -> GenerationState? {
     lock.withLock { entries[generation]?.state }

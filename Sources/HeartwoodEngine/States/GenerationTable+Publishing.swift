@@ -39,8 +39,8 @@ extension GenerationTable {
 
   /// W3.4 and W3.5: records that the commits of all processes up to `generation` are synced.
   ///
-  /// `committed` is raised before `durable`. In reverse order, if the process died between the two
-  /// steps, the floor could be above every visible generation.
+  /// `committed` is raised before `durable`. In the reverse order, a process that died between the
+  /// two steps could leave the floor above every visible generation.
   package func publishSynced(_ generation: FrameNumber) {
     files.counters.raise(CountersLayout.committed, to: generation)
     files.counters.raise(CountersLayout.durable, to: generation)

@@ -1,7 +1,7 @@
 extension GenerationTable {
   package var isSuspended: Bool { lock.withLock { suspended } }
 
-  /// Acquires the table's lock, or throws `suspended` without the lock.
+  /// Acquires the table's lock, or throws `suspended` without acquiring it.
   func acquireActive() throws(StorageError) {
     lock.acquire()
     guard suspended else { return }

@@ -12,8 +12,8 @@ package final class GenerationTable: @unchecked Sendable {
   let lock = Lock()
   var entries: [FrameNumber: LiveEntry] = [:]
   var newest: LiveEntry?
-  /// The number of threads that hold a verified lock and are building the state, for each
-  /// generation.
+  /// For each generation, the number of threads that hold a verified lock and are building the
+  /// state.
   var building: [FrameNumber: Int] = [:]
   var appendedState: GenerationState
   var visibleState: GenerationState
@@ -253,7 +253,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Removes an entry without references and unlocks its generation.
   ///
-  /// If unlocking fails, log space remains in use, with no other effect.
+  /// If unlocking fails, the only effect is that log space remains in use.
   func drop(_ entry: LiveEntry) {
     entries[entry.generation] = nil
     if entry === newest { newest = nil }
@@ -284,7 +284,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Deciding
 
-  /// Records whether a run in this process is deciding, during which ``pin(_:)`` waits.
+  /// Records whether a run in this process is deciding; while it is, ``pin(_:)`` waits.
   package func setDeciding(_ isDeciding: Bool) {
     lock.withLock {
       self.isDeciding = isDeciding

@@ -13,8 +13,9 @@ package struct LogStart {
   /// The serial number of the map on disk, even if that map is not used.
   package let serial: UInt64?
 
-  /// Determines where to start in order to reach `generation`, or returns `nil` if it is no longer
-  /// available: it is older than the page file's state, or the map covers it without listing it.
+  /// Determines where to start in order to reach `generation`, or returns `nil` if the generation
+  /// is no longer available, because it is older than the page file's state or is covered by the
+  /// map but not listed in it.
   package init?(
     header: HeaderSlot, log: LogFiles, upTo generation: FrameNumber = .max
   ) throws(StorageError) {

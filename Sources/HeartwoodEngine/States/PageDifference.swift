@@ -40,7 +40,7 @@ package struct PageDifference {
     replaced.sort()
   }
 
-  /// Adds the pages of `bitmap` that were freed but not written; the index lists the written ones.
+  /// Adds the pages of `bitmap` that were freed but not written; the index lists the written pages.
   private mutating func addFreedPages(by bitmap: PageNumber) throws(StorageError) {
     let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }

@@ -2,8 +2,8 @@ package import Synchronization
 
 /// A copy-on-write radix tree that maps the pages in the log to their newest frames in one state.
 ///
-/// A commit copies the few nodes it changes and shares the rest with the state before it. A state
-/// owns its root, and nodes without remaining references are freed at once. Lookups follow raw
+/// A commit copies the few nodes it changes and shares the rest with the previous state. A state
+/// owns its root, and nodes without remaining references are freed immediately. Lookups follow raw
 /// pointers, without a retain or a lock.
 ///
 /// - Note: `@unchecked` because nodes are reference-counted atomically and never change once
@@ -57,7 +57,7 @@ package final class PageIndex: @unchecked Sendable {
     Self.frame(of: page, root: root, depth: depth)
   }
 
-  /// Sets the frame of a page, which must not be 0, after copying nodes shared with other states.
+  /// Maps a page to `frame`, which must not be 0, after copying nodes shared with other states.
   ///
   /// - Precondition: No other thread can access the index.
   package func set(_ page: PageNumber, to frame: FrameNumber) {
@@ -72,9 +72,9 @@ package final class PageIndex: @unchecked Sendable {
     root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// Maps `page` to `frame` in `node`, or in a copy if it is shared or too small.
+  /// Maps `page` to `frame` in `node`, or in a copy of it if the node is shared or too small.
   ///
-  /// Returns the node. This method consumes the caller's reference to `node`.
+  /// Returns the changed node. This method consumes the caller's reference to `node`.
   // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
   // built by this process, not read from a file.
   private static func entering(
@@ -183,7 +183,7 @@ extension PageIndex {
       (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
     }
 
-    /// Returns the word of a slot, or 0 if the slot has none.
+    /// Returns the word of a slot, or 0 if the slot has no word.
     @inline(__always)
     fileprivate func word(_ slot: Int) -> UInt64 {
       if isFull {

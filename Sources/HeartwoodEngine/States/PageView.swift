@@ -56,7 +56,7 @@ package struct PageView {
     @inline(__always) get { source.pointee.pageCount }
   }
 
-  /// Whether this is the process that created the view, and the store has not been suspended since.
+  /// Whether this process created the view, and the store has not been suspended since then.
   package var isCurrent: Bool {
     @inline(__always) get {
       !source.pointee.origin.isInherited && !source.pointee.suspension.hasPassed

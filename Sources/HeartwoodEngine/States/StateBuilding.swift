@@ -85,9 +85,9 @@ extension StoreFiles {
 
   /// X2: builds a newer generation's state by reading the log after a known state.
   ///
-  /// Returns `nil` if the log no longer reaches that generation. The caller must hold a
-  /// verified pin on the newer generation or the writer lock, so that all frames of the known state
-  /// that the newer generation still uses exist.
+  /// Returns `nil` if the log no longer reaches that generation. The caller must hold a verified
+  /// pin on the newer generation or the writer lock, which ensures that all frames that both states
+  /// use still exist.
   ///
   /// - Complexity: Reads one page for each group in between, and one more for each segment.
   package func advanced(
@@ -121,7 +121,7 @@ extension StoreFiles {
     return try state.pruned(checkpointed: checkpointed, gone: [])
   }
 
-  /// Returns the segments in a range, without reading the directory for a single known segment.
+  /// Returns the segments in a range, without a directory read if that is a single known segment.
   private func segments(
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {

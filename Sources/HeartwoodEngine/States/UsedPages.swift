@@ -32,7 +32,7 @@ package final class UsedPages {
     return nil
   }
 
-  /// Returns the number of pages in use from `first`; reads one page for each bitmap.
+  /// Returns the number of pages in use at or after `first`; reads one page for each bitmap.
   package func count(from first: PageNumber = 0) throws(StorageError) -> Int {
     var count = 0
     var page = Int(first)

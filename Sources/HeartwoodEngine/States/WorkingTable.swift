@@ -37,7 +37,8 @@ package struct WorkingTable {
     blocks[position(of: number)]
   }
 
-  /// Returns whether there is an entry, which may merely record that the writer has no version.
+  /// Returns whether a page has an entry, which may merely record that the writer has no version of
+  /// it.
   func contains(_ number: PageNumber) -> Bool { numbers[position(of: number)] != Self.none }
 
   /// Sets the bytes of a page, or, if `block` is `nil`, records that the writer has none.

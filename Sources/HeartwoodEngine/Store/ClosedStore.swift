@@ -49,7 +49,7 @@ struct ClosedStore {
 
   /// Renames the directory, durably.
   ///
-  /// - Throws: `io` if the paths are not on the same volume or the new one is in use.
+  /// - Throws: `io` if the paths are not on the same volume or the new path is in use.
   mutating func rename(to target: String) throws(StorageError) {
     try fileSystem.rename(path, to: target)
     let parents = Set([OpenSequence.parent(of: path), OpenSequence.parent(of: target)])
@@ -59,7 +59,7 @@ struct ClosedStore {
 
   /// Removes all files and the directory.
   ///
-  /// The locks go last, so that a process that waits for them finds nothing to open.
+  /// The locks are removed last, so that a process that waits for them finds nothing to open.
   func remove() throws(StorageError) {
     for name in try fileSystem.list(path) ?? [] where name != "locks" {
       try fileSystem.remove(path + "/" + name)

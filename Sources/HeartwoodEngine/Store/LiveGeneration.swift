@@ -8,8 +8,8 @@ public struct LiveGeneration: Hashable, Sendable {
   public var snapshotCount: Int
   /// The names under which the generation is kept.
   public var names: [String]
-  /// The processes known to hold the generation: this process, and others that have held it for
-  /// about a second.
+  /// The processes known to hold the generation: this process, and other processes that have held
+  /// it for about a second.
   public var holders: [StoreHolder]
   /// The number of bytes in the log that only this generation retains.
   ///

@@ -62,7 +62,8 @@ extension OpenSequence {
 
   /// Returns the newest header slot, after checking the length of the page file.
   ///
-  /// If another process writes a newer slot and truncates the file in the meantime, reads it again.
+  /// If another process writes a newer slot and truncates the file in the meantime, reads the
+  /// header again.
   private func consistentHeader(_ pages: any File) throws(StorageError) -> HeaderSlot {
     var last: UInt64?
     var attempts = Attempts()

@@ -25,7 +25,8 @@ extension OpenSequence {
         counters.store(0, CountersLayout.ready)
         try rewrite(from: counters.durable, to: point, table, header.geometry)
       }
-      // All generations of a replica are durable, so it never loses one that a token names.
+      // All generations of a replica are durable, so it never loses a generation that a token
+      // names.
       if !options.isReadOnly, options.role != .follower {
         (point, table) = try Self.startLineage(after: point, table, log, locks)
         lineages.append(EndedLineage(lineage: recovery.point.lineage, end: recovery.point.frame))

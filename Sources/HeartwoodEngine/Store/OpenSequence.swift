@@ -134,7 +134,8 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Rejects a directory with other files but no store; creates a missing directory for writing.
+  /// Rejects a directory that contains other files but no store, and creates a missing directory if
+  /// the store is opened for writing.
   private func prepareDirectory() throws(StorageError) {
     var found = try fileSystem.list(path)
     if found == nil {
@@ -169,7 +170,7 @@ struct OpenSequence {
     try fileSystem.volumeType(of: Self.parent(of: path))?.requireSupported(path)
   }
 
-  /// Returns a path without slashes at its end.
+  /// Returns a path without trailing slashes.
   static func trimmed(_ path: String) -> String {
     var trimmed = Substring(path)
     while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
@@ -248,7 +249,8 @@ struct OpenSequence {
 
   /// Returns whether to map the files; none may be shorter than its mapping.
   ///
-  /// Opening a store for writing extends short files. Opening it for reading must not change them.
+  /// Opening a store for writing extends short files. Opening a store for reading must not change
+  /// the files.
   private func canMap(
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {

@@ -22,7 +22,7 @@ struct PartialStore {
     partialPath = trimmed + ".partial"
   }
 
-  /// Calls `fill`, which writes and closes a store at the temporary path, and renames the store.
+  /// Calls `fill` to write and close a store at the temporary path, and then renames the store.
   ///
   /// - Throws: `invalidArgument` if the final path exists; `busy` while another process creates a
   ///   store for the same path; any error that `fill` throws, after the incomplete store has been
@@ -61,7 +61,7 @@ struct PartialStore {
     }
   }
 
-  /// Removes the files that an interrupted attempt for the same path has left.
+  /// Removes the files left by an interrupted attempt for the same path.
   private func clear() throws(StorageError) {
     guard let names = try fileSystem.list(partialPath), !names.isEmpty else { return }
     if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {

@@ -14,7 +14,7 @@ extension Store {
   /// - Parameters:
   ///   - snapshot: A snapshot of this store.
   ///   - path: A path that does not exist yet; its parent directory must exist.
-  ///   - progress: A closure called on this thread each time another hundredth of the pages has
+  ///   - progress: A closure called on this thread each time another one percent of the pages has
   ///     been copied.
   /// - Throws: `invalidArgument` if `path` exists; `foreignStore` for a snapshot of another store;
   ///   `busy` while another copy to `path` is in progress; `closed`, `io`, `diskFull` or `corrupt`.

@@ -12,7 +12,7 @@ extension Store {
   /// - Throws: `generationExpired`; `invalidArgument` if the name is already used for another
   ///   generation; `tooLarge` for a name that is empty or too long; `busy`, `readOnly`, `closed`,
   ///   `writesDisabled`, `diskFull` or `io`.
-  /// - Complexity: At most one sync each of the log, of the list of named generations, and of the
+  /// - Complexity: At most three syncs: of the log, of the list of named generations, and of the
   ///   directory. The name is durable on return.
   public func keep(_ generation: Generation, as name: String) throws {
     try requireWritable()
@@ -52,7 +52,7 @@ extension Store {
   /// only the name retains.
   ///
   /// - Throws: `busy`, `readOnly`, `closed`, `writesDisabled`, `diskFull` or `io`.
-  /// - Complexity: One sync each of the list of named generations and of the directory.
+  /// - Complexity: Two syncs: of the list of named generations, and of the directory.
   public func release(_ name: String) throws {
     try requireWritable()
     try changeNamed { named throws(StorageError) in named.rows[name] = nil }

@@ -29,7 +29,8 @@ extension Store {
     }
   }
 
-  /// Resumes a suspended store, including changes that other processes have made in the meantime.
+  /// Resumes a suspended store, which then shows the changes that other processes have made in the
+  /// meantime.
   ///
   /// Resuming a store that is not suspended has no effect.
   ///

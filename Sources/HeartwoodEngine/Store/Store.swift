@@ -2,9 +2,9 @@ import Synchronization
 
 /// An ordered, transactional key–value store in its own directory.
 ///
-/// Every commit creates a generation. A ``Snapshot`` pins a generation and reads it unchanged while
-/// others write. Writers never wait for readers, and readers never wait for writers.
-/// `Docs/Reference/Engine.md` lists the numbered guarantees.
+/// Every commit creates a generation. A ``Snapshot`` pins a generation, which stays unchanged for
+/// the snapshot's readers while other threads and processes write. Writers never wait for readers,
+/// and readers never wait for writers. `Docs/Reference/Engine.md` lists the numbered guarantees.
 ///
 /// Thread-safe. Any number of processes can have a store open. If one process opens a store several
 /// times, the `Store` objects share their state. In a child process created by `fork`, every call
@@ -67,7 +67,7 @@ public final class Store: Sendable {
     ) { () throws(StorageError) in StoreCore(try sequence.run(locks), options) }
   }
 
-  // Close the store without a last checkpoint, as if the process had died.
+  // Close the store without a final checkpoint, as if the process had died.
   deinit { try? leave(withCheckpoint: false) }
 
   /// Creates a store in memory, which exists until the last reference to it is gone.
@@ -188,8 +188,8 @@ public final class Store: Sendable {
   /// A page is not written back while a live generation still reads the page's older contents from
   /// the page file.
   ///
-  /// Checkpoints run automatically as the log grows. Call this method to run one at a time that you
-  /// choose.
+  /// Checkpoints run automatically as the log grows. Call this method to run a checkpoint at a
+  /// specific moment.
   ///
   /// - Throws: `readOnly`, `closed`, `writesDisabled`, `io` or `diskFull`.
   /// - Complexity: One write for each run of adjacent pages, and at most five syncs.
@@ -206,8 +206,8 @@ public final class Store: Sendable {
   ///
   /// - Precondition: The thread is not in a write. Otherwise, a checkpoint in progress could wait
   ///   for the write while this method waits for the checkpoint.
-  /// - Throws: `closed`, or an error that prevents reading the newest generation at all. Corruption
-  ///   is listed in the findings and causes no error.
+  /// - Throws: `closed`, or any error that prevents the newest generation from being read.
+  ///   Corruption is listed in the findings and causes no error.
   /// - Complexity: Reads every page once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
@@ -231,12 +231,12 @@ public final class Store: Sendable {
 
   /// Closes the store.
   ///
-  /// Closing the last `Store` object that this process has for a store also runs a last checkpoint,
-  /// records the durable watermark, and releases the store's locks. Later operations on a closed
-  /// object throw `closed`. Snapshots that are still held remain readable, and keep the store
-  /// locked until the last of them has been released. Closing a store twice has no effect.
+  /// Closing the last `Store` object that this process has for a store also runs a final
+  /// checkpoint, records the durable watermark, and releases the store's locks. Later operations on
+  /// a closed object throw `closed`. Snapshots that are still held remain readable, and keep the
+  /// store locked until the last of them has been released. Closing a store twice has no effect.
   ///
-  /// - Throws: Any error from the last checkpoint, or `writesDisabled` after an earlier failure.
+  /// - Throws: Any error from the final checkpoint, or `writesDisabled` after an earlier failure.
   ///   The store is closed in any case. Durable commits remain durable. If an error is thrown,
   ///   commits that were not yet durable may still be lost in a power cut.
   public func close() throws {

@@ -55,7 +55,8 @@ final class StoreCore: Sendable {
     maintenance.start()
   }
 
-  /// Shuts down the shared state; without a checkpoint, the files are as if the process had died.
+  /// Shuts down the shared state; without a checkpoint, the files are left as if the process had
+  /// died.
   func end(withCheckpoint: Bool) throws(StorageError) {
     maintenance.stop()
     defer { releaseLocks() }

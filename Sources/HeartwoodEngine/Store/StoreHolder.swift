@@ -48,7 +48,7 @@ struct HolderSurvey {
     }
   }
 
-  /// Returns this process, then the others that have the store open, sorted by PID.
+  /// Returns this process, followed by the other processes that have the store open, sorted by PID.
   func all() -> [StoreHolder] {
     [own]
       + others.filter { holder in

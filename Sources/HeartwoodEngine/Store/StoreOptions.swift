@@ -35,7 +35,7 @@ public struct StoreOptions: Sendable {
   public var access = Access.mapped
   /// Whether to open the store for reading only.
   ///
-  /// If it is, no file is changed, and writing throws an error.
+  /// If so, no file is changed, and writing throws an error.
   public var isReadOnly = false
   /// The permissions of a new store's files, such as 0o600, regardless of the process's umask.
   ///
@@ -77,8 +77,9 @@ public struct StoreOptions: Sendable {
   /// The number of bytes that must be written to the log before maintenance again reclaims the
   /// frames that no generation can read.
   ///
-  /// This limit applies only while older generations are held. If they and the newest generation
-  /// retain more pages than this, the limit is the size of these pages.
+  /// This limit applies only while older generations are held. If the pages that they and the
+  /// newest generation retain exceed this limit, the total size of those pages is the limit
+  /// instead.
   public var reclaimLogByteCount = 12 << 20
   /// The size of a new store's log segments in bytes: a power of two, and at least eight pages.
   ///
@@ -94,11 +95,11 @@ public struct StoreOptions: Sendable {
   }
   package var maintenance = MaintenanceMode.background
 
-  /// What a process that opens a store for writing may do with it.
+  /// The purpose for which a process opens a store for writing.
   package enum Role: Sendable {
-    /// Write to a store that is not a replica.
+    /// Writing to a store that is not a replica.
     case writer
-    /// Add the generations of a backup to a replica, or promote it.
+    /// Adding the generations of a backup to a replica, or promoting the replica.
     case follower
   }
   package var role = Role.writer

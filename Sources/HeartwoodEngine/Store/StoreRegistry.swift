@@ -2,8 +2,8 @@ import Synchronization
 
 /// The stores that are open in this process.
 ///
-/// A store has one entry, however often and by whatever path it was opened. A store that was first
-/// opened for reading only, and later also for writing, has two entries. Thread-safe.
+/// A store has one entry, no matter how often and by which paths it was opened. A store that was
+/// first opened for reading only, and later also for writing, has two entries. Thread-safe.
 final class StoreRegistry: @unchecked Sendable {
   // @unchecked because `stores` is guarded by `lock`.
 

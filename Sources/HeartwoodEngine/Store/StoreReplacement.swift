@@ -1,4 +1,4 @@
-/// The removal and the replacement of stores that no process has open.
+/// Removes, moves and replaces stores that no process has open.
 ///
 /// A store that is removed is renamed first, so that a crash leaves either the complete store or
 /// none at its path. If a crash interrupts a replacement before the new store is at the path, the
@@ -12,7 +12,8 @@ package struct StoreReplacement {
     self.busyMilliseconds = busyMilliseconds
   }
 
-  // The names are unlikely to belong to other stores, which would be mistaken for remains.
+  // These names are unlikely to belong to other stores, which would be mistaken for the remains of
+  // an interrupted call.
   private static func removedPath(_ path: String) -> String { path + ".heartwood-removed" }
   private static func replacedPath(_ path: String) -> String { path + ".heartwood-replaced" }
 
@@ -40,7 +41,7 @@ package struct StoreReplacement {
     do {
       try new.rename(to: path)
     } catch {
-      // This fails if the new store already has its name; the new store then stays.
+      // This fails if the new store already has its final name; the new store then stays there.
       try? old.rename(to: path)
       throw error
     }
@@ -65,7 +66,7 @@ package struct StoreReplacement {
     }
   }
 
-  /// Removes the files that interrupted calls have left.
+  /// Removes the files left by interrupted calls.
   private func clear(_ path: String) throws(StorageError) {
     for rest in [Self.removedPath(path), Self.replacedPath(path)] { try closed(rest)?.remove() }
   }
@@ -100,7 +101,7 @@ extension Store {
   ///
   /// - Parameters:
   ///   - path: The path of the store.
-  ///   - busyTimeout: The time to wait until no process has the store open.
+  ///   - busyTimeout: The maximum time to wait until no process has the store open.
   /// - Throws: `busy` if the store is open in this or another process; `notAStore` if the directory
   ///   contains other files; `io`. If the store is still at its path, nothing has changed.
   /// - Complexity: Removes each file of the store; two directory syncs.
@@ -113,16 +114,17 @@ extension Store {
 
   /// Moves a store to another path on the same volume.
   ///
-  /// The store keeps its identity, and tokens stay valid. After a crash, it is at one of the paths.
+  /// The store keeps its identity, and tokens stay valid. After a crash, it is at one of the two
+  /// paths.
   ///
   /// - Parameters:
   ///   - source: The path of a store.
   ///   - target: A path that does not exist yet; its parent directory must exist.
-  ///   - busyTimeout: The time to wait until no process has the store open.
+  ///   - busyTimeout: The maximum time to wait until no process has the store open.
   /// - Throws: `busy` if the store is open in this or another process; `notAStore`;
   ///   `invalidArgument` if `target` exists; `io`, for example if the paths are on different
   ///   volumes.
-  /// - Complexity: One renamed directory, and at most two directory syncs.
+  /// - Complexity: One directory rename, and at most two directory syncs.
   public static func move(
     from source: String, to target: String, busyTimeout: Duration = .seconds(1)
   ) throws {
@@ -130,18 +132,18 @@ extension Store {
       .move(directory(source), to: directory(target))
   }
 
-  /// Replaces a store with another one, which is moved from its path on the same volume.
+  /// Replaces a store with another store, which is moved from another path on the same volume.
   ///
   /// To keep the other store at its path, replace the store with a copy of it. After a crash, the
-  /// next opening finds either the old store or the new one, complete.
+  /// next opening finds either the complete old store or the complete new one.
   ///
   /// - Parameters:
   ///   - path: The path of the store to replace, or a path without a store.
-  ///   - source: The path of the store that is to be at `path`.
-  ///   - busyTimeout: The time to wait until no process has the stores open.
+  ///   - source: The path of the store that is moved to `path`.
+  ///   - busyTimeout: The maximum time to wait until no process has the stores open.
   /// - Throws: `busy` if one of the stores is open in this or another process; `notAStore`; `io`.
   ///   If the call throws before the new store is at `path`, nothing has changed.
-  /// - Complexity: Two renamed directories and the removal of each file of the old store; at most
+  /// - Complexity: Two directory renames, the removal of each file of the old store, and at most
   ///   five directory syncs.
   public static func replace(
     at path: String, with source: String, busyTimeout: Duration = .seconds(1)

@@ -83,7 +83,7 @@ public struct StoreStatistics: Hashable, Sendable {
     activity = files.activity.current
   }
 
-  /// Returns the size of the log on disk, without segments that were deleted in the meantime.
+  /// Returns the size of the log on disk, excluding segments that were deleted in the meantime.
   private static func logByteCount(_ files: StoreFiles) -> Int {
     let segments = (try? files.log.existing()) ?? []
     return segments.reduce(0) { total, segment in

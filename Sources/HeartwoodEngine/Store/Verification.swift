@@ -4,7 +4,7 @@ public struct VerificationReport: Hashable, Sendable {
   public var findings: [String] = []
   /// The generation that was checked.
   public var generation = Generation(frame: 0)
-  /// The number of pages, in use or free, in that generation.
+  /// The number of pages, in use or free, in the checked generation.
   public var pageCount = 0
   /// The number of free pages.
   public var freePageCount = 0

@@ -11,8 +11,9 @@ package struct Commit {
 
   /// Runs `body` as the only writer, and commits its changes as one generation.
   ///
-  /// Returns the newest existing generation if `body` changed nothing. A durable commit survives a
-  /// power cut on return. A `timeout` is in milliseconds; `nil` means no limit.
+  /// Returns the newest existing generation if `body` changed nothing. Once this method has
+  /// returned, a durable commit survives a power cut. A `timeout` is in milliseconds; `nil` means
+  /// no limit.
   package func run(
     isDurable: Bool, timeout: UInt64?,
     _ body: (inout WriteTransaction) throws -> Void
@@ -35,8 +36,8 @@ package struct Commit {
     defer { writerLock.release() }
     try table.requireActive()
     guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
-    // Read the state under the lock, because the previous writer, in any process, may have appended
-    // a commit just before.
+    // Read the state under the lock, because another thread or process may have appended a commit
+    // just before this thread acquired the lock.
     let state = try table.catchUp()
     let base = files.geometry.next(after: state.generation)
     let pages = WorkingPages(

@@ -1,7 +1,7 @@
 /// A keyspace within a write transaction: an ordered map that can be changed.
 ///
-/// Reads see the transaction's own changes. Using the keyspace after the transaction's closure has
-/// returned traps.
+/// Reads see the transaction's own changes. After the transaction's closure has returned, any use
+/// of the keyspace traps.
 public struct KeyspaceWriter {
   let session: WriteSession
   let keyspace: OpenKeyspace

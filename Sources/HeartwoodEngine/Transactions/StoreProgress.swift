@@ -19,7 +19,7 @@ public struct StoreProgress: Hashable, Sendable {
   }
 }
 
-/// Reports progress each time another hundredth of the pages has been completed.
+/// Reports progress each time another one percent of the pages has been completed.
 final class ProgressReport {
   private let total: Int
   private let body: ((StoreProgress) -> Void)?

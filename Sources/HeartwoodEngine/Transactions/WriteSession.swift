@@ -53,7 +53,8 @@ final class OpenKeyspace {
 final class WriteSession {
   let scope: TransactionScope
   var pages: WorkingPages { scope.pages }
-  /// The keyspaces by the bytes of their names, because equal strings can have different bytes.
+  /// The keyspaces, keyed by the bytes of their names, because equal strings can have different
+  /// bytes.
   private var keyspaces: [[UInt8]: OpenKeyspace] = [:]
   /// The error that interrupted a change and left the pages inconsistent.
   private var interruption: StorageError?
@@ -62,7 +63,10 @@ final class WriteSession {
 
   func requireOpen() { scope.requireOpen() }
 
-  /// Runs `body`; if it throws, only a rollback to a savepoint lets the transaction commit.
+  /// Runs `body`, which makes a change.
+  ///
+  /// If `body` throws, the transaction cannot commit unless it first rolls back to an earlier
+  /// savepoint.
   func changing<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     if let interruption { throw interruption }
     do throws(StorageError) {

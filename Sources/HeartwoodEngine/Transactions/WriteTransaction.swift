@@ -2,8 +2,7 @@
 ///
 /// A transaction is valid only in the closure passed to `Store.write`. It reads its own changes.
 /// Readers see none of them until the closure has returned and the transaction is committed. After
-/// the closure has returned, using the transaction, one of its keyspaces or one of its cursors
-/// traps.
+/// the closure has returned, any use of the transaction, its keyspaces or its cursors traps.
 public struct WriteTransaction {
   let session: WriteSession
 

@@ -1,4 +1,4 @@
-/// Reads the entries in a list of leaves of one tree, in order, and holds one leaf at a time.
+/// Reads the entries of several leaves of one tree, in order, holding one leaf at a time.
 ///
 /// - Important: The view's owner must outlive the scanner. Only one thread at a time may use the
 ///   scanner.

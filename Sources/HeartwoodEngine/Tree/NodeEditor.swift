@@ -13,9 +13,9 @@ package struct NodeEditor {
     page.store32(UInt32(page.count), NodeLayout.heapStart.offset)
   }
 
-  /// Inserts an entry before the one at `slot`, or returns `false` and leaves the node unchanged.
+  /// Inserts an entry before the entry at `slot`, or returns `false` and leaves the node unchanged.
   ///
-  /// It fails if the node has no room or no keys yet, or if the key lacks its prefix.
+  /// Insertion fails if the node has no room or no keys yet, or if the key lacks the node's prefix.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {
     let node = node
     let isLeaf = node.isLeaf
@@ -76,7 +76,7 @@ package struct NodeEditor {
     page.store32(child, node.heads + node.count * NodeLayout.headByteCount + slot * 4)
   }
 
-  /// Sets the root page of the large value of the leaf entry at `slot`.
+  /// Sets the root page of the large value to which the leaf entry at `slot` refers.
   package func setOverflowRoot(_ slot: Int, to root: PageNumber) {
     let node = node
     let rest = max(0, node.suffixCount(slot) - 8)
@@ -86,8 +86,8 @@ package struct NodeEditor {
 
   /// Replaces a value with a longer one, after compacting the node.
   ///
-  /// The compaction moves the entry's cell to the lowest offset, so that it can grow into free
-  /// bytes before it.
+  /// The compaction moves the entry's cell to the lowest offset, so that the cell can grow into the
+  /// free bytes before it.
   private func replaceByRewriting(
     _ slot: Int, with value: Bytes, lengths: UInt16, front: Int
   ) -> Bool {

@@ -16,7 +16,8 @@ struct NodeMerge {
     return true
   }
 
-  /// Returns the prefix length of a single node with all entries, or `nil` if they do not fit.
+  /// Returns the prefix length of a single node that holds all entries, or `nil` if they do not
+  /// fit.
   func mergedPrefixCount(pageByteCount: Int) -> Int? {
     entries.fittingPrefixCount(
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)
@@ -44,7 +45,8 @@ struct NodeMerge {
       rightPrefixCount: knownPrefixCount(position..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the prefix length of the node that contains all keys of a range, if one does.
+  /// Returns the prefix length of the node that contains all keys of a range, or `nil` if neither
+  /// does.
   private func knownPrefixCount(_ range: Range<Int>) -> Int? {
     if range.upperBound <= entries.left.count { return entries.left.prefixCount }
     if range.lowerBound >= entries.left.count { return entries.right?.prefixCount }

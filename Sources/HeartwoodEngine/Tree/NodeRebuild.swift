@@ -74,7 +74,7 @@ package struct NodeRebuild {
     return total
   }
 
-  /// Returns the length of the common prefix of the first and the last key of `range`.
+  /// Returns the length of the prefix that the first and the last key of `range` share.
   ///
   /// If necessary, the prefix is shortened until it is at least eight bytes shorter than the first
   /// key, because future keys are more likely to start with a shorter prefix.

@@ -1,9 +1,9 @@
-/// A division of the entries of one overfull node or of two neighbours into two nodes.
+/// A division of entries, from one overfull node or two neighbours, into two nodes.
 struct NodeSplit {
   /// The edge of a level at which an entry is inserted, if any.
   ///
-  /// After a split at an edge, the node there has as few entries as possible, and the other stays
-  /// full, because the next keys are likely to be inserted at the same edge.
+  /// After a split at an edge, the node there has as few entries as possible, and the other node
+  /// stays full, because the next keys are likely to be inserted at the same edge.
   enum Edge {
     case none
     case first
@@ -18,7 +18,7 @@ struct NodeSplit {
   /// pages.
   ///
   /// The entries of an intact page can always be divided: a new key without the node's prefix can
-  /// be stored in its own node, because it sorts before or after all others.
+  /// be stored in its own node, because it sorts before or after all other keys.
   ///
   /// - Parameter keyOrder: The result of ``NodeSearch/prefixOrder(_:_:)`` for the new key.
   init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageByteCount: Int) {

@@ -128,7 +128,7 @@ package struct NodeView {
     return copySuffix(index, to: target)
   }
 
-  /// Writes an entry's key and eight zero bytes to `target`, which starts with its prefix.
+  /// Writes an entry's key and eight zero bytes to `target`, which already starts with the prefix.
   @inline(__always)
   package func copySuffix(_ index: Int, to target: MutableBytes) -> Bytes {
     let suffixCount = suffixCount(index)

@@ -8,7 +8,8 @@ package struct Overflow {
     self.tree = tree
   }
 
-  /// Returns a value in its page, which the caller must release, or `nil` if it has several pages.
+  /// Returns a value in its page, which the caller must release, or `nil` if it spans several
+  /// pages.
   package func inPlace(_ reference: OverflowReference) throws(StorageError) -> FoundValue? {
     guard reference.depth == 0 else { return nil }
     let page = try content(reference, 0, count: 1)

@@ -4,7 +4,7 @@
 /// is outside the tree.
 package struct PageMover {
   package let pages: WorkingPages
-  /// The lowest number of the pages to move to free pages with lower numbers.
+  /// The lowest page number to vacate; pages from there on move to free pages with lower numbers.
   package let limit: PageNumber
   /// The number of pages still to move or read, or 0 if no page before the limit is free.
   package private(set) var budget: Int
@@ -61,7 +61,7 @@ package struct PageMover {
 
   // MARK: Large values
 
-  /// Moves pages of the large values of a tree, starting at the leaf that covers `first`.
+  /// Moves pages of a tree's large values, starting at the leaf that covers `first`.
   ///
   /// - Returns: The key from which another transaction continues, or `nil` at the end of the tree.
   /// - Complexity: One page read for each leaf and for each index page of a value.
@@ -84,7 +84,7 @@ package struct PageMover {
     return nil
   }
 
-  /// Moves pages of the large values of a leaf, and returns whether the budget was enough for all.
+  /// Moves pages of a leaf's large values, and returns whether the budget sufficed.
   private mutating func moveValues(
     in leaf: PageNumber, _ tree: TreeID
   ) throws(StorageError) -> Bool {

@@ -1,6 +1,7 @@
 /// A key to search for or to store, followed in memory by eight readable zero bytes.
 ///
-/// The creator guarantees these bytes, so that one load can read the head of any suffix.
+/// The code that creates a search key guarantees these bytes, so that one load can read the head of
+/// any suffix.
 package struct SearchKey {
   package let bytes: Bytes
 

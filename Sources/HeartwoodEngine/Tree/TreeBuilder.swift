@@ -2,7 +2,7 @@
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
-  // These properties are stored directly, so that no object is retained when an entry uses them.
+  // These properties are stored directly, so that appending an entry retains no object.
   private let view: PageView
   private let lastKey: MutableBytes
   private var lastCount = -1
@@ -33,7 +33,7 @@ package struct TreeBuilder {
     }
   }
 
-  /// Appends an entry in place if it fits in the last leaf and the tree has not changed since.
+  /// Appends an entry in place if it fits in the last leaf and nothing else has changed the tree.
   ///
   /// Otherwise, returns `false`, and the caller must use ``append(key:value:)``.
   @inline(__always)

@@ -6,7 +6,7 @@ package struct TreeChecks {
   package private(set) var findings: [String] = []
   /// The number of entries in all leaves.
   package private(set) var entryCount = 0
-  /// The maximum number of findings; one problem in a page can cause one for each entry.
+  /// The maximum number of findings; one problem in a page can cause a finding for each entry.
   private static let maxFindingCount = 1000
   private let view: PageView
   private let tree: TreeID

@@ -1,4 +1,4 @@
-/// A cursor that moves from key to key through a tree, in both directions, and holds one leaf.
+/// A cursor that moves from key to key through a tree, in either direction, and holds one leaf.
 ///
 /// In a writer's view, the cursor saves its key, and searches for it again after the tree has
 /// changed.
@@ -154,7 +154,8 @@ package final class TreeCursor {
 
   /// Passes the current and the following entries of the leaf to `body`, until it returns `false`.
   ///
-  /// Afterwards, the cursor is at the last entry of the leaf. Do not call it in a writer's view.
+  /// Afterwards, the cursor is at the last entry of the leaf. Do not call this method in a writer's
+  /// view.
   ///
   /// - Parameter end: The key before which to stop, if any; the leaf is searched for it once.
   /// - Returns: Whether to continue with the next leaf, because `body` has not returned `false` and
@@ -179,7 +180,8 @@ package final class TreeCursor {
 
   /// Skips the current and the following entries of the leaf that precede a key.
   ///
-  /// Afterwards, the cursor is at the last entry of the leaf. Do not call it in a writer's view.
+  /// Afterwards, the cursor is at the last entry of the leaf. Do not call this method in a writer's
+  /// view.
   ///
   /// - Parameter end: The key before which to stop, or `nil` to skip all entries of the leaf.
   /// - Returns: The number of skipped entries, and whether the next leaf may contain more.

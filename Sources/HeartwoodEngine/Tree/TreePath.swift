@@ -1,6 +1,6 @@
 /// The pages and slots on the path from the root of a tree to a leaf, with memory for all levels.
 ///
-/// At level 0, the slot is that of an entry; at higher levels, it is that of the child on the path.
+/// At level 0, the slot refers to an entry; at higher levels, it refers to the child on the path.
 final class TreePath {
   private let block: ByteBlock
   private let steps: MutableBytes

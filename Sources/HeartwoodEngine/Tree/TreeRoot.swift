@@ -1,4 +1,4 @@
-/// A tree and its root page; only ``PageMover`` changes the number.
+/// A tree and its root page; only ``PageMover`` changes the page number.
 package struct TreeRoot: Hashable, Sendable {
   package let tree: TreeID
   package let page: PageNumber

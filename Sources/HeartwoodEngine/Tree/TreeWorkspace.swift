@@ -7,9 +7,9 @@ final class TreeWorkspace {
   private var copies: ByteBlock?
   private var value: ByteBlock?
 
-  /// The memory for the first of two keys that are used together; the next one overwrites it.
+  /// The memory for the first of two keys that are used together, overwritten at each use.
   var firstKey: MutableBytes { keyMemory(0, SearchKey.maxByteCount) }
-  /// The memory for the second of two keys that are used together; the next one overwrites it.
+  /// The memory for the second of two keys that are used together, overwritten at each use.
   var secondKey: MutableBytes { keyMemory(1, SearchKey.maxByteCount) }
   /// The memory for the key that a split inserts into the level above.
   var separator: MutableBytes { keyMemory(2, SearchKey.maxByteCount) }

@@ -5,7 +5,8 @@ extension TreeWriter {
   /// If a better prefix makes room, the node is rebuilt. Otherwise, it is split, which inserts an
   /// entry into the level above, where a node may have to be rebuilt or split too.
   ///
-  /// - Parameter inserting: Whether to insert the entry, rather than replace the one at `position`.
+  /// - Parameter inserting: Whether to insert the entry, rather than replace the entry at
+  ///   `position`.
   func rewrite(
     _ entry: NodeEntry, at position: Int, level: Int, inserting: Bool
   ) throws(StorageError) {
@@ -46,7 +47,7 @@ extension TreeWriter {
 
   /// Adds a leaf after the last one, and stores `entry` in it.
   ///
-  /// The entry must sort after all others, and the path must end at the last leaf.
+  /// The entry must sort after all existing ones, and the path must end at the last leaf.
   func appendLeaf(_ entry: NodeEntry) throws(StorageError) {
     let right = try pages.allocate(.leaf, tree: root.tree, level: 0)
     let page = try pages.writable(right)
@@ -71,7 +72,7 @@ extension TreeWriter {
     let page = try pages.writable(number)
     let node = NodeView(page.bytes)
     // Check that the new separator lies between its neighbours. A separator from a corrupt child
-    // may not, which would break the order of the branch.
+    // might not, and would then break the order of the branch.
     guard isBetween(entry.key, node, position) else {
       throw .corrupt(
         "A child contains keys outside the separators around it. Restore a backup.", page: number)
@@ -88,7 +89,7 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns the edge of the complete level at which `position` is, or `none`.
+  /// Returns the edge of the tree's level at which `position` lies, or `none`.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {

@@ -17,7 +17,7 @@ extension TreeWriter {
 
   /// Merges the node at `level` with a neighbour, or balances the two.
   ///
-  /// Returns whether they were merged, so that the branch above has lost an entry.
+  /// Returns whether the nodes were merged, in which case the branch above has lost an entry.
   private func mergeOrBalance(_ level: Int) throws(StorageError) -> Bool {
     let parent = try view.node(path.page(level + 1), tree: root.tree, level: level + 1)
     let count = NodeView(parent.bytes).count

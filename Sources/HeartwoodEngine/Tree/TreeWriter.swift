@@ -1,7 +1,7 @@
 /// Changes one tree within a write transaction.
 ///
-/// A page is copied only when it changes. The bytes of a value may be in a page of the transaction,
-/// but those of a key must not be, because they could move during the change.
+/// A page is copied only when it changes. A value passed to a method may be in a page of the
+/// transaction, but a key must not be, because its bytes could move during the change.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot

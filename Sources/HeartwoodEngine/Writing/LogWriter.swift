@@ -1,6 +1,6 @@
 /// Appends the groups of one transaction after the newest commit, under the writer lock.
 ///
-/// All other readers ignore groups that are appended before the commit. A failed append leaves the
+/// Until the transaction commits, all other readers ignore its groups. A failed append leaves the
 /// writer unchanged, and the next append writes to the same location.
 package struct LogWriter {
   package let files: LogFiles
@@ -104,7 +104,7 @@ package struct LogWriter {
     return groups
   }
 
-  /// Writes all parts or none; any commit mark is in the last group.
+  /// Writes all parts or none; the commit mark, if there is one, is in the last group.
   private mutating func append(
     _ parts: [[Group]], commit: GroupHeader.Commit?, mayUseReserve: Bool
   ) throws(StorageError) -> [Location] {

@@ -1,6 +1,6 @@
 /// W3: group commit, which makes appended commits durable with one sync for all waiting threads.
 ///
-/// One waiting thread syncs everything appended so far; the others wake together when it is done.
+/// One waiting thread syncs everything appended so far; the other threads wake when it is done.
 /// Thread-safe.
 package final class SyncQueue: @unchecked Sendable {
   // @unchecked because `isSyncing` is guarded by `lock`.
@@ -50,7 +50,7 @@ package final class SyncQueue: @unchecked Sendable {
   ///
   /// Waiting threads take a shared lock on the `sync` byte, so that they continue in parallel. If
   /// the other sync did not cover a thread's commit, the thread then waits only for the exclusive
-  /// lock, because threads that alternated between the two kinds would block each other.
+  /// lock, because threads that alternated between the two kinds of lock would block each other.
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
     let locks = files.locks
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {
@@ -96,7 +96,7 @@ package final class SyncQueue: @unchecked Sendable {
     files.closeDurableSegments()
   }
 
-  /// Returns the existing segment files in a range, including those of other processes.
+  /// Returns the existing segment files in a range, including files that other processes created.
   private func segmentFiles(
     from first: UInt64, through last: UInt64
   ) throws(StorageError) -> [SegmentFile] {

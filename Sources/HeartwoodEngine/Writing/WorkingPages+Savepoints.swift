@@ -2,8 +2,8 @@
 struct SavepointPages {
   /// The earlier bytes of each page changed in the savepoint, or `nil` if it was not in memory.
   var replaced = WorkingTable()
-  /// The locations of pages that were not in memory when the savepoint began, or were spilled
-  /// since.
+  /// The locations of pages that were not in memory when the savepoint began, or have been spilled
+  /// since then.
   var index: PageIndex
   let pageCount: PageNumber
   let freeSpace: FreeSpace

@@ -2,7 +2,7 @@
 ///
 /// An existing page is copied when it is first changed. When too many pages are in memory, they are
 /// spilled to the log and read from there; see ``makeRoom(above:)``. While a savepoint is open, the
-/// pages that it would restore are kept beside the current pages.
+/// pages that it would restore are kept alongside the current pages.
 package final class WorkingPages {
   /// The transaction's first frame, which is also the version of the rows that it writes.
   package let base: FrameNumber
@@ -108,7 +108,7 @@ package final class WorkingPages {
     return number
   }
 
-  /// Frees a page, which can be allocated again at once; older states keep their own versions.
+  /// Frees a page, which can be reallocated immediately; older states keep their own versions.
   package func free(_ number: PageNumber) throws(StorageError) {
     try freeSpace.free(number, self)
     forget(number)
@@ -211,8 +211,8 @@ package final class PagePool: @unchecked Sendable {
 
   func recycle(_ block: UnsafeMutableRawPointer) { free.append(block) }
 
-  /// Frees all buffers in excess of `keptCount`; not called in a transaction, whose later pages
-  /// reuse the buffers of spilled pages.
+  /// Frees all buffers in excess of `keptCount`; not called during a transaction, because its later
+  /// pages reuse the buffers of its spilled pages.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }

@@ -5,7 +5,7 @@ import HeartwoodEngine
 struct BackupRetention {
   /// The age, in seconds, up to which all restore points remain.
   private var wholeSeconds: UInt64 = 0
-  /// The number of periods that keep their last restore point, by the length of the period in
+  /// The number of periods that keep their last restore point, keyed by the period's length in
   /// seconds.
   private var counts: [UInt64: Int] = [:]
 
@@ -41,8 +41,8 @@ struct BackupRetention {
     return try backup.thin { !removed.contains($0.generation) }
   }
 
-  /// Returns the restore points that remain: recent ones, the last one of each period, and those
-  /// with names.
+  /// Returns the restore points that remain: recent points, the last point of each period, and
+  /// points with names.
   ///
   /// - Parameter now: The time, in milliseconds since 1970.
   private func kept(_ points: [Backup.RestorePoint], now: UInt64) -> Set<Generation> {

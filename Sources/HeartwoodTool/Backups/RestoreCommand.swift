@@ -61,8 +61,8 @@ enum RestoreCommand {
     try output.line(points.isEmpty ? "There are no restore points." : table.text())
   }
 
-  /// Returns the generation with a number or a name, or the newest one that is not later than a
-  /// time.
+  /// Returns the generation with the given number or name, or the newest generation that is not
+  /// later than the given time.
   private static func chosen(
     _ text: String, among points: [Backup.RestorePoint], _ directory: String
   ) throws -> Generation {

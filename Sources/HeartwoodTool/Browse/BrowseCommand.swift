@@ -4,7 +4,7 @@ import HeartwoodEngine
 
 /// `browse`: writes the objects of one generation as an HTML page.
 enum BrowseCommand {
-  /// The maximum number of rows of each entity without `--limit`.
+  /// The maximum number of rows of each entity if `--limit` is not given.
   static let defaultLimit = 10_000
 
   static func run(_ invocation: Invocation, _ output: Output) throws {

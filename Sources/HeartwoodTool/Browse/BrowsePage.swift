@@ -2,10 +2,11 @@ import Foundation
 import Heartwood
 import HeartwoodEngine
 
-/// A page with the objects of one generation, in one file without network access.
+/// A page that shows the objects of one generation, in a single file that needs no network access.
 ///
 /// The page's script builds the tables from JSON rows. No content of the store becomes part of the
-/// script or the style sheet, and the page's security policy permits no others.
+/// script or the style sheet, and the page's security policy permits no other script or style
+/// sheet.
 struct BrowsePage {
   let entities: [BrowsedEntity]
   private let objects: StoredObjects
@@ -13,7 +14,7 @@ struct BrowsePage {
   /// A random number that allows the browser to use the page's script and style sheet.
   private let nonce: String
 
-  /// The maximum number of members of each to-many relationship of an object.
+  /// The maximum number of members to show for each to-many relationship of an object.
   private static let memberLimit = 20
 
   /// - Parameter limit: The maximum number of rows of each entity.

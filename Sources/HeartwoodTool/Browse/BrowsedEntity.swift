@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// An entity on a page, with its sizes.
+/// An entity on a page, and its sizes.
 struct BrowsedEntity {
   /// A column of an entity's table, as the page's script needs it.
   struct Column: Encodable {
@@ -45,7 +45,7 @@ struct BrowsedEntity {
     }
   }
 
-  /// The number of bytes of the indexes that the entity does not inherit.
+  /// The size in bytes of the indexes that the entity does not inherit.
   var indexByteCount: Int {
     indexes.filter(\.facts.isOwn).reduce(0) { $0 + $1.byteCount }
   }

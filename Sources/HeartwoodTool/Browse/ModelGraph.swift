@@ -1,6 +1,6 @@
 import Heartwood
 
-/// The boxes and lines of a model's drawing, without their positions.
+/// The boxes and lines of a model diagram, without their positions.
 struct ModelGraph {
   /// A box for an entity, which has a title and a row for each property that is not inherited.
   struct Box {

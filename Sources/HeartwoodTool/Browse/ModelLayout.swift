@@ -1,8 +1,9 @@
-/// The positions of the boxes of a model's drawing.
+/// The positions of the boxes in a model diagram.
 ///
-/// Boxes are in columns. In each group of connected boxes, the neighbours of the middle box are in
-/// the columns beside it, their neighbours in the next columns, and so on. Lines therefore connect
-/// only boxes in the same column or in adjacent columns, and never cross a box.
+/// Boxes are arranged in columns. In each group of connected boxes, the neighbours of the middle
+/// box are in the columns next to it, their own neighbours are one column further out, and so on.
+/// Lines therefore connect only boxes in the same column or in adjacent columns, and never cross a
+/// box.
 struct ModelLayout {
   struct Point {
     var x: Double
@@ -35,7 +36,7 @@ struct ModelLayout {
     place(groups.map { best($0, neighbors) })
   }
 
-  /// Returns the groups of boxes that are connected with each other.
+  /// Returns the groups of boxes that are connected to each other.
   private static func groups(of boxes: [Int], _ neighbors: [Set<Int>]) -> [[Int]] {
     var remaining = Set(boxes)
     var result: [[Int]] = []
@@ -77,7 +78,7 @@ struct ModelLayout {
     return improved(candidates[best])
   }
 
-  /// Swaps neighbouring boxes within columns while that improves the arrangement.
+  /// Swaps neighbouring boxes within columns for as long as this improves the arrangement.
   private func improved(_ columns: Columns) -> Columns {
     var best = (columns: columns, cost: cost(columns))
     for _ in 0..<8 {
@@ -110,7 +111,7 @@ struct ModelLayout {
       }
       next += 1
     }
-    // Boxes that are connected without the middle box must be on the same side of it.
+    // Boxes that are connected other than through the middle box must be on the same side of it.
     let others = neighbors.map { $0.subtracting([middle]) }
     let parts = Self.groups(of: queue.filter { $0 != middle }, others)
     var heights = [0.0, 0.0]
@@ -126,8 +127,8 @@ struct ModelLayout {
     columns.widths = columns.boxes.map { $0.map { graph.boxes[$0].width }.max() ?? 0 }
     let root = columns.boxes.firstIndex { $0.contains(middle) } ?? 0
     for column in columns.boxes.indices { stack(column, &columns) }
-    // Boxes are sorted by the heights of the boxes that they are connected with, from the middle
-    // outwards and back, until the order hardly changes any more.
+    // Sort boxes by the heights of the boxes to which they are connected, from the middle outwards
+    // and back, until the order hardly changes.
     for _ in 0..<4 {
       for column in columns.boxes.indices.sorted(by: { abs($0 - root) < abs($1 - root) }) {
         sort(column, &columns)
@@ -143,7 +144,7 @@ struct ModelLayout {
     boxes.reduce(0) { $0 + graph.boxes[$1].height + Self.rowGap }
   }
 
-  /// Puts the boxes of a column below each other, centred at 0.
+  /// Stacks the boxes of a column, centred at 0.
   private func stack(_ column: Int, _ columns: inout Columns) {
     var top = (Self.rowGap - height(columns.boxes[column])) / 2
     for box in columns.boxes[column] {
@@ -203,7 +204,7 @@ struct ModelLayout {
 
   // MARK: All groups
 
-  /// Puts the groups beside and below each other.
+  /// Arranges the groups next to and below each other.
   private mutating func place(_ groups: [Columns]) {
     func height(_ columns: Columns) -> Double {
       (columns.boxes.map(self.height).max() ?? Self.rowGap) - Self.rowGap
@@ -211,7 +212,7 @@ struct ModelLayout {
     let limit = max(Self.preferredWidth, groups.map(\.width).max() ?? 0)
     var corner = Point(x: 0, y: 0)
     var bottom = 0.0
-    // Lines within a column need space on its right.
+    // Lines within a column need space to its right.
     let space = Self.columnGap / 2
     for columns in groups.sorted(by: { height($0) > height($1) }) {
       if corner.x > 0, corner.x + columns.width > limit {

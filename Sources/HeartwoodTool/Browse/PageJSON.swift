@@ -3,14 +3,14 @@ import HeartwoodEngine
 
 /// JSON that is safe within a script element of a page.
 ///
-/// Neither markup nor invisible characters occur in it: all of them are escaped.
+/// It contains neither markup nor invisible characters: both are escaped.
 enum PageJSON {
-  /// The maximum number of bytes of a text on a page; the rest is left out.
+  /// The maximum number of bytes of a string to include in a page; the rest is omitted.
   static let textByteLimit = 4096
-  /// The maximum number of bytes of binary data on a page; the rest is left out.
+  /// The maximum number of bytes of binary data to include in a page; the rest is omitted.
   static let dataByteLimit = 256
 
-  /// Returns a text as a JSON string.
+  /// Returns a string encoded as JSON.
   static func string(_ text: String) -> String {
     var result = "\""
     append(text.unicodeScalars, to: &result)
@@ -19,7 +19,7 @@ enum PageJSON {
 
   /// Returns a JSON document, escaping all characters that are unsafe within a page.
   ///
-  /// Such characters occur only in the strings of a document.
+  /// Such characters occur only in the document's strings.
   static func safe(_ document: String) -> String {
     var result = ""
     for scalar in document.unicodeScalars {
@@ -36,12 +36,12 @@ enum PageJSON {
   ///
   /// - Numbers and booleans are unchanged, except that `nan`, `inf`, `-inf` and all numbers that
   ///   JavaScript would round become strings.
-  /// - Decimal numbers, UUIDs, texts and JSON values are strings, binary data is a string of
-  ///   hexadecimal digits. If the value is too long, it is an object with the beginning of the text
-  ///   and the number of bytes of the value.
-  /// - Dates are the seconds since the start of 2001.
-  /// - A reference is the ID of the object. A to-many relationship is an array of the number of
-  ///   members and the IDs of the first ones.
+  /// - Decimal numbers, UUIDs, strings and JSON values become strings; binary data becomes a string
+  ///   of hexadecimal digits. A value that is too long becomes an object that contains the
+  ///   beginning of the string and the length of the value in bytes.
+  /// - Dates become the number of seconds since the start of 2001.
+  /// - A reference becomes the ID of the object. A to-many relationship becomes an array of the
+  ///   number of members, followed by the IDs of the first ones.
   static func cell(_ value: ObjectValue, memberCount: Int) -> String {
     switch value {
     case .null: return "null"
@@ -51,7 +51,7 @@ enum PageJSON {
         + "]"
     case .value(.bool(let value), _): return "\(value)"
     case .value(.integer(let value), _):
-      // Numbers in JavaScript have 53 bits.
+      // JavaScript numbers represent integers of up to 53 bits exactly.
       return value.magnitude < 1 << 53 ? "\(value)" : "\"\(value)\""
     case .value(.largeInteger(let value), _): return "\"\(value)\""
     case .value(.double(bits: let bits), .float): return number(Float(Double(bitPattern: bits)))

@@ -16,7 +16,7 @@ enum PageScript {
         failure.hidden = false;
       });
 
-      // Reads a JSON document of the page and releases its text.
+      // Reads a JSON document in the page and releases its text.
       function take(id) {
         const script = document.getElementById(id);
         const content = JSON.parse(script.textContent);
@@ -35,7 +35,7 @@ enum PageScript {
 
       const entities = take("model").map((facts, position) => ({
         ...facts, position, sort: null, query: "", page: 0,
-        // Reading the rows of a large entity takes time, so it waits until they are needed.
+        // Reading the rows of a large entity takes time, so wait until they are needed.
         get rows() { return this.parsed ??= take(`rows-${position}`); },
       }));
       const byName = new Map(entities.map(entity => [entity.name, entity]));
@@ -43,12 +43,12 @@ enum PageScript {
       // MARK: Texts
 
       // Characters that cannot be seen, or that change the direction of the text around them.
-      // Joiners are part of emoji and of some scripts.
+      // Joiners are excluded, because emoji and some scripts need them.
       const invisible = /(?![\n\t\u200C\u200D])[\p{C}\p{Zl}\p{Zp}]/gu;
-      // The pattern above is slow, and most texts match this one.
+      // The pattern above is slow, and most strings match this one.
       const plain = /^[\n\t -~]*$/;
 
-      // Returns the nodes of a text, with the codes of invisible characters.
+      // Returns the nodes for a string, in which codes represent invisible characters.
       function nodes(text) {
         if (plain.test(text)) return [text];
         const result = [];
@@ -62,7 +62,7 @@ enum PageScript {
         return result;
       }
 
-      // Returns the beginning of a text, without half a character at its end.
+      // Returns the beginning of a string, which never ends in half a surrogate pair.
       function shortened(text, length) {
         const last = text.charCodeAt(length - 1);
         return text.slice(0, length - (last >= 0xD800 && last < 0xDC00 ? 1 : 0)) + "…";
@@ -71,12 +71,12 @@ enum PageScript {
       function dateText(seconds) {
         const date = new Date(Math.round(Number(seconds) * 1000) + millisecondsUntil2001);
         const text = Number.isNaN(date.getTime()) ? "" : date.toISOString();
-        // Years with more than four digits cannot be told from other numbers.
+        // Years with more than four digits cannot be distinguished from other numbers.
         if (!/^\d{4}-/.test(text)) return `${seconds} s after 2001`;
         return text.replace("T", " ").replace(".000Z", "").replace("Z", "");
       }
 
-      // Formats a count like the rest of the page. The browser's own formats are slow to load.
+      // Formats a count as in the rest of the page. The browser's own formats are slow to load.
       function countText(count) { return String(count).replace(/\B(?=(\d{3})+$)/g, ","); }
 
       // MARK: Objects
@@ -87,7 +87,7 @@ enum PageScript {
         const entity = byName.get(id.slice(0, slash));
         if (!entity) return null;
         const number = Number(id.slice(slash + 1));
-        // The rows are in the order of their numbers.
+        // The rows are sorted by number.
         let [low, high] = [0, entity.rows.length];
         while (low < high) {
           const middle = (low + high) >> 1;
@@ -101,7 +101,7 @@ enum PageScript {
         return `#${encodeURIComponent(id.slice(0, slash))}${id.slice(slash)}`;
       }
 
-      // Returns a text that describes an object, or an empty text.
+      // Returns a string that describes an object, or an empty string.
       function label({ entity, position }) {
         const value = entity.label === null ? null : entity.rows[position][entity.label];
         const text = value?.text ?? value ?? "";
@@ -158,7 +158,7 @@ enum PageScript {
         const complete = value.text ?? value;
         if (complete === "") return [make("span", { className: "nil" }, "empty")];
         if (complete.length <= shortLength && !value.bytes) return nodes(complete);
-        const note = value.bytes ? `The beginning of ${countText(value.bytes)} bytes.` : "";
+        const note = value.bytes ? `Truncated from ${countText(value.bytes)} bytes.` : "";
         return [expandable(nodes(shortened(complete, shortLength)), () => [
           make("div", { className: "complete", tabIndex: 0 }, ...nodes(complete)),
           make("p", { className: "quiet", hidden: !note }, note),
@@ -201,7 +201,7 @@ enum PageScript {
         return Number.isNaN(number) ? null : number;
       }
 
-      // Sorts all rows of an entity, with missing values at the end in both directions.
+      // Sorts all rows of an entity; missing values come last in both directions.
       function sort(entity) {
         entity.sorted = entity.rows.map((_, position) => position);
         if (!entity.sort) return;
@@ -283,7 +283,7 @@ enum PageScript {
         const sign = make("span", { ariaHidden: "true" });
         const isNumber = ["row", "number", "decimal", "date"].includes(column.kind);
         const button = make("button", { type: "button", className: isNumber ? "number" : "" });
-        // The sign must not be between the name and the edge at which the values are aligned.
+        // Do not put the sign between the name and the edge to which the values are aligned.
         button.append(...isNumber ? [sign, " "] : [], ...nodes(column.name), " ",
           ...isNumber ? [] : [sign]);
         button.addEventListener("click", () => toggle(entity, position));
@@ -323,7 +323,7 @@ enum PageScript {
 
       // MARK: Links
 
-      // Returns the object that an address names, or an empty text.
+      // Returns the ID of the object that an address names, or an empty string.
       function objectID(hash) {
         const match = /^#([^/]*)(\/\d+)$/.exec(hash);
         try {
@@ -359,7 +359,7 @@ enum PageScript {
         draw(entity);
       }
 
-      // Shows the tables one after another, so that the first one does not wait for the others.
+      // Shows the tables one after another, so that the first table does not wait for the rest.
       function showAll(position) {
         if (position < entities.length) {
           show(entities[position]);
@@ -368,11 +368,11 @@ enum PageScript {
         }
         addEventListener("hashchange", follow);
         document.addEventListener("click", event => {
-          // A link to the object that the address names already does not change the address.
+          // A link to the object that the address already names does not change the address.
           const anchor = event.target.closest("a");
           if (anchor?.hash && anchor.hash === location.hash) follow();
         });
-        // The tables have moved the element that the address names.
+        // Building the tables has moved the element that the address names.
         document.getElementById(location.hash.slice(1))?.scrollIntoView();
         follow();
         document.documentElement.dataset.state = "complete";

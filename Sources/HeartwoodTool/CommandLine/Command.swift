@@ -192,15 +192,15 @@ enum Command: String, CaseIterable {
       ]
     case .diff:
       [
-        "FROM and TO are numbers, names or times of readable generations. Without TO, the newest "
-          + "generation is compared. TO may be older than FROM."
+        "FROM and TO are numbers, names or times of readable generations. Without TO, FROM is "
+          + "compared with the newest generation. TO may be older than FROM."
       ]
     case .follow:
       [
         "Prints an event in the CloudEvents format for each change to an object, and runs until "
           + "it is interrupted or, with --once, until it has printed all existing changes. The "
-          + "values are those of the generation in the event. With --after, it begins after the "
-          + "transaction with that number.",
+          + "values are those of the generation that the event names. With --after, it begins "
+          + "after the transaction with that number.",
         "With --consumer, the events begin after those that this consumer has acknowledged, and "
           + "the history keeps the later ones. A first run with --snapshot begins with all "
           + "existing objects. With --acknowledge, events count as processed when they have been "
@@ -211,7 +211,7 @@ enum Command: String, CaseIterable {
     case .apply:
       [
         "FILE, or standard input if it is -, contains the events. The store records which of its "
-          + "objects they refer to; an object that is not known yet is found by a unique "
+          + "objects they refer to. An object that is not recorded yet is found by a unique "
           + "attribute, or inserted. Events applied before are skipped, so they may be "
           + "repeated after an interruption. Events that arrive together are one transaction of at "
           + "most 10,000 events.",
@@ -291,7 +291,7 @@ enum Command: String, CaseIterable {
       ]
     case .backup:
       [
-        "The first backup writes all pages, and each later one only those changed since. "
+        "The first backup writes all pages, and each later one only those changed since the last. "
           + "Programs can use the store meanwhile. DIRECTORY is created if it does not exist.",
         "--keep removes restore points after each backup. 2h,24hourly,30daily keeps those of the "
           + "last 2 hours, the last one of each of 24 hours and 30 days, and all that have names.",

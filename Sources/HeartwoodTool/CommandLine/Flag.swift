@@ -98,7 +98,7 @@ enum Flag: String, CaseIterable {
     case .at: "use this generation: a number, name or time"
     case .named: "use the generation with this name"
     case .svg: "also write the chart to FILE, as SVG"
-    case .html: "write the page to FILE, and replace an older one"
+    case .html: "write the page to FILE, replacing an older file"
     case .jsonLines: "print one JSON document on each line"
     case .csv: "print comma-separated values"
     case .markdown: "print a Markdown table"

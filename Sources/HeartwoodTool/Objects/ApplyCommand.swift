@@ -39,7 +39,7 @@ enum ApplyCommand {
           isComplete = (try? JSONSerialization.jsonObject(with: Data(pending))) != nil
           if isComplete { try receiver.add(Data(pending)) }
         }
-        // Apply events that have arrived without waiting for others.
+        // Apply the events that have arrived; do not wait for more.
         guard isAtEnd || receiver.isFull || !hasMore(handle) else { continue }
         let part = try receiver.apply(isComplete: isAtEnd)
         total += part
@@ -75,13 +75,13 @@ enum ApplyCommand {
     }
   }
 
-  /// Returns whether a read would return at once.
+  /// Returns whether a read would return immediately.
   private static func hasMore(_ handle: FileHandle) -> Bool {
     var input = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
     return poll(&input, 1, 0) > 0
   }
 
-  /// Returns the bytes that are available, or none at the end.
+  /// Returns the bytes that are available, or none at the end of the input.
   private static func read(_ handle: FileHandle) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: chunkByteCount)
     while true {

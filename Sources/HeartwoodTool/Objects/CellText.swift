@@ -4,11 +4,11 @@ import HeartwoodEngine
 /// A value as one line of text, safe to print on a terminal.
 struct CellText {
   let text: String
-  /// Whether the value is a number, which is aligned right.
+  /// Whether the value is a number; numbers are right-aligned.
   let isNumber: Bool
   let isNull: Bool
 
-  /// The maximum number of bytes of a value; the rest is cut off.
+  /// The maximum number of bytes of a value to show; the rest is cut off.
   private static let byteLimit = 4096
 
   init(_ value: ObjectValue) {
@@ -33,8 +33,7 @@ struct CellText {
     }
   }
 
-  /// Returns the text in at most the given number of columns, ending with an ellipsis if it is cut
-  /// off.
+  /// Returns the text, cut off with an ellipsis if it is wider than the given number of columns.
   func fitted(to width: Int) -> String { DisplayWidth.fitted(text, to: width) }
 }
 

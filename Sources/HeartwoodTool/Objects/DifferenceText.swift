@@ -32,7 +32,7 @@ enum DifferenceText {
     let changes =
       after.filter { !old.contains($0) }.map { "+" + $0.shortText }
       + before.filter { !new.contains($0) }.map { "-" + $0.shortText }
-    guard !changes.isEmpty else { return "another order" }
+    guard !changes.isEmpty else { return "a different order" }
     let rest = changes.count - memberLimit
     return changes.prefix(memberLimit).map(QuotedText.escaped).joined(separator: " ")
       + (rest > 0 ? " and \(HumanText.count(rest)) more" : "")

@@ -38,7 +38,7 @@ enum EntitiesCommand {
   private struct Index: Encodable {
     let attributes: [String]
     let isUnique: Bool
-    /// The tokenizer of a text index, or `nil` for another index.
+    /// The tokenizer of a text index, or `nil` for any other index.
     let tokenizer: String?
     let entryCount: Int
     let byteCount: Int

@@ -56,12 +56,12 @@ extension ExportCommand {
   }
 }
 
-/// A format of text that can be imported.
+/// A text format that can be imported.
 enum TextFormat: String {
   case jsonLines = "jsonl"
   case csv
 
-  /// The format that the command line selects, or JSON lines.
+  /// Creates the format that the command line selects; the default is JSON lines.
   init(_ invocation: Invocation) throws(ToolFailure) {
     let word = invocation[.format] ?? Self.jsonLines.rawValue
     guard let format = TextFormat(rawValue: word) else {

@@ -32,10 +32,10 @@ enum FollowCommand {
     }
   }
 
-  /// Prints events until the model of the store changes, and moves the position.
+  /// Prints events until the store's model changes, and advances the position.
   ///
-  /// - Parameter once: Whether to end after the changes that exist.
-  /// - Returns: Whether the method ended for that reason.
+  /// - Parameter once: Whether to stop once all existing changes have been printed.
+  /// - Returns: Whether the method stopped for that reason.
   private static func follow(
     _ feed: ChangeFeed, _ position: inout PersistentHistoryToken?, once: Bool, _ output: Output,
     _ acknowledge: (PersistentHistoryToken) throws -> Void
@@ -65,7 +65,7 @@ enum FollowCommand {
     }
   }
 
-  /// Returns where the events begin: at the position of the consumer, if it is known.
+  /// Returns where the events begin: at the position of the consumer, if the consumer is known.
   private static func start(
     _ container: PersistentContainer, _ position: PersistentHistoryToken?, _ consumer: String?,
     _ invocation: Invocation

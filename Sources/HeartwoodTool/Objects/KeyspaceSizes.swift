@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// The sizes of keyspaces, in bytes of the pages that belong to them.
+/// The sizes of keyspaces: the total sizes in bytes of the pages that belong to them.
 struct KeyspaceSizes {
   private let pageCounts: [String: Int]
   private let pageByteCount: Int

@@ -9,7 +9,7 @@ enum RowFormat {
   case csv
   case markdown
 
-  /// The format that the command line selects, or a table.
+  /// Creates the format that the command line selects; the default is a table.
   init(_ invocation: Invocation) {
     self =
       invocation.has(.json)

@@ -8,7 +8,7 @@ struct SQLiteExport {
   private let plan: SQLiteExportPlan
   private let progress: (Int) -> Void
 
-  /// - Parameter progress: A closure that is called with the number of rows so far.
+  /// - Parameter progress: A closure that is called with the number of rows written so far.
   init(_ objects: StoredObjects, progress: @escaping (Int) -> Void) {
     self.objects = objects
     self.progress = progress

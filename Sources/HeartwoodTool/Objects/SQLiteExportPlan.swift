@@ -1,7 +1,7 @@
 import Heartwood
 import SQLiteWriter
 
-/// The tables and views of a SQLite file with the objects of a store.
+/// The tables and views of a SQLite file that contains the objects of a store.
 ///
 /// Each entity has a table. If an entity inherits from another one, its table contains only the
 /// properties that it declares, with the same `id` values as its parent's table. A view joins the
@@ -29,7 +29,7 @@ struct SQLiteExportPlan {
   private(set) var memberTables: [MemberTable] = []
   private(set) var views: [(name: String, query: String)] = []
   private let entities: [String: EntityFacts]
-  /// The entities that inherit from others, or from which others inherit.
+  /// The entities that inherit from another entity, or from which another entity inherits.
   private let relatives: Set<String>
   private var names = SQLiteExportNames()
   private var tableNames: [String: String] = [:]
@@ -44,8 +44,8 @@ struct SQLiteExportPlan {
     for entity in all where entity.superentity != nil { addView(of: entity) }
   }
 
-  /// Returns the `id` of an object: its number among those of its entity or, if the entity shares a
-  /// table with others, its number in the store.
+  /// Returns the `id` of an object: its number within its entity or, if the entity shares a table
+  /// with other entities, its number within the store.
   func number(of id: ManagedObjectID) -> Int64 {
     id.entityName.map { relatives.contains($0) } ?? true ? id.bits : id.row
   }

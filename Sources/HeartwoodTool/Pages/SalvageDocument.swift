@@ -4,7 +4,7 @@ import HeartwoodEngine
 /// The report of `salvage`, as it is printed in JSON.
 struct SalvageDocument: Encodable {
   struct Range: Encodable {
-    /// The range in the notation for keys, or with the names of objects.
+    /// The range, written either as keys or as the names of objects.
     let text: String
     /// The last key before the range, or `nil` if there is none.
     let after: String?
@@ -50,7 +50,7 @@ struct SalvageDocument: Encodable {
   let areCommitsLost: Bool
   let areNamesLost: Bool
   let keyspaces: [Keyspace]
-  /// The changes to objects, or `nil` if the store contains none.
+  /// The changes to objects, or `nil` if the store contains no objects.
   let objects: Objects?
   let notes: [String]
 
@@ -127,7 +127,7 @@ extension SalvageDocument.Range {
 }
 
 extension SalvageDocument {
-  /// Returns the row ID in a key, or `nil` if the key is not that of a row.
+  /// Returns the row ID in a key, or `nil` if the key does not belong to a row.
   fileprivate static func row(_ key: [UInt8]) -> Int64? {
     guard let components = KeyNotation.components(of: key), components.count == 1,
       case .integer(let row) = components[0], (0..<Int64.max).contains(row)

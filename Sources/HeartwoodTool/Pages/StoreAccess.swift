@@ -44,8 +44,8 @@ enum StoreAccess {
       ?? store.snapshot()
   }
 
-  /// Returns a snapshot of the generation with a number or a name, or of the newest readable
-  /// generation that is not newer than a time.
+  /// Returns a snapshot of the generation with the given number or name, or of the newest readable
+  /// generation that is not newer than the given time.
   static func snapshot(
     of store: Store, at text: String, _ invocation: Invocation
   ) throws -> Snapshot {

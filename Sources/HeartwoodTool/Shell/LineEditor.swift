@@ -16,7 +16,7 @@ final class LineEditor {
   /// Creates an editor.
   ///
   /// - Parameter completions: A closure that returns the words that can replace the last word of a
-  ///   text.
+  ///   line.
   init(history: [String], completions: @escaping (String) -> [String]) {
     self.history = history
     self.completions = completions
@@ -187,7 +187,7 @@ final class LineEditor {
 }
 
 extension ArraySlice<Character> {
-  /// The characters without spaces at the end.
+  /// The characters without trailing spaces.
   fileprivate var trimmedEnd: ArraySlice {
     var result = self
     while result.last == " " { result.removeLast() }
@@ -199,8 +199,8 @@ extension ArraySlice<Character> {
 private struct TerminalMode {
   private let settings: termios
 
-  /// Makes the terminal deliver each key at once, and returns its previous settings, or `nil` if
-  /// standard input is not a terminal.
+  /// Makes the terminal deliver each key immediately, and returns its previous settings, or `nil`
+  /// if standard input is not a terminal.
   static func raw() -> TerminalMode? {
     var settings = termios()
     guard tcgetattr(0, &settings) == 0 else { return nil }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The lines that the user has typed in earlier shells.
+/// The lines that the user has typed in this and earlier shell sessions.
 final class ShellHistory {
   private(set) var lines: [String] = []
   private let file: URL?

@@ -1,6 +1,6 @@
-/// The number of columns that text takes on a terminal.
+/// The number of columns that text takes up on a terminal.
 enum DisplayWidth {
-  /// Returns the number of columns of a text without control characters.
+  /// Returns the number of columns of a string without control characters.
   static func of(_ text: String) -> Int {
     // ASCII text is by far the most frequent.
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
@@ -8,7 +8,7 @@ enum DisplayWidth {
   }
 
   /// Returns the number of columns of a character: none for a combining mark alone, two for a wide
-  /// character (Unicode Standard Annex 11) or an emoji, and one for others.
+  /// character (Unicode Standard Annex 11) or an emoji, and one for any other character.
   private static func of(_ character: Character) -> Int {
     guard let first = character.unicodeScalars.first else { return 0 }
     if character.unicodeScalars.count > 1,
@@ -33,8 +33,7 @@ enum DisplayWidth {
     }
   }
 
-  /// Returns a text in at most the given number of columns, ending with an ellipsis if it is cut
-  /// off.
+  /// Returns a string, cut off with an ellipsis if it is wider than the given number of columns.
   static func fitted(_ text: String, to width: Int) -> String {
     guard of(text) > width else { return text }
     var result = ""

@@ -1,7 +1,7 @@
-/// Text from a store in HTML and SVG.
+/// Escapes text from a store for use in HTML and SVG.
 enum HTMLText {
-  /// Returns a text for the content of an element or for a quoted attribute, with its invisible
-  /// characters shown as codes.
+  /// Escapes a string for use as an element's content or in a quoted attribute, and shows its
+  /// invisible characters as codes.
   static func visible(_ text: String) -> String { escaped(QuotedText.escaped(text)) }
 
   /// Returns the text with markup characters escaped.

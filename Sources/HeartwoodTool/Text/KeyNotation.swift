@@ -63,7 +63,7 @@ enum KeyNotation {
     return text
   }
 
-  /// Splits a text at the commas outside quotation marks.
+  /// Splits a string at the commas outside quotation marks.
   private static func split(
     _ text: Substring, of key: String
   ) throws(ToolFailure) -> [Substring] {

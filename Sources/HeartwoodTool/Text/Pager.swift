@@ -8,7 +8,7 @@ final class Pager {
   /// The descriptor to which the output is written.
   var descriptor: Int32 { pipe.fileHandleForWriting.fileDescriptor }
 
-  /// Starts the program that the environment variable `PAGER` names, or `less`.
+  /// Starts the program that the environment variable `PAGER` names, or `less` if it is not set.
   ///
   /// - Returns: `nil` if `PAGER` is empty, or the program is missing.
   init?() {

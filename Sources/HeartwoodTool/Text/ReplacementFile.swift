@@ -1,8 +1,8 @@
 import Foundation
 
-/// A new file that replaces an older one only when it is complete.
+/// A new file that replaces an older file only when it is complete.
 ///
-/// Until then it has another name in the same directory.
+/// Until then, it has a temporary name in the same directory.
 final class ReplacementFile {
   private let path: String
   private let handle: FileHandle
@@ -16,9 +16,9 @@ final class ReplacementFile {
 
   /// Writes a file with `body`.
   ///
-  /// If `body` or writing fails, no new file is left, and an older one is unchanged.
+  /// If `body` or writing fails, no new file remains, and any older file is unchanged.
   ///
-  /// - Returns: The number of bytes of the file.
+  /// - Returns: The size of the file in bytes.
   static func write(
     to path: String, outside store: String, _ body: (ReplacementFile) throws -> Void
   ) throws -> Int {
@@ -32,9 +32,9 @@ final class ReplacementFile {
     }
   }
 
-  /// Replaces a file with the one that `body` creates at the path passed to `body`.
+  /// Replaces a file with the file that `body` creates at the path passed to it.
   ///
-  /// If `body` fails, no new file is left, and an older one is unchanged.
+  /// If `body` fails, no new file remains, and any older file is unchanged.
   ///
   /// - Parameter store: The directory of a store, whose files must not be replaced.
   static func replace<R>(
@@ -63,10 +63,10 @@ final class ReplacementFile {
     }
   }
 
-  /// Writes text at the end of the file.
+  /// Appends text to the file.
   func write(_ text: String) throws(ToolFailure) { try write(Data(text.utf8)) }
 
-  /// Writes text in UTF-8 at the end of the file.
+  /// Appends text in UTF-8 to the file.
   func write(_ text: Data) throws(ToolFailure) {
     pending.append(text)
     if pending.count >= Self.chunkByteCount { try flush() }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Reads and writes points in time.
+/// Parses and formats points in time.
 enum TimeText {
-  /// Returns the time that an ISO 8601 text specifies, or `nil` if the text is invalid.
+  /// Returns the time that an ISO 8601 string specifies, or `nil` if the string is invalid.
   ///
   /// A date without a time means the start of that day. Without a time zone, UTC is used.
   static func date(_ text: String) -> Date? {

@@ -5,7 +5,7 @@ package struct SampleStore: Sendable {
   package let disk: SimulatedDisk
   package let image: StoreImage
   package let options: StoreOptions
-  /// The digests of the contents of all generations of the store.
+  /// The content digests of all generations of the store.
   package let contents: Set<UInt64>
 
   package static let path = "/store"

@@ -22,7 +22,7 @@ package struct StoreEdit: Hashable, Sendable {
     case extend
     /// Removes the file.
     case remove
-    /// Replaces the contents of the file with those of file `count`.
+    /// Replaces the contents of the file with the contents of file `count`.
     case copyFile
   }
 

@@ -2,7 +2,8 @@ import HeartwoodEngine
 
 /// The bytes of a store's files, which can be changed while no process has the store open.
 package struct StoreImage: Sendable {
-  /// The sorted names of all files that were originally not empty, even if they were removed since.
+  /// The sorted names of all files that were originally not empty, even if they have been removed
+  /// since.
   package let names: [String]
   package let pageByteCount: Int
   /// The files before the first edit.

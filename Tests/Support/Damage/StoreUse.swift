@@ -13,7 +13,7 @@ package struct StoreUse {
   package private(set) var metError = false
   /// One sentence for each misbehaviour of the engine.
   package private(set) var findings: [String] = []
-  /// The digests of the contents of all snapshots read before anything was written.
+  /// The content digests of all snapshots read before anything was written.
   package private(set) var contents: Set<UInt64> = []
 
   /// The number of entries after which a scan is considered endless; files of a few megabytes
@@ -180,7 +180,7 @@ package struct StoreUse {
           }
         }
         guard try !entries(name).elementsEqual(expected, by: { $0 == $1 }) else { return }
-        use.findings.append("Overwriting entries of \(name) has changed others.")
+        use.findings.append("Overwriting entries of \(name) has changed other entries.")
       }
     }
   }

@@ -9,7 +9,8 @@ import HeartwoodEngine
   import Darwin
 #endif
 
-/// An offer, made through a file, of a generation that one process holds and others may pin.
+/// An offer, made through a file, of a generation that one process holds and other processes may
+/// pin.
 ///
 /// The sender keeps the file locked. When the sender ends, the system releases the lock, which
 /// voids the offer.

@@ -15,7 +15,7 @@ struct Races {
   private var ordinals: [Int32]
   private var keys: [UInt64: Key] = [:]
 
-  /// The last step that changed the value of a key, and the steps that have read it since.
+  /// The last step that changed the value of a key, and the steps that have read the value since.
   private struct Key {
     var write: Int?
     var reads: [Int] = []

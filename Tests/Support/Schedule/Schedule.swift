@@ -11,7 +11,7 @@ package final class Schedule: @unchecked Sendable {
   // @unchecked because only the thread whose turn it is uses the variables, and the turn is passed
   // under a lock.
 
-  /// A step that is taken by a participant other than the one that would take it by default.
+  /// A step taken by a participant other than the one that would take the step by default.
   package struct Switch: Hashable, Sendable, CustomStringConvertible {
     package let step: Int
     package let participant: Int
@@ -325,7 +325,7 @@ package final class Schedule: @unchecked Sendable {
     case all
   }
 
-  /// A switch that produces another order.
+  /// A switch that produces a different order.
   package struct Alternative {
     package let change: Switch
     package let preemptionCount: Int
@@ -339,7 +339,7 @@ package final class Schedule: @unchecked Sendable {
     steps.map { (Trace.mix($0.state, UInt64($0.participant), 0), $0.preemptionCount) }
   }
 
-  /// Returns the switches that produce other orders.
+  /// Returns the switches that produce different orders.
   ///
   /// Switches away from a blocked participant are always included.
   package func alternatives(_ preemptions: Preemptions) -> [Alternative] {
