@@ -29,8 +29,10 @@ enum Step: Sendable {
   case release(String)
   /// Closes and reopens the store.
   case reopen
-  /// Kills the process and opens the store in another one.
+  /// Kills all processes and opens the store in another one.
   case kill
+  /// Continues in the other one of two processes, which both have the store open.
+  case switchProcess
 }
 
 /// Performs steps with a store on a simulated disk, and compares the store with a model.
@@ -42,6 +44,8 @@ final class CrashHistory {
   /// The number of calls made by processes that have died.
   private var earlierCallCount = 0
   private(set) var store: Store?
+  /// The store in the process that waits, if there are two.
+  private var otherStore: Store?
   /// The contents after each attempted commit, indexed by its number.
   ///
   /// Number 0 is the empty store.
@@ -84,9 +88,7 @@ final class CrashHistory {
     self.options = options
   }
 
-  func open() throws {
-    store = try Store(at: "/store", options: options, fileSystem: disk)
-  }
+  func open() throws { store = try openElsewhere() }
 
   /// Runs the steps until one of them throws, usually because of a planned fault.
   func run(_ steps: [Step]) throws {
@@ -141,12 +143,15 @@ final class CrashHistory {
     case .reopen:
       pinned = []
       try store.close()
-      durableCount = acknowledgedCount
+      // The last process to close the store makes its commits durable.
+      if otherStore == nil { durableCount = acknowledgedCount }
       self.store = nil
       try open()
+    case .switchProcess:
+      let other = try otherStore ?? openElsewhere()
+      (self.store, otherStore) = (other, store)
     case .kill:
-      pinned = []
-      self.store = nil
+      abandon()
       let plan = disk.faultPlan
       let usedCalls = disk.callCount
       disk = disk.killed()
@@ -356,44 +361,11 @@ final class CrashHistory {
   /// Releases the store without closing it, as if the process had crashed.
   func abandon() {
     pinned = []
-    store = nil
+    (store, otherStore) = (nil, nil)
   }
 
-  /// Returns random steps, some of which are transactions too large for a small memory.
-  static func randomSpillingSteps(seed: UInt64, count: Int) -> [Step] {
-    var generator = SeededGenerator(seed: ~seed)
-    return randomSteps(seed: seed, count: count).map { step in
-      guard case .write(let durability, _, _) = step else { return step }
-      return switch generator.next() % 4 {
-      case 0: .abandonedSpill
-      case 1: .savepoints(durability, operationCount: 4, valueByteCount: 1200)
-      case 2: .write(durability, operationCount: 40, valueByteCount: 2000)
-      default: step
-      }
-    }
-  }
-
-  /// Returns random steps.
-  static func randomSteps(seed: UInt64, count: Int) -> [Step] {
-    var generator = SeededGenerator(seed: seed)
-    return (0..<count).map { _ in
-      switch generator.next() % 23 {
-      case 21: .keep(["x", "y", "z"][Int(generator.next() % 3)])
-      case 22: .release(["x", "y", "z"][Int(generator.next() % 3)])
-      case 0, 1: .checkpoint
-      case 20: .compact
-      case 2: .pin
-      case 3: .unpin
-      case 4: .reopen
-      case 5: .kill
-      case 6: .abandonedWrite
-      case 7: .removeKeyspace
-      case 8: .write(.full, operationCount: 60, valueByteCount: 300)
-      case 9: .write(.normal, operationCount: 3, valueByteCount: 20_000)
-      case 10, 11, 12, 13:
-        .write(.normal, operationCount: Int(generator.next() % 6) + 1, valueByteCount: 900)
-      default: .write(.full, operationCount: Int(generator.next() % 6) + 1, valueByteCount: 200)
-      }
-    }
+  /// Opens the store as a process that shares nothing with the others.
+  private func openElsewhere() throws -> Store {
+    try Store(at: "/store", options: options, fileSystem: OtherProcess(disk))
   }
 }

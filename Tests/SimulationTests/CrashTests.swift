@@ -59,6 +59,17 @@ struct CrashTests {
       .write(.full, operationCount: 12, valueByteCount: 9000), .checkpoint, .removeKeyspace,
       .compact, .write(.full, operationCount: 1, valueByteCount: 50),
     ],
+    [
+      .write(.normal, operationCount: 2, valueByteCount: 50), .switchProcess,
+      .write(.full, operationCount: 2, valueByteCount: 6000), .pin, .switchProcess,
+      .write(.normal, operationCount: 4, valueByteCount: 6000), .checkpoint, .switchProcess,
+      .unpin, .write(.normal, operationCount: 2, valueByteCount: 50), .checkpoint,
+    ],
+    [
+      .write(.normal, operationCount: 4, valueByteCount: 9000), .switchProcess, .keep("x"),
+      .write(.normal, operationCount: 2, valueByteCount: 50), .reopen, .switchProcess, .compact,
+      .write(.full, operationCount: 1, valueByteCount: 50), .switchProcess, .checkpoint,
+    ],
   ]
 
   @Test(
