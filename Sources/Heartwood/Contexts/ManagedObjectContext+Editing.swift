@@ -87,8 +87,8 @@ extension ManagedObjectContext {
         clearing.insert(ClearedRelationship(object, property))
       }
     case .noAction, .deny:
-      // With these rules, references to a saved object stay in place. References to an unsaved
-      // object must be removed, because such an object never gets a row.
+      // The rules `noAction` and `deny` leave references to a saved object in place. References to
+      // an unsaved object must be removed, because such an object never gets a row.
       if object.isInserted { unrelate(object, property) }
     case .nullify: unrelate(object, property)
     }

@@ -60,7 +60,7 @@ extension ManagedObjectContext {
     }
     var changes = object.changes?.members[property.slot]
     if let edit = changes, !object.isInserted {
-      // Others may have made the same changes before the members were loaded.
+      // Other contexts may have made the same changes before the members were loaded.
       changes = edit.without(theirs: Set(members.map(\.number))) {
         undoLog?.forget($0, of: object, property)
       }

@@ -42,7 +42,7 @@ struct FeedElement: Decodable {
   let operation: ChangeFeed.Event.Operation
   let transaction: Int64
   let index: Int64
-  /// Whether this event is the last of its transaction, or of the existing objects.
+  /// Whether this event is the last one of its transaction, or the last one for existing objects.
   let isLast: Bool
   /// Whether this event is the last of its generation.
   var isLastOfGeneration: Bool { isLast && transaction >= newestTransaction }
@@ -62,7 +62,7 @@ struct FeedElement: Decodable {
   /// The values, or `nil` if the object no longer existed.
   private(set) var values: FeedValues?
 
-  /// Adds the changes of an earlier event about the same object, because an event has only the
+  /// Adds the changes of an earlier event about the same object, because an event contains only the
   /// to-many relationships that its transaction changed.
   mutating func complete(from earlier: FeedElement) {
     values?.add(earlier.values?.targets ?? [])
@@ -133,7 +133,7 @@ struct FeedElement: Decodable {
     return try attribute.storage.decodedValue(decoder)
   }
 
-  /// Returns the object at a key, or `nil` if there is none.
+  /// Returns the JSON object at a key, or `nil` if there is none.
   private static func container(
     _ name: String, in data: KeyedDecodingContainer<ImportKey>
   ) throws -> KeyedDecodingContainer<ImportKey>? {

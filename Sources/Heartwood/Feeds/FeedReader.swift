@@ -2,8 +2,8 @@ import Foundation
 
 /// Reads the events of a container's stores, without waiting for new ones.
 ///
-/// The transactions of one store are in commit order. Known transactions of different stores are in
-/// the order of their times.
+/// The transactions of one store are in commit order. Known transactions of different stores are
+/// ordered by time.
 package struct FeedReader {
   private let group: StoreGroup
   private let values: ChangeFeed.IncludedValues
@@ -13,7 +13,7 @@ package struct FeedReader {
 
   /// Creates a reader.
   ///
-  /// - Parameter start: Returns where the feed of a store begins.
+  /// - Parameter start: A closure that returns the position at which a store's feed begins.
   /// - Throws: The same errors as ``StoreFeed``.
   init(
     _ group: StoreGroup, _ values: ChangeFeed.IncludedValues,
@@ -76,7 +76,7 @@ package struct FeedReader {
 
   /// Releases the generations, so that the feed continues with the newest ones.
   ///
-  /// - Throws: `generationExpired` if the existing objects of a generation are not complete.
+  /// - Throws: `generationExpired` if a generation's existing objects have not all been returned.
   mutating func restart() throws {
     for index in stores.indices { try stores[index].restart() }
   }

@@ -16,7 +16,7 @@ public import Foundation
 /// and skips earlier ones, so a feed may be repeated from any earlier position.
 ///
 /// The merge policy resolves conflicts with edits in this store: the event's values are treated
-/// like those of a context that is being saved. `custom` policies merge as
+/// like those of a context that is being saved. A `custom` policy merges like
 /// ``MergePolicy/mergeByPropertyObjectTrump``. Relationships that the source changed always get the
 /// source's objects.
 public struct FeedReceiver {
@@ -38,8 +38,8 @@ public struct FeedReceiver {
   /// - Parameters:
   ///   - container: The container to whose objects the events are applied.
   ///   - author: The author of the transactions.
-  ///   - mergePolicy: The policy for objects that were edited in this store. By default, such
-  ///     objects get all values of an event.
+  ///   - mergePolicy: The policy for objects that were edited in this store. By default, all values
+  ///     of an event are applied to such objects.
   public init(
     _ container: PersistentContainer, author: String? = nil, mergePolicy: MergePolicy = .overwrite
   ) {
@@ -52,10 +52,10 @@ public struct FeedReceiver {
       container.group.attachedStores.map(\.model.schema))
   }
 
-  /// Whether enough events are waiting for a full transaction.
+  /// Whether enough events are waiting to fill a transaction.
   ///
-  /// A program that rarely calls ``apply(isComplete:)`` uses this to limit the memory of waiting
-  /// events.
+  /// A program that rarely calls ``apply(isComplete:)`` uses this to limit the memory that waiting
+  /// events use.
   public var isFull: Bool { waiting.count >= limit }
 
   /// Adds an event, which ``apply(isComplete:)`` will apply.
@@ -89,7 +89,7 @@ public struct FeedReceiver {
   /// Applies the added events, except those that may depend on later ones.
   ///
   /// For example, a later event may move a unique value to another object, or delete a related
-  /// object that denies a deletion. These later events are of the same generation, because all
+  /// object that denies a deletion. These later events belong to the same generation, because all
   /// events contain the values of their generation. Once they have been added, the method applies
   /// all events or throws an error.
   ///
@@ -129,12 +129,13 @@ public struct FeedReceiver {
     return report
   }
 
-  /// Returns the first end of a generation of a source at or after an index, or `nil` if the
-  /// waiting events do not contain it.
+  /// Returns the first end of a source's generation at or after an index, or `nil` if the waiting
+  /// events contain none.
   ///
-  /// A program that omits events may omit the last one of a generation, so a generation also ends
-  /// before a transaction that it does not contain. However, a generation whose feed was
-  /// interrupted continues with the next one, which begins with the rest of its transactions.
+  /// A program that omits events may omit the last event of a generation. A generation therefore
+  /// also ends before the first transaction that it cannot contain. However, if the feed was
+  /// interrupted within a generation, that generation does not end there: the next one begins with
+  /// the remaining transactions.
   private func endOfGeneration(of source: String?, from index: Int) -> Int? {
     func isOwn(_ event: FeedElement) -> Bool { source == nil || event.source == source }
     guard var last = waiting[..<index].last(where: isOwn), !last.isLastOfGeneration else {
@@ -148,7 +149,7 @@ public struct FeedReceiver {
     return nil
   }
 
-  /// Returns the last end of a generation of a source before an index, or `nil` if there is none.
+  /// Returns the last end of a source's generation before an index, or `nil` if there is none.
   private func lastEndOfGeneration(of source: String?, before index: Int) -> Int? {
     var (last, next): (Int?, Int) = (nil, 1)
     while let end = endOfGeneration(of: source, from: next), end < index {

@@ -95,7 +95,7 @@ struct FeedRecords {
 
 /// The hashes of the values that a feed last assigned to the attributes of an object.
 ///
-/// A value with another hash was changed in this store.
+/// A value whose hash differs was changed in this store.
 struct AppliedValues {
   /// For each attribute, its number in the store, followed by the hash of its value.
   private(set) var bytes: [UInt8] = []

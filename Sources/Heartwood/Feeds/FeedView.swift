@@ -26,7 +26,7 @@ final class FeedView {
   }
 
   /// Calls `body` with the rows of an entity after the one with the given number, in ascending
-  /// order, until it returns `false`.
+  /// order, until `body` returns `false`.
   func forEachRow(
     of entity: FeedEntity, after last: Int64,
     _ body: (ObjectNumber, [StoredValue]) throws -> Bool

@@ -37,7 +37,7 @@ struct FetchOrder {
   /// Creates the order of a request from its sort descriptors, or from the paths that it names.
   ///
   /// - Parameters:
-  ///   - search: The text search by whose relevance objects are sorted without descriptors.
+  ///   - search: The text search by whose relevance objects are sorted if there are no descriptors.
   ///   - section: The key by which objects are grouped; it precedes the sort descriptors.
   /// - Returns: `nil` if the descriptors compare anything other than stored values.
   init?<M>(

@@ -69,7 +69,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
       value: found.value, property: found.property, codingPath: codingPath + [key])
   }
 
-  /// Decodes a value of a basic type, for which a coding path is built only on failure.
+  /// Decodes a value of a basic type, and builds a coding path only on failure.
   private func basic<Value: AttributeValue>(_ type: Value.Type, _ key: Key) throws -> Value {
     let (found, property) = try column(key)
     guard property?.isAttribute == true else {
@@ -148,7 +148,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder(forKey key: Key) throws -> any Decoder { superDecoder() }
 }
 
-/// The value of an attribute, decoded as a type that may differ from that of the attribute.
+/// The value of an attribute, decoded as a type that may differ from the attribute's type.
 private struct ValueContainer: SingleValueDecodingContainer, Decoder {
   let value: StoredValue
   let property: PropertyDescription?
@@ -171,7 +171,8 @@ private struct ValueContainer: SingleValueDecodingContainer, Decoder {
 
   func decodeNil() -> Bool { value.isNull }
 
-  /// Returns the value as an attribute type; integers also become floating-point numbers.
+  /// Returns the value as an attribute type; an integer can also be returned as a floating-point
+  /// number.
   func attribute<Value: AttributeValue>(_ type: Value.Type) throws -> Value {
     if value.isNull, !type.isOptional { throw Self.notFound(type, codingPath) }
     if case .integer(let number) = value, let double = Double(exactly: number),

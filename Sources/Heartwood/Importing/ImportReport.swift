@@ -18,7 +18,7 @@ public struct ImportReport: Sendable {
   public internal(set) var insertedCount = 0
   /// The number of elements that changed existing objects.
   public internal(set) var updatedCount = 0
-  /// The number of elements whose objects already had all their values.
+  /// The number of elements whose objects already had all of the elements' values.
   public internal(set) var unchangedCount = 0
   /// The number of elements that were not imported.
   public internal(set) var refusedCount = 0

@@ -7,7 +7,7 @@ extension ManagedObjectContext {
   /// try context.export(FetchRequest<Quake>(), as: .jsonLines) { try socket.send($0) }
   /// ```
   ///
-  /// All rows are of one generation, and unsaved changes are included unless the request excludes
+  /// All rows come from one generation. Unsaved changes are included, unless the request excludes
   /// them. A relationship is exported as the value of its destination's unique attribute or, if the
   /// destination has several, as a JSON object with one of them. The JSON that this method writes
   /// can be imported. The export omits relationships to objects without unique attributes, the

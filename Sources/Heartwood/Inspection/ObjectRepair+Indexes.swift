@@ -58,8 +58,10 @@ extension ObjectRepair {
     try rebuildTextIndexes()
   }
 
-  /// Builds the text indexes from the rows, or removes those whose tokenizer is unknown, so that
-  /// the next opening with classes builds them.
+  /// Builds the text indexes from the rows.
+  ///
+  /// Indexes whose tokenizers are unknown are removed instead, and are built when a program next
+  /// opens the store with its classes.
   private func rebuildTextIndexes() throws {
     var unknown: Set<String> = []
     for storage in model.entities {

@@ -35,7 +35,7 @@ package enum ObjectValue: Sendable {
 }
 
 extension ObjectValue {
-  /// Returns whether two values are the same, bit by bit; the order of members counts.
+  /// Returns whether two values are bitwise identical, including the order of members.
   package func isSame(as other: ObjectValue) -> Bool {
     switch (self, other) {
     case (.null, .null): true

@@ -2,7 +2,8 @@ import Foundation
 
 /// Reads values from text.
 extension StoredObjects {
-  /// Returns the stored value that a text represents for a property; `nil` represents none.
+  /// Returns the stored value that a text represents for a property; a `nil` text represents no
+  /// value.
   ///
   /// Dates are in ISO 8601, bytes in base64, `Codable` values in JSON, and objects are IDs such as
   /// `Team/12`.

@@ -12,8 +12,8 @@ extension StoredObjects {
     package var number: Int64 { id.number.row }
   }
 
-  /// Calls `body` with the objects of an entity in the order of their row numbers, without those of
-  /// subentities.
+  /// Calls `body` with the objects of an entity, but not those of its subentities, sorted by row
+  /// number.
   ///
   /// Only one row is in memory at a time.
   ///

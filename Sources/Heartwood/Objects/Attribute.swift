@@ -85,8 +85,8 @@ public struct Attribute<Value: AttributeValue> {
   ///
   /// If the object is a fault, reading the attribute loads the object first.
   ///
-  /// During an in-place mutation, by a mutating method or through an `inout` parameter, reading the
-  /// attribute returns its previous value; a collection reads as empty.
+  /// During an in-place mutation (by a mutating method or through an `inout` parameter), reading
+  /// the attribute returns its previous value, except that a collection reads as empty.
   ///
   /// The accessors are always inlined, so that the compiler knows the key path and can access the
   /// property directly. Otherwise, the key path is resolved at run time, which takes a hundred
@@ -245,7 +245,7 @@ extension ManagedObject {
     return true
   }
 
-  /// Records that a property was set while the object is not in a context.
+  /// Records that a property was set while the object was not in a context.
   private func recordWrite(at offset: Int) {
     let changes = ownChanges
     if !changes.written.contains(offset) { changes.written.append(offset) }

@@ -80,7 +80,7 @@ enum StringOperator: Sendable {
   case contains
   case begins
   case ends
-  /// Matches a pattern in which `*` means any number of characters and `?` one character.
+  /// Matches a pattern in which `*` matches any number of characters and `?` matches one character.
   case like
   /// Matches the entire string against a regular expression.
   case matches

@@ -170,8 +170,9 @@ final class TextRun {
     return count
   }
 
-  /// Returns the most relevant objects, beginning with the most relevant one; equally relevant ones
-  /// are in the order of their creation.
+  /// Returns the most relevant objects, most relevant first.
+  ///
+  /// Equally relevant objects are in creation order.
   func top(_ limit: Int) throws -> [Match] {
     guard limit > 0 else { return [] }
     // A heap whose first element is the least relevant one.
@@ -314,7 +315,7 @@ final class TextRun {
       }
     }
 
-    /// Returns the cursor for the rows that contain all words, at positions that pass a test.
+    /// Returns a cursor for the rows that contain all words at positions that pass a test.
     private mutating func together(
       _ words: [TextSearchTree.Word],
       _ accepts: @escaping ((Int) throws -> [UInt32]) throws -> Bool

@@ -62,7 +62,8 @@ extension RowChanges {
     return keys
   }
 
-  /// Returns the row that will have a unique value after the transaction, or `nil` if none will.
+  /// Returns the row that will have the given unique value after the transaction, or `nil` if no
+  /// row will have it.
   ///
   /// The result is based on the changes requested so far.
   func owner(

@@ -246,7 +246,7 @@ struct SaveRequest {
     outcomes.append((object, .deleted))
   }
 
-  /// Records that the deletion of an object lost in a conflict.
+  /// Records that the deletion of an object was overridden in a conflict.
   private mutating func keepRow(of object: ManagedObject) {
     changes.protect(object.number)
     outcomes.append((object, .dropped))
