@@ -75,7 +75,7 @@ package struct SQLiteRow: ~Copyable {
     case .blob: store(real)
     case .real: store(realColumn: real)
     case .numeric:
-      // Like SQLite, leave the integers at both ends of the range alone.
+      // Like SQLite, do not convert reals at either end of the integer range.
       if let integer = Int64(exactly: real), integer != .min { store(integer) } else { store(real) }
     case .text: reject(.kind("a real"))
     }
@@ -92,7 +92,7 @@ package struct SQLiteRow: ~Copyable {
     end(SQLiteSerialType.text(byteCount: body.count - start))
   }
 
-  /// Appends a text that is in UTF-8 already.
+  /// Appends a text that is already in UTF-8.
   ///
   /// - Precondition: The bytes are valid UTF-8. This is not checked.
   package mutating func append(utf8: RawSpan) {
@@ -205,7 +205,7 @@ package struct SQLiteRow: ~Copyable {
   /// -0.0.
   @inline(__always)
   private mutating func store(realColumn real: Double) {
-    let limit = 140_737_488_355_328.0  // 2^47: more needs 8 bytes as an integer, too.
+    let limit = 140_737_488_355_328.0  // 2^47: a greater integer also needs 8 bytes.
     let isShort = real >= -limit && real < limit && (real != 0 || real.sign == .plus)
     if isShort, let integer = Int64(exactly: real) { store(integer) } else { store(real) }
   }

@@ -103,7 +103,7 @@ struct WaitingRecords {
     }
   }
 
-  /// Replaces the heads of a group by the given word of each text, and returns `false` if a text
+  /// Replaces the heads of a group with the given word of each text, and returns `false` if a text
   /// has no such word.
   private mutating func loadWords(_ group: Range<Int>, _ wordIndex: Int) -> Bool {
     for position in group {

@@ -260,7 +260,8 @@ final class TextRun {
       cursor = try node(root)
       let sharesCursors = TextSearchTree.isFlat(root)
       for leaf in run.search.tree.leaves.indices where run.search.tree.areScored[leaf] {
-        // In other queries, a cursor may have passed rows that other parts of the query match.
+        // If the cursors cannot be shared, a cursor may have passed rows that other parts of the
+        // query match.
         guard sharesCursors, let own = used[leaf] else {
           scored.append((leaf, self.leaf(leaf)))
           continue
@@ -351,7 +352,7 @@ final class TextRun {
 }
 
 extension TextSearchTree {
-  /// Returns whether a match leaves no cursor of a scored leaf behind a row that contains the leaf.
+  /// Returns whether no cursor of a scored leaf can pass a matching row that contains the leaf.
   ///
   /// This holds if alternatives consist only of leaves.
   fileprivate static func isFlat(_ node: Node) -> Bool {

@@ -6,7 +6,7 @@
 struct SchemaReconciliation {
   private let before: StoredModel
   private let schema: Schema
-  /// Returns a keyspace of the store, or `nil` if the store does not have it.
+  /// A closure that returns a keyspace of the store, or `nil` if the store does not have it.
   private let keyspace: (String) throws -> RowsKeyspace?
   /// The new model of the store.
   private(set) var result: StoredModel
@@ -142,7 +142,7 @@ struct SchemaReconciliation {
     let remedy =
       "Declare \(entity.name) or, to remove its rows permanently, give the schema a version above "
       + "\(before.version) and name \(entity.name) in `removing`."
-    // Two entities with one name would be indistinguishable.
+    // Two entities with the same name would be indistinguishable.
     guard !result.entities.contains(where: { $0.name == entity.name }) else {
       refusals.append("The store has another entity with the name \(entity.name). \(remedy)")
       return
@@ -320,7 +320,8 @@ extension StoredModel {
   /// If the schema has a lower version but the models do not differ otherwise, this model is
   /// returned.
   ///
-  /// - Parameter keyspace: Returns a keyspace of the store, or `nil` if the store does not have it.
+  /// - Parameter keyspace: A closure that returns a keyspace of the store, or `nil` if the store
+  ///   does not have it.
   /// - Throws: `incompatibleSchema`, which lists each difference, if the store cannot be migrated.
   func reconciled(
     with schema: Schema, in keyspace: @escaping (String) throws -> RowsKeyspace?

@@ -2,8 +2,8 @@
 ///
 /// Each posting consists of the difference between its row and the row before it, followed by its
 /// *content*. If the index has several attributes, the content begins with a set of bits, one for
-/// each attribute that contains the term. For each such attribute follow the number of positions
-/// and the differences between them. All numbers are variable-length integers.
+/// each attribute that contains the term. For each such attribute, the number of positions and the
+/// differences between them follow. All numbers are variable-length integers.
 struct TextPostings {
   let bytes: [UInt8]
   let fieldCount: Int
@@ -108,8 +108,8 @@ struct TextPostings {
   /// Appends the content of a posting.
   ///
   /// - Parameters:
-  ///   - words: An array that contains the positions, in ascending order, as low halves of larger
-  ///     numbers.
+  ///   - words: An array whose elements contain the positions, in ascending order, in their low
+  ///     halves.
   ///   - range: The range of the array that contains the positions of the posting.
   static func appendContent(
     of words: [UInt64], _ range: Range<Int>, fieldCount: Int, to bytes: inout [UInt8]

@@ -77,7 +77,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Completes the deletion of an object that reverting a group left deleted.
+  /// Completes the deletion of an object that is still deleted after a group has been reverted.
   ///
   /// Other contexts may have related objects to this one since its deletion was reverted.
   private func completeDeletion(of object: ManagedObject) {

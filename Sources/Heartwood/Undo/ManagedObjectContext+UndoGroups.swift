@@ -44,7 +44,7 @@ extension ManagedObjectContext {
 
   /// The name of the group that ``undo()`` would revert, such as "Delete Note", for a menu.
   ///
-  /// Setting it names the last change's group.
+  /// Setting this property names the group of the last change.
   public var undoActionName: String? {
     get { undoLog?.undoName }
     set { performAndWait { undoLog?.undoName = newValue } }

@@ -69,7 +69,8 @@ extension PersistentHistoryToken: Hashable {
 struct HistoryPosition {
   /// The number of the last transaction before the position, or 0 if there is none.
   let sequence: Int64
-  /// The time of this transaction, in milliseconds since 1970, or `nil` if it is unknown.
+  /// The time of the last transaction before the position, in milliseconds since 1970, or `nil` if
+  /// it is unknown.
   ///
   /// A store that was restored to an earlier state may have a different transaction with the same
   /// number, but its time differs.
