@@ -13,7 +13,7 @@
 
     /// The context of the objects that views show, or `nil` if no enclosing view has set one.
     ///
-    /// A sheet whose edits can be discarded can replace it with a child context. Turn on
+    /// A sheet with edits that can be discarded can set a child context instead. Turn on
     /// `tracksObservation` in such a context, so that views follow its objects.
     public var objectContext: ManagedObjectContext? {
       get { self[ObjectContextKey.self] }
@@ -30,8 +30,8 @@
   extension View {
     /// Makes a container's view context the context of this view and of all views inside it.
     ///
-    /// From then on, the context tracks observation, so that views follow the objects they show,
-    /// and automatically merges the commits of other contexts and processes.
+    /// The context then tracks observation, so that views follow the objects they show, and
+    /// automatically merges the commits of other contexts and processes.
     @MainActor
     public func persistentContainer(_ container: PersistentContainer) -> some View {
       let context = container.viewContext

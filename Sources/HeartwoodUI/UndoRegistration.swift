@@ -11,9 +11,8 @@
     /// .onAppear { if let undoManager { context.registerUndo(with: undoManager) } }
     /// ```
     ///
-    /// From then on, the context tracks undo, and all changes during one event form one undo group.
-    /// After ``rollback()`` and ``reset()``, call `removeAllActions(withTarget:)` on the undo
-    /// manager.
+    /// The context then tracks undo, and all changes during one event form one undo group. After
+    /// ``rollback()`` and ``reset()``, call `removeAllActions(withTarget:)` on the undo manager.
     @MainActor
     public func registerUndo(with manager: UndoManager) {
       tracksUndo = true

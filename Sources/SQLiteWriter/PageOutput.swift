@@ -1,7 +1,7 @@
 /// The pages of a file that is being written, in order of page number.
 ///
-/// A page gets its number when it is complete, so the file is written from its start to its end,
-/// in large batches. Several b-trees may grow at the same time. Page 1 is written last.
+/// A page gets its number when it is complete, so the file is written from start to end, in large
+/// batches. Several b-trees may grow at the same time. Page 1 is written last.
 final class PageOutput {
   private let file: SQLiteSystemFile
   private var pending: [UInt8] = []

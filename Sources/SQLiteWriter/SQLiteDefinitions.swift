@@ -9,7 +9,7 @@ package struct SQLiteTable {
     ///
     /// The table is declared `WITHOUT ROWID`: its b-tree is sorted by the key itself. An ordinary
     /// table would store each key twice, in its rows and in an automatic index, and would be about
-    /// twice as large; a look-up would search two b-trees. SQLite has supported such tables since
+    /// twice as large; a lookup would search two b-trees. SQLite has supported such tables since
     /// 3.8.2 (2013), and requires a value in each of their key columns.
     case columns([String])
   }

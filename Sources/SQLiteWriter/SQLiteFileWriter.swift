@@ -33,8 +33,8 @@ package final class SQLiteFileWriter {
   ///   - userVersion: The number for `PRAGMA user_version`, which SQLite itself does not use.
   ///   - applicationID: The number for `PRAGMA application_id`, which identifies the type of the
   ///     file.
-  ///   - sortByteCount: The maximum number of bytes of keys that are kept in memory for sorting,
-  ///     for all indexes together; the process briefly needs about twice as much.
+  ///   - sortByteCount: The maximum total length, in bytes, of the keys that are kept in memory for
+  ///     sorting, for all indexes together; the process briefly needs about twice as much.
   /// - Throws: ``SQLiteWriterError`` of the kind `fileExists` or `system`.
   package init(
     path: String, userVersion: Int32 = 0, applicationID: Int32 = 0, sortByteCount: Int = 8 << 20

@@ -10,7 +10,7 @@ enum SQLiteFormat {
   /// The greatest page number; § 1.3.
   static let maximumPage: UInt32 = 4_294_967_294
 
-  /// The number of bytes of the file header at the start of page 1; § 1.3.
+  /// The length, in bytes, of the file header at the start of page 1; § 1.3.
   static let fileHeaderByteCount = 100
 
   /// The number of bytes of content in an overflow page, after the number of the next page; § 1.7.
@@ -47,7 +47,8 @@ enum SQLiteFormat {
     }
   }
 
-  /// Returns the number of bytes of a payload that are in its cell; the rest is in overflow pages.
+  /// Returns the number of payload bytes that are stored in the cell; the rest are in overflow
+  /// pages.
   ///
   /// § 1.6 calls the limits X and M, and the result for a payload of P > X bytes is K if K ≤ X.
   static func localByteCount(of payloadByteCount: Int, _ kind: PageKind) -> Int {
@@ -59,7 +60,7 @@ enum SQLiteFormat {
     return filling <= limit ? filling : minimum
   }
 
-  /// Returns the number of bytes of a variable-length integer.
+  /// Returns the length, in bytes, of a variable-length integer.
   @inline(__always)
   static func varintByteCount(_ value: UInt64) -> Int {
     if value < 0x80 { return 1 }
@@ -105,7 +106,7 @@ enum SQLiteSerialType {
     return type & 1 == 1 ? .text : .blob
   }
 
-  /// Returns the number of bytes of a value in the body of a record.
+  /// Returns the length, in bytes, of a value in the body of a record.
   @inline(__always)
   static func byteCount(of type: UInt64) -> Int {
     switch type {
@@ -122,7 +123,7 @@ enum SQLiteSerialType {
   static func integer(_ value: Int64) -> UInt64 {
     if value == 0 { return zero }
     if value == 1 { return one }
-    // One bit more than the magnitude needs, for the sign.
+    // Allow one bit more than the magnitude needs, for the sign.
     let magnitude = UInt64(bitPattern: value < 0 ? ~value : value)
     switch 65 - magnitude.leadingZeroBitCount {
     case ...8: return 1

@@ -43,7 +43,7 @@ package struct SQLiteRow: ~Copyable {
   /// Whether the row has one value per column.
   var isComplete: Bool { count == columns.count }
 
-  /// The number of bytes of the complete record.
+  /// The length, in bytes, of the complete record.
   var recordByteCount: Int {
     SQLiteFormat.recordHeaderByteCount(typesByteCount: header.count) + body.count
   }
@@ -133,7 +133,7 @@ package struct SQLiteRow: ~Copyable {
   mutating func removeAll() {
     serialTypes.removeAll(keepingCapacity: true)
     ends.removeAll(keepingCapacity: true)
-    // The memory of one huge row must not be retained.
+    // Do not retain the memory of one huge row.
     body.removeAll(keepingCapacity: body.count <= 1 << 20)
     header.removeAll(keepingCapacity: true)
     problem = nil
@@ -172,7 +172,7 @@ package struct SQLiteRow: ~Copyable {
 
   private mutating func reject(_ reason: Problem) {
     if problem == nil { problem = (count, reason) }
-    // A placeholder, so that later values keep their columns.
+    // Append a placeholder, so that later values keep their columns.
     end(SQLiteSerialType.null)
   }
 

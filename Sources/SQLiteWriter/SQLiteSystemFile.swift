@@ -33,7 +33,8 @@ final class SQLiteSystemFile {
       }
       throw Self.failure("created", path, code)
     }
-    // If a standard stream is closed, the file must not take its descriptor and receive output.
+    // If a standard stream is closed, the file must not reuse its descriptor, because it would then
+    // receive output.
     if result <= 2 {
       let moved = fcntl(result, F_DUPFD_CLOEXEC, 3)
       code = errno
@@ -81,7 +82,7 @@ final class SQLiteSystemFile {
     }
   }
 
-  /// Overwrites `bytes` from `start` on with `count` bytes of the file.
+  /// Overwrites `bytes`, from `start` onwards, with `count` bytes of the file.
   ///
   /// - Precondition: `bytes` has at least `start + count` bytes.
   func read(

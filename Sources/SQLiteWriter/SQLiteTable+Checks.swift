@@ -1,7 +1,7 @@
 /// Checks definitions, and throws an error before anything is written.
 ///
 /// SQLite reads the statements of the schema each time it opens the file, so a single invalid
-/// statement would make the complete file unreadable.
+/// statement would make the entire file unreadable.
 extension SQLiteTable {
   /// Checks everything about the table and its indexes that does not depend on other tables.
   ///

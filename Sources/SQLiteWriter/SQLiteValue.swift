@@ -1,4 +1,4 @@
-/// A value of a row, of one of the five storage classes of SQLite.
+/// A value in a row, in one of SQLite's five storage classes.
 ///
 /// Where speed matters, use the methods of ``SQLiteRow`` that take an integer, a number, a text or
 /// bytes; they do not need a value of this type.

@@ -4,7 +4,7 @@ struct WaitingRecords {
   struct Entry {
     /// A number by which entries are sorted first; see ``RecordOrder/head(of:at:)``.
     fileprivate(set) var head: UInt64
-    /// The position of the length of the record in ``WaitingRecords/bytes``.
+    /// The position, in ``WaitingRecords/bytes``, of the record's length.
     let offset: Int
   }
 

@@ -57,9 +57,9 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
   ///
   /// - Parameters:
   ///   - type: The class of the rows, if it cannot be inferred.
-  ///   - handler: A closure that is called once for each new row. The row initially has the values
-  ///     of a new object. The closure sets other values and returns `false` to insert the row, or
-  ///     returns `true` when there are no more rows to insert.
+  ///   - handler: A closure that is called once for each new row. The row initially has the same
+  ///     values as a new object. The closure sets other values and returns `false` to insert the
+  ///     row, or returns `true` when there are no more rows to insert.
   public init(
     _ type: M.Type = M.self, handler: @escaping (_ row: inout BatchRow<M>) throws -> Bool
   ) {

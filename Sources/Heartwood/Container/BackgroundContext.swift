@@ -83,7 +83,7 @@ public actor BackgroundContext {
     return try result.get()
   }
 
-  /// Waits until no other call within the given one is running, and then keeps others from
+  /// Waits until no other call within the given one is running, and then prevents other calls from
   /// starting.
   private func begin(within call: Int) async {
     guard calls[call]?.isBusy == true else {

@@ -158,7 +158,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Discards the recorded change to each property that has the value it had when the object was
+  /// Discards the recorded change to each property whose value is the same as when the object was
   /// read.
   ///
   /// If no changes remain, the object counts as unchanged: fetches return it with its stored

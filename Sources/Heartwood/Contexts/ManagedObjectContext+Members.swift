@@ -69,7 +69,7 @@ extension ManagedObjectContext {
       !model.isRemoved, let entity = object.entityDescription
     else { return nil }
     let view = try currentView()
-    // An object that is newer than the view has members that the view lacks.
+    // An object that is newer than the view may have members that the view lacks.
     if let read = view.snapshot?.generation.frame, object.version >= read { return nil }
     return StoredMembers(
       owner: object.number, property: property, inverse: entity.inverses[property.slot]?.property,

@@ -169,7 +169,7 @@ extension ManagedObjectContext {
   /// Removes all objects and changes from the context.
   ///
   /// Objects that the program still holds then belong to no context. They keep their loaded
-  /// attributes, but lose their related objects; faults have the values of new objects.
+  /// attributes, but lose their related objects; faults have the same values as new objects.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }

@@ -160,7 +160,7 @@ extension ManagedObjectContext {
     if object.isFault || !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
   }
 
-  /// Removes members from a to-many relationship and adds others, on both sides.
+  /// Removes members from a to-many relationship and adds other members, on both sides.
   private func change(
     _ object: ManagedObject, _ property: PropertyDescription, _ difference: MemberDifference
   ) {

@@ -107,7 +107,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     try container.advanceHistoryConsumer(consumer, to: token)
   }
 
-  /// Records that the consumer has processed all events up to a position, such as that of a
+  /// Records that the consumer has processed all events up to a position, such as the position in a
   /// ``FeedReport``.
   ///
   /// - Throws: The same errors as for an event.

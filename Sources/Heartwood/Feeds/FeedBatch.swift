@@ -234,7 +234,7 @@ struct FeedBatch {
         !before.isIdentical(to: value), !known.contains(number, before)
       else { continue }
       edited.insert(property.slot)
-      // A value that the source has not changed stays as it was edited in this store.
+      // Keep this store's edit of a value that the source has not changed.
       if known.contains(number, value) || policy == .storeTrump { kept.insert(property.slot) }
     }
     counterparts[work.subject]?.values = applied

@@ -51,7 +51,8 @@ struct FeedElement: Decodable {
   /// The time of the transaction or, for existing objects, of the generation, in milliseconds since
   /// 1970.
   let time: Int64
-  /// The time at which the object counts as seen: never earlier than that of the previous event.
+  /// The time at which the object counts as seen, which is never earlier than for the previous
+  /// event.
   var seen: Int64 = 0
   /// The value of the unique attribute that identifies the object, or `nil` if there is none.
   private(set) var key: StoredValue?

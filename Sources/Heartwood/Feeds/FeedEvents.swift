@@ -56,7 +56,7 @@ struct FeedEvents {
   /// Records the last transaction whose events have all been applied.
   private mutating func recordProgress(_ element: FeedElement) {
     guard element.isLast, let store = element.store else { return }
-    // The time of the last existing object is that of the generation.
+    // The event for the last existing object has the time of the generation.
     let time = element.operation == .complete ? nil : element.time
     report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
   }

@@ -8,7 +8,8 @@ package struct FeedReader {
   private let group: StoreGroup
   private let values: ChangeFeed.IncludedValues
   private var stores: [StoreFeed] = []
-  /// The index of the store whose transaction or existing objects are incomplete.
+  /// The index of the store whose current transaction or existing objects have only partly been
+  /// returned.
   private var current: Int?
 
   /// Creates a reader.
@@ -58,8 +59,8 @@ package struct FeedReader {
     return PersistentHistoryToken(Dictionary(positions) { first, _ in first })
   }
 
-  /// Returns the index of the store with the oldest of the next transactions, or `nil` if there are
-  /// no transactions yet.
+  /// Returns the index of the store whose next transaction is the oldest, or `nil` if there are no
+  /// transactions yet.
   private mutating func nextStore() throws -> Int? {
     let attachedStores = group.attachedStores
     stores.removeAll { known in !attachedStores.contains { $0.model === known.attached.model } }

@@ -12,8 +12,9 @@ public import Foundation
 ///
 /// The events come from a ``ChangeFeed`` or `heartwoodctl follow`, in their original order. The
 /// store records which of its objects correspond to those of the other store. An unknown object is
-/// found by a unique attribute, or inserted. The store also records the last event of each source,
-/// and skips earlier ones, so a feed may be repeated from any earlier position.
+/// matched by a unique attribute or, if there is no match, inserted. The store also records the
+/// last event of each source, and skips earlier ones, so a feed can be replayed from any earlier
+/// position.
 ///
 /// The merge policy resolves conflicts with edits in this store: the event's values are treated
 /// like those of a context that is being saved. A `custom` policy merges like
@@ -54,14 +55,14 @@ public struct FeedReceiver {
 
   /// Whether enough events are waiting to fill a transaction.
   ///
-  /// A program that rarely calls ``apply(isComplete:)`` uses this to limit the memory that waiting
-  /// events use.
+  /// A program that rarely calls ``apply(isComplete:)`` can check this property to limit the memory
+  /// that waiting events use.
   public var isFull: Bool { waiting.count >= limit }
 
-  /// Adds an event, which ``apply(isComplete:)`` will apply.
+  /// Adds an event for ``apply(isComplete:)`` to apply.
   ///
   /// - Parameter event: A JSON document.
-  /// - Throws: `invalidElement` if it cannot be decoded.
+  /// - Throws: `invalidElement` if the event cannot be decoded.
   public mutating func add(_ event: Data) throws {
     addedCount += 1
     do {
@@ -191,7 +192,7 @@ public struct FeedReceiver {
 }
 
 extension FeedElement {
-  /// Whether another event's generation cannot contain this event.
+  /// Returns whether this event cannot belong to another event's generation.
   fileprivate func follows(_ other: FeedElement) -> Bool {
     switch (other.operation, operation) {
     case (_, .existing), (_, .complete): false

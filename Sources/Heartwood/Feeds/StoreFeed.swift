@@ -40,7 +40,9 @@ struct StoreFeed {
   private let entities: [FeedEntity]
   /// The URI of the store in events.
   private let source: String
-  /// The last event that was returned of an incomplete transaction; the feed continues after it.
+  /// The last returned event of a transaction that has only partly been returned.
+  ///
+  /// The feed continues after this event.
   private var last: (transaction: Int64, index: Int)?
   private var existing: Existing?
   private var changes: Changes?
@@ -91,7 +93,7 @@ struct StoreFeed {
   mutating func next() throws -> ChangeFeed.Event? {
     if existing != nil { return try nextExisting() }
     guard try nextTime() != nil, var state = changes, let change = state.next else { return nil }
-    // If reading fails, the event is read again.
+    // If reading fails, the next call reads the event again.
     changes = nil
     state.next = try nextChange(&state.cursor)
     let transaction = change.transaction.sequence

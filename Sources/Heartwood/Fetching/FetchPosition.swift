@@ -14,7 +14,7 @@ extension FetchRequest {
   /// - Throws: `unsupportedPredicate` if a sort descriptor has a comparator; `foreignObject` if the
   ///   object is in no context; any error from reading rows.
   /// - Complexity: If an index provides the order of the first sort descriptor, the fetch begins at
-  ///   the object's value.
+  ///   the object's value in the index.
   public func after(_ object: M) throws -> FetchRequest {
     guard let context = object.storeContext else {
       throw ObjectGraphError(

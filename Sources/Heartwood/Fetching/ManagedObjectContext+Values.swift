@@ -65,7 +65,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Fetches the values of some properties of the objects that match a request, without creating
+  /// Fetches the values of some properties for all objects that match a request, without creating
   /// the objects.
   ///
   /// ```swift

@@ -117,7 +117,8 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private func decoder(of property: PropertyDescription?, _ key: Key) throws -> RowDecoder {
     guard let property, let target = columns.node(property, of: node) else {
       throw ValueContainer.mismatch(
-        ManagedObjectID.self, codingPath + [key], "This is an object's ID. Decode it as one.")
+        ManagedObjectID.self, codingPath + [key],
+        "The value is an object's ID. Decode it as a ManagedObjectID.")
     }
     return RowDecoder(columns: columns, node: target, codingPath: codingPath + [key])
   }

@@ -12,7 +12,7 @@ public struct ImportReport: Sendable {
     public let error: any Error
   }
 
-  // These properties count elements, whatever a merge policy does with their objects.
+  // These properties count elements, regardless of what a merge policy does with their objects.
 
   /// The number of elements that became new objects.
   public internal(set) var insertedCount = 0

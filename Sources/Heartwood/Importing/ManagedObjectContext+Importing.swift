@@ -12,7 +12,7 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// The import sets only the properties whose keys an element contains. A relationship is set from
-  /// objects, which are also found or created by a unique attribute, or from values of that
+  /// nested objects, which are also found or created by a unique attribute, or from values of that
   /// attribute. The import makes one commit, with this context's author, and calls the same methods
   /// on objects as a save. This context's unsaved changes are neither written nor modified.
   ///

@@ -49,7 +49,7 @@ struct StoredImport {
     case .inserted: report.insertedCount += 1
     case .updated: report.updatedCount += 1
     case .unchanged:
-      // The relationships of a later step may still change the object.
+      // Relationships that are set in a later step may still change the object.
       if postponed.count > postponedCount {
         report.updatedCount += 1
       } else {

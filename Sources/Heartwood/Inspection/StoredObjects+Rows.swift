@@ -19,7 +19,7 @@ extension StoredObjects {
   ///
   /// - Parameters:
   ///   - limit: The maximum number of rows.
-  ///   - memberLimit: The maximum number of members of each to-many relationship of a row.
+  ///   - memberLimit: The maximum number of members for each to-many relationship of a row.
   package func forEachRow(
     of facts: EntityFacts, limit: Int, memberLimit: Int, _ body: (Row) throws -> Void
   ) throws {

@@ -75,7 +75,7 @@ package final class StoredObjects {
     try context.explain(query.request())
   }
 
-  /// Calls `body` with the values of some columns of each object that matches a query.
+  /// Calls `body` with the values of the given columns for each object that matches a query.
   ///
   /// - Parameter columns: Values in the format language, such as `name`, `team.name`,
   ///   `members.@count`, or `SELF` for the ID of the object.
@@ -161,7 +161,7 @@ package final class StoredObjects {
 
   /// Returns the members of an object's to-many relationship, in the order of the relationship.
   ///
-  /// - Precondition: The object's entity has a to-many relationship with the name.
+  /// - Precondition: The object's entity has a to-many relationship with the given name.
   package func members(
     of id: ManagedObjectID, _ relationship: String
   ) throws -> [ManagedObjectID] {

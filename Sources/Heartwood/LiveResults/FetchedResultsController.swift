@@ -178,7 +178,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// Returns the object at a position in a section.
   ///
   /// - Precondition: The section and the position exist.
-  /// - Complexity: O(sections + log n), plus one row read if the object has not been accessed before.
+  /// - Complexity: O(sections + log n), plus one row read if the object has not been accessed
+  ///   before.
   public func object(at path: IndexPath) -> M {
     let list = currentList()
     let sections = list?.sections ?? []
@@ -210,7 +211,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   // MARK: Changes
 
-  /// A stream of all changes to the list from now on, for one observer.
+  /// A stream of all later changes to the list, for one observer.
   ///
   /// Each change is delivered once, in order; undelivered changes are buffered. A change is
   /// reported only if objects were removed, inserted or moved, or if their values changed. The

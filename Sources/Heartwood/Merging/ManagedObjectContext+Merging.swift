@@ -115,7 +115,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Refreshes every child context with automatic merging, so that it shows the save that this
+  /// Refreshes every child context with automatic merging, so that it reflects the save that this
   /// context has just made.
   func refreshMergingChildren() {
     for child in children {

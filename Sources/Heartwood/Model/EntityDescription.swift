@@ -105,7 +105,7 @@ final class EntityDescription: @unchecked Sendable {
     properties[(superentity?.properties.count ?? 0)...]
   }
 
-  /// The attributes that are unique by themselves, by which an object can be found.
+  /// The attributes that are unique by themselves, any of which identifies an object.
   var uniqueProperties: [PropertyDescription] {
     indexes.filter { $0.isUnique && $0.slots.count == 1 }.map { properties[$0.slots[0]] }
   }

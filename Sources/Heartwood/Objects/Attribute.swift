@@ -122,7 +122,7 @@ public struct Attribute<Value: AttributeValue> {
       // Move the value out of the property. A collection is then changed without being copied, and
       // the property can be read during the change. `swap` would also work, but with `swap` the
       // compiler would add an exclusivity check to every read of the property. These checks would
-      // take a fifth of the time of a fetch that reads all values.
+      // account for a fifth of the time of a fetch that reads all values.
       var value = owner[keyPath: storage].stored
       if let placeholder = Value.placeholderWhileChanging {
         owner[keyPath: storage].stored = placeholder

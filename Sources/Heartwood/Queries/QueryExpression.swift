@@ -9,8 +9,8 @@ indirect enum QueryExpression: Sendable {
   case list([QueryExpression])
   /// A variable, identified by its number.
   ///
-  /// Variable 0 is the fetched object; the others are elements of the collections being iterated
-  /// over.
+  /// Variable 0 is the fetched object; all other variables are elements of the collections being
+  /// iterated over.
   case variable(Int)
   /// A property of an object, or of each object in a collection.
   case property(QueryExpression, QueryProperty)
@@ -105,7 +105,7 @@ enum Quantifier: Sendable {
   case none
 }
 
-/// An aggregate of the elements of a collection.
+/// An aggregate over the elements of a collection.
 enum Summary: String, Sendable {
   case count
   case sum

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Strings that represent dates, UUIDs and objects.
+/// Reads strings that represent dates, UUIDs and objects.
 ///
 /// The format language has no literals of these types. A program passes such values as arguments,
 /// but a condition on the command line of `heartwoodctl` can contain only strings.

@@ -18,7 +18,7 @@ class TextCursor {
 
 /// The rows that contain one or more terms, with the frequencies of these terms.
 class TextLeafCursor: TextCursor {
-  /// The sum of the weights of the positions in the current row.
+  /// The total weight of the positions in the current row.
   @exclusivity(unchecked) final var frequency = 0
 
   /// Returns the positions in the current row, in ascending order.
@@ -242,7 +242,7 @@ final class TextUnion: TextCursor {
 /// The rows that contain at least one of several terms.
 struct TextRowList {
   fileprivate(set) var rows: [Int64] = []
-  /// The sum of the weights of the positions in each row; empty if there are no positions.
+  /// The total weight of the positions in each row; empty if there are no positions.
   fileprivate(set) var frequencies: [Int] = []
   /// The positions in each row, in ascending order, if they are needed.
   fileprivate(set) var positions: [Int64: [UInt32]] = [:]

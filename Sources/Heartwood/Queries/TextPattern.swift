@@ -18,7 +18,7 @@ struct TextPattern {
   /// The position of the byte to search for, which is probably rare.
   private let anchor: Int
 
-  /// The most frequent bytes of texts, in descending order of frequency.
+  /// The most frequent bytes in text, in descending order of frequency.
   private static let frequentBytes = Array(" etaoinshrdlcumwfgypbvk,.xjqz".utf8)
 
   init(_ text: String, _ test: StringOperator, _ options: StringDifferences) {

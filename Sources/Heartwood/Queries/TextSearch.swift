@@ -82,8 +82,8 @@ final class TextSearch {
 extension QueryScope {
   /// Returns whether the subject matches a text search.
   ///
-  /// Rows are looked up in the index; objects in memory, which may have unsaved changes, are
-  /// searched.
+  /// Rows are looked up in the index. Objects in memory, which may have unsaved changes, are
+  /// searched directly.
   func matches(_ search: TextSearch) throws -> Bool {
     if let run = try textRun(search), let number = storedNumber { return try run.contains(number) }
     return try search.document(in: self).matches(search.tree)

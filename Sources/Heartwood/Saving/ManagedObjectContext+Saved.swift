@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     object.setHooks(.writing)
   }
 
-  /// Refreshes an object that was not saved itself but whose row was changed by the save.
+  /// Refreshes an object that was not saved itself, but whose row the save changed.
   private func refresh(_ object: ManagedObject, _ change: RowChange, _ base: UInt64) {
     guard !object.isFault, !object.isInserted, change.isEffective else { return }
     if change.isDerivedOnly { return showDerived(change, object) }

@@ -1,9 +1,9 @@
 /// The changes that a context saves in one transaction.
 ///
 /// The request determines the new values of the saved objects. If other contexts have changed an
-/// object since this context read it, the merge policy decides. ``RowChanges`` then determines the
-/// consequences for other rows. Objects are updated only after the commit has succeeded, so a
-/// failed save leaves them unchanged.
+/// object since this context read it, the merge policy resolves the conflict. ``RowChanges`` then
+/// determines the consequences for other rows. Objects are updated only after the commit has
+/// succeeded, so a failed save leaves them unchanged.
 struct SaveRequest {
   /// The effect of a successful commit on an object.
   enum Outcome {

@@ -77,9 +77,9 @@ struct SchemaReconciliation {
   /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
   /// first of its former names that is in the store and not yet taken, even if a new declaration
   /// now uses that name. There is one exception. If the store already contains the declaration's
-  /// current name, an earlier migration has renamed it. It can then match a former name only if no
-  /// current declaration uses that name. Every other declaration matches its own name, if that is
-  /// in the store and not taken.
+  /// current name, an earlier migration has renamed it. The declaration can then match a former
+  /// name only if no current declaration uses that name. Every other declaration matches its own
+  /// name, if that is in the store and not taken.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {

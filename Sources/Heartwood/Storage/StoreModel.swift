@@ -26,7 +26,7 @@ final class StoreModel: Sendable {
   private let relationshipKeyspaces: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[String]]
-  /// Whether each entity is isolated, by its position.
+  /// Whether each entity is isolated (see ``isIsolated(_:)``), by its position.
   private let areIsolated: [Bool]
 
   init(

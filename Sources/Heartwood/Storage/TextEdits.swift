@@ -27,7 +27,7 @@ struct TextEdits {
     var first: Int32 = -1
     /// The offset at which the next byte is written.
     var next: Int32 = -1
-    /// The offset of the end of the last slice's bytes.
+    /// The offset at which the last slice's bytes end.
     var limit: Int32 = -1
     var sliceByteCount: Int32 = 0
     var lastRow: Int64 = 0
@@ -313,7 +313,7 @@ struct TextEdits {
     termBytes[Int(names[term].start)..<Int(names[term].end)]
   }
 
-  /// The first eight bytes of a term as a number that sorts like them.
+  /// Returns the first eight bytes of a term, as a number that sorts in the same order.
   private func head(of term: Int) -> UInt64 {
     var head: UInt64 = 0
     for position in Int(names[term].start)..<Int(names[term].start) + 8 {

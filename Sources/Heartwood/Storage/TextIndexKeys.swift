@@ -4,7 +4,7 @@
 /// the entries of a term, the term.
 struct TextIndexKeys {
   enum Kind: UInt8 {
-    /// The number of objects and the number of their words.
+    /// The number of objects, and the number of words in them.
     case totals
     /// A row whose changes are not in the posting lists yet.
     case pending
@@ -16,7 +16,7 @@ struct TextIndexKeys {
     case block
   }
 
-  /// The number of rows whose lengths are in one entry.
+  /// The number of rows whose lengths are stored in one entry.
   static let rowsPerLengths: Int64 = 512
 
   private let entity: [UInt8]
@@ -47,7 +47,7 @@ struct TextIndexKeys {
 
   func lengths(of row: Int64) -> Key { key(.lengths, [], row: row / Self.rowsPerLengths) }
 
-  /// Returns the range of the keys of the terms that begin with a prefix.
+  /// Returns the range of the keys for terms that begin with a prefix.
   func terms(prefix: [UInt8]) -> (lower: Key, upper: Key?) {
     Self.range(from: key(.term, prefix).bytes)
   }

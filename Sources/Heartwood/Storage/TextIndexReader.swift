@@ -73,7 +73,7 @@ final class TextIndexReader {
 
   func cursor() -> Cursor { keyspace.cursor() }
 
-  /// Returns the number of words of the object in a row, up to ``TextRanking/maxLength``.
+  /// Returns the number of words in the object with the given row, up to ``TextRanking/maxLength``.
   @inline(__always)
   func length(of row: Int64) throws -> Int {
     let number = row / TextIndexKeys.rowsPerLengths

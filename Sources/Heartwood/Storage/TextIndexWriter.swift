@@ -23,7 +23,7 @@ final class TextIndexWriter {
   private var lengthDelta = 0
   /// The changed rows, in the order of the changes, or `nil` if there are too many.
   private var rows: [(row: Int64, change: PendingText)]? = []
-  /// The number of words of the changed rows.
+  /// The number of words in the changed rows.
   private var wordCount = 0
 
   /// - Throws: `incompatibleSchema` if only the program knows the tokenizer.
@@ -71,7 +71,7 @@ final class TextIndexWriter {
     }
   }
 
-  /// Keeps the words of a row, so that it can become pending, unless many rows change.
+  /// Keeps the words of a row, so that the row can become pending, unless many rows change.
   private func keep(_ row: Int64, _ before: [UInt64]?, _ after: [UInt64]?) {
     guard let count = rows?.count else { return }
     // Each word takes more than a byte.
@@ -326,7 +326,7 @@ final class TextIndexWriter {
   }
 }
 
-/// The number of objects of an entity in a text index, and the number of their words.
+/// The number of an entity's objects in a text index, and the number of words in these objects.
 struct TextIndexTotals: Equatable {
   var documentCount = 0
   var totalLength = 0

@@ -9,9 +9,10 @@ struct TextPostings {
   let fieldCount: Int
   /// The row of the current posting.
   private(set) var row: Int64 = 0
-  /// The offset of the next posting, or of the content of the current one if it has not been read.
+  /// The offset of the next posting or, if the current posting's content has not been read, of that
+  /// content.
   private(set) var offset: Int
-  /// The offset of the content of the current posting.
+  /// The offset of the current posting's content.
   private(set) var contentStart = 0
 
   static var damage: StorageError {
@@ -41,8 +42,8 @@ struct TextPostings {
     return true
   }
 
-  /// Reads the content of the current posting, and returns the sum of the weights of the positions
-  /// in the given attributes, or `nil` if there are none.
+  /// Reads the content of the current posting, and returns the total weight of its positions in the
+  /// given attributes, or `nil` if there are none.
   @inline(__always)
   mutating func frequency(_ weights: [Int], _ fields: UInt64) throws -> Int? {
     var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)
@@ -159,7 +160,7 @@ struct TextPostingsBuilder {
 
   init(limit: Int) { self.limit = limit }
 
-  /// Appends a posting, whose row must be greater than that of the posting before it.
+  /// Appends a posting, whose row must be greater than that of the previous posting.
   mutating func append(_ row: Int64, _ content: ArraySlice<UInt8>) {
     if !bytes.isEmpty, bytes.count + content.count + 4 > limit { endBlock() }
     if bytes.isEmpty { (firstRow, lastRow) = (row, 0) }

@@ -1,4 +1,4 @@
-/// Removes the endings of English words, with the algorithm of Porter's paper "An algorithm for
+/// Removes the endings of English words, using the algorithm from Porter's paper "An algorithm for
 /// suffix stripping" (1980).
 ///
 /// The comments name the steps of the paper.

@@ -1,4 +1,4 @@
-/// Those words of one object in memory that a query looks for.
+/// The occurrences, in one object in memory, of the words that a query looks for.
 struct TextDocument {
   /// The positions of each leaf, in ascending order.
   private(set) var positions: [[UInt32]]

@@ -40,7 +40,7 @@ struct TextRanking {
   /// Returns the contribution of a leaf to the relevance of an object.
   ///
   /// - Parameters:
-  ///   - frequency: The sum of the weights of the leaf's occurrences.
+  ///   - frequency: The total weight of the leaf's occurrences.
   ///   - length: The number of words in the object.
   @inline(__always)
   func score(_ leaf: Int, frequency: Int, length: Int) -> Double {

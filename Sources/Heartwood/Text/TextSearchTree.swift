@@ -42,9 +42,9 @@ struct TextSearchTree {
   private var isNegated = false
   private var depth = 0
 
-  /// The maximum number of different terms of a query.
+  /// The maximum number of different terms in a query.
   static let maxLeafCount = 1000
-  /// The maximum number of levels of a query.
+  /// The maximum number of levels in a query.
   static let maxDepth = 256
 
   /// The error for a query that is too large.

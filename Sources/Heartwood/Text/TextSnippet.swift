@@ -1,4 +1,4 @@
-/// A part of a text that shows where a query was found.
+/// A part of a text that shows where a query matches.
 public struct TextSnippet: Sendable, Hashable {
   /// The part of the text, with an ellipsis where the text was cut.
   public let text: String

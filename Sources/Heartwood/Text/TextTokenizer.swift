@@ -11,7 +11,7 @@ public struct TextTokenizer: Sendable {
   enum Kind {
     case words(WordScanner)
     case custom(any CustomTextTokenizer)
-    /// A custom tokenizer of the program, of which a tool knows only the name.
+    /// A program's custom tokenizer, of which a tool knows only the name.
     case unknown
   }
 

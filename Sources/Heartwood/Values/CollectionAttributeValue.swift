@@ -2,7 +2,7 @@
 protocol CollectionAttributeValue: AttributeValue, SendableMetatype {
   /// The storage type of the elements.
   static var elementStorageType: StorageType { get }
-  /// The stored representations of the elements of a value.
+  /// The stored representations of a value's elements.
   var storedElements: [StoredValue] { get throws }
 }
 

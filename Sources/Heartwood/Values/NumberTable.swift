@@ -5,8 +5,9 @@
 /// because its hash function protects against deliberate collisions. This protection is unnecessary
 /// here, because an attacker cannot choose the numbers. Collisions are resolved by linear probing
 /// (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithm L). A removed number leaves
-/// a mark, past which probing continues, until no later entry needs it. Moving entries into each
-/// hole (algorithm R) would take a tenth of the time of a fetch whose objects are then released.
+/// a mark, so that probing continues past it, until no later entry needs the mark. Moving entries
+/// into each hole (algorithm R) would account for a tenth of the time that it takes to fetch
+/// objects and then release them.
 package struct NumberTable<Value> {
   private struct Entry {
     /// The number or, in an entry without a value, 1 if the entry is marked as removed and 0
