@@ -40,7 +40,7 @@
     ///   - sectionedBy: The property whose values define the sections, or `nil` for no sections.
     ///   - id: A value that identifies the request, such as the text of a search field. When it
     ///     changes, the list is fetched anew; otherwise, the view keeps its first request.
-    ///   - animation: The animation of changes to the list.
+    ///   - animation: The animation for changes to the list.
     public init(
       where predicate: Foundation.Predicate<M>? = nil, sort: [SortDescriptor<M>] = [],
       limit: Int? = nil, sectionedBy: PartialKeyPath<M>? = nil, id: AnyHashable? = nil,

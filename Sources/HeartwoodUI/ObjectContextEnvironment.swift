@@ -13,8 +13,8 @@
 
     /// The context of the objects that views show, or `nil` if no enclosing view has set one.
     ///
-    /// A sheet whose edits can be discarded can replace it with a child context. Turn on such a
-    /// context's `tracksObservation`, so that views follow its objects.
+    /// A sheet with edits that can be discarded can set a child context instead. Turn on
+    /// `tracksObservation` in such a context, so that views follow its objects.
     public var objectContext: ManagedObjectContext? {
       get { self[ObjectContextKey.self] }
       set { self[ObjectContextKey.self] = newValue }
@@ -28,10 +28,10 @@
   }
 
   extension View {
-    /// Makes the view context of a container the context of this view and of all views in it.
+    /// Makes a container's view context the context of this view and of all views inside it.
     ///
-    /// From then on, the context tracks observation, so that views follow the objects they show,
-    /// and merges the commits of other contexts and processes automatically.
+    /// The context then tracks observation, so that views follow the objects they show, and
+    /// automatically merges the commits of other contexts and processes.
     @MainActor
     public func persistentContainer(_ container: PersistentContainer) -> some View {
       let context = container.viewContext

@@ -4,14 +4,14 @@
   public import SwiftUI
 
   extension ManagedObjectContext {
-    /// Registers the changes of a view context with an undo manager, such as that of the
+    /// Registers the changes of a view context with an undo manager, such as the one in the
     /// environment, so that the Undo and Redo commands of the system revert and reapply them.
     ///
     /// ```swift
     /// .onAppear { if let undoManager { context.registerUndo(with: undoManager) } }
     /// ```
     ///
-    /// From then on, the context tracks undo, and the changes of an event are one group. After
+    /// The context then tracks undo, and all changes during one event form one undo group. After
     /// ``rollback()`` and ``reset()``, call `removeAllActions(withTarget:)` on the undo manager.
     @MainActor
     public func registerUndo(with manager: UndoManager) {

@@ -20,7 +20,7 @@ struct Feed: Decodable, Sendable {
     struct Geometry: Decodable, Sendable {
       /// The longitude, the latitude and the depth, in this order.
       ///
-      /// A value that is not known is `nil`, or is missing at the end of the array.
+      /// An unknown value is `nil`, or is missing at the end of the array.
       let coordinates: [Double?]
     }
 

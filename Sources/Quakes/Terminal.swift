@@ -4,7 +4,7 @@ import Foundation
 enum Terminal {
   /// Whether to show colours.
   ///
-  /// Colours are shown if standard output is a terminal, and `NO_COLOR` is not set or is empty.
+  /// Colours are shown if standard output is a terminal and `NO_COLOR` is unset or empty.
   static let hasColors =
     isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 

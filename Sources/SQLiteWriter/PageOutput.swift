@@ -1,7 +1,7 @@
-/// The pages of a file that is being written, in the order of their numbers.
+/// The pages of a file that is being written, in order of page number.
 ///
-/// A page gets its number when it is complete, so the file is written from its start to its end,
-/// in large batches. Several b-trees may grow at the same time. Page 1 is written last.
+/// A page gets its number when it is complete, so the file is written from start to end, in large
+/// batches. Several b-trees may grow at the same time. Page 1 is written last.
 final class PageOutput {
   private let file: SQLiteSystemFile
   private var pending: [UInt8] = []
@@ -34,8 +34,8 @@ final class PageOutput {
     return page
   }
 
-  /// Appends overflow pages with the bytes of `payload` from `start` on, and returns the number of
-  /// the first page.
+  /// Appends overflow pages that contain the bytes of `payload` from `start` onwards, and returns
+  /// the number of the first page.
   ///
   /// Each overflow page begins with the number of the next one, or with 0 if there is none; see
   /// <https://www.sqlite.org/fileformat2.html>, § 1.7.

@@ -10,7 +10,8 @@ enum RecordOrder {
   ///   - leftStart: The position of the left record in `left`.
   ///   - rightStart: The position of the right record in `right`.
   ///   - count: The number of values to compare.
-  /// - Returns: A negative number if the left record sorts first, 0 if both are equal.
+  /// - Returns: A negative number if the left record sorts first, a positive number if the right
+  ///   record does, or 0 if they are equal.
   static func compare(
     _ left: [UInt8], at leftStart: Int, _ right: [UInt8], at rightStart: Int, count: Int
   ) -> Int {
@@ -73,9 +74,9 @@ enum RecordOrder {
 
   /// Returns a number that sorts records by the first bits of their first values.
   ///
-  /// Records whose heads differ are in the order of their heads; others must be compared. Most
-  /// comparisons need only the head. The head consists of two bits for the storage class and the
-  /// first bits of the value.
+  /// Records whose heads differ sort in the order of their heads; records with equal heads must be
+  /// compared. Most comparisons need only the head. The head consists of two bits for the storage
+  /// class and the first bits of the value.
   static func head(of record: [UInt8], at start: Int) -> UInt64 {
     let bytes = record.span
     var position = start
@@ -104,10 +105,10 @@ enum RecordOrder {
 
   /// Returns the next 8 bytes of a text or blob after those in its head.
   ///
-  /// Records with equal heads and equal previous words are in the order of this word; if it is
-  /// equal too, they must be compared. The words are padded with zeros.
+  /// Records with equal heads and equal preceding words sort in the order of this word; if it is
+  /// also equal, the records must be compared. The words are padded with zeros.
   ///
-  /// - Parameter index: The number of the word, from 0.
+  /// - Parameter index: The number of the word, counted from 0.
   /// - Returns: The word, or `nil` if the first value has no such bytes.
   static func word(_ index: Int, of record: [UInt8], at start: Int) -> UInt64? {
     let bytes = record.span

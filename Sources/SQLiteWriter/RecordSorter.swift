@@ -1,4 +1,4 @@
-/// Sorts records, in memory if they fit, otherwise in a temporary file.
+/// Sorts records, in memory if they fit, and otherwise in a temporary file.
 ///
 /// When memory runs short, the sorter sorts the records in memory and writes them to its file as a
 /// run. At the end, all runs are merged. Each run is read through a buffer of 16 KiB, or of its
@@ -16,7 +16,7 @@ final class RecordSorter {
   private let path: String
   private var file: RunFile?
   private var waiting = WaitingRecords()
-  /// The runs in the file; those in element n were merged n times.
+  /// The runs in the file; the runs in element n have been merged n times.
   private var runs: [[Range<Int>]] = []
 
   /// Creates a sorter.

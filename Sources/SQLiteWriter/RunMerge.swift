@@ -126,7 +126,7 @@ private struct RunReader {
     return true
   }
 
-  /// Ensures that the buffer has `byteCount` bytes from `start` on.
+  /// Ensures that the buffer has `byteCount` bytes from `start` onwards.
   private mutating func load(_ byteCount: Int) throws(SQLiteWriterError) {
     guard buffer.count - start < byteCount else { return }
     buffer.removeFirst(start)
@@ -143,7 +143,8 @@ private struct RunReader {
 struct SortedRecords {
   private var merge: RunMerge?
   private var bytes: [UInt8] = []
-  /// The positions of the records in ``bytes``; the length of each is in the 4 bytes before it.
+  /// The positions of the records in ``bytes``; the length of each is stored in the 4 bytes before
+  /// it.
   private var offsets: [Int] = []
   private var position = 0
   /// The record at the current position.

@@ -43,7 +43,7 @@ extension [UInt8] {
     }
   }
 
-  /// Reads a length of 4 bytes, most significant first.
+  /// Reads a 4-byte length, most significant byte first.
   @inline(__always)
   func length(at position: Int) -> Int { Int(span.bigEndian(at: position, byteCount: 4)) }
 
@@ -51,7 +51,7 @@ extension [UInt8] {
   mutating func appendZeros(_ count: Int) {
     var rest = count
     while rest > 0 {
-      // Copying an array is fast in debug builds, too.
+      // Copying an array is fast even in debug builds.
       let step = Swift.min(rest, zeros.count)
       append(contentsOf: zeros[..<step])
       rest -= step
@@ -61,7 +61,7 @@ extension [UInt8] {
 
 private let zeros = [UInt8](repeating: 0, count: SQLiteFormat.pageByteCount)
 
-/// The decoding of numbers, which sorting needs.
+/// Decodes numbers, for sorting.
 extension Span<UInt8> {
   /// Reads a variable-length integer at `position` and moves `position` past it.
   @inline(__always)

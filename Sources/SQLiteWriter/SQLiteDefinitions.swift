@@ -3,13 +3,13 @@ package struct SQLiteTable {
   /// The way in which the rows of a table are identified and sorted.
   package enum Key: Equatable {
     /// The rowid, an `Int64`. If it has a name, it is the first column of the table, declared
-    /// `INTEGER PRIMARY KEY`; otherwise only its implicit names such as `rowid` exist.
+    /// `INTEGER PRIMARY KEY`; otherwise, only its implicit names, such as `rowid`, exist.
     case rowid(String?)
     /// These columns, in this order, as in a join table.
     ///
     /// The table is declared `WITHOUT ROWID`: its b-tree is sorted by the key itself. An ordinary
     /// table would store each key twice, in its rows and in an automatic index, and would be about
-    /// twice as large; a look-up would search two b-trees. SQLite has supported such tables since
+    /// twice as large; a lookup would search two b-trees. SQLite has supported such tables since
     /// 3.8.2 (2013), and requires a value in each of their key columns.
     case columns([String])
   }
@@ -50,7 +50,7 @@ package struct SQLiteColumn {
 /// The declared type of a column.
 ///
 /// The type decides which values the column stores. A row must contain only values that SQLite
-/// would store unchanged, because SQLite relies on having converted the others:
+/// would store unchanged, because SQLite relies on all other values having been converted:
 ///
 /// | affinity | values |
 /// | --- | --- |
@@ -66,7 +66,7 @@ package enum SQLiteColumnType: Equatable {
   case numeric
   /// No declared type; the column stores every value unchanged.
   case any
-  /// Another type, such as `BOOLEAN`, whose affinity follows from the words in it.
+  /// Any other type, such as `BOOLEAN`, whose affinity depends on the words in it.
   case declared(String)
 
   /// The declared type in SQL, without quotation marks.
@@ -82,7 +82,7 @@ package enum SQLiteColumnType: Equatable {
     }
   }
 
-  /// The affinity by the rules of <https://www.sqlite.org/datatype3.html>, § 3.1.
+  /// The affinity, according to the rules in <https://www.sqlite.org/datatype3.html>, § 3.1.
   package var affinity: SQLiteAffinity {
     let text = declaration.asciiUppercased.utf8
     func contains(_ words: String...) -> Bool { words.contains { text.contains($0.utf8) } }
@@ -119,7 +119,7 @@ package struct SQLiteIndex {
 
 /// The definition of a foreign key.
 package struct SQLiteForeignKey {
-  /// The reaction to the deletion of the referenced row.
+  /// The action to take when the referenced row is deleted.
   package enum Deletion: String {
     case noAction = "NO ACTION"
     case restrict = "RESTRICT"

@@ -1,6 +1,6 @@
 /// Writes a new SQLite database file, without SQLite.
 ///
-/// The file has pages of 4,096 bytes and texts in UTF-8, and is written from its start to its end.
+/// The file has 4,096-byte pages and UTF-8 text, and is written from start to end.
 ///
 /// ```swift
 /// let writer = try SQLiteFileWriter(path: "people.sqlite")
@@ -31,9 +31,10 @@ package final class SQLiteFileWriter {
   /// - Parameters:
   ///   - path: The path of the file, which must not exist.
   ///   - userVersion: The number for `PRAGMA user_version`, which SQLite itself does not use.
-  ///   - applicationID: The number for `PRAGMA application_id`, which names the kind of file.
-  ///   - sortByteCount: The maximum number of bytes of keys that are kept in memory for sorting,
-  ///     for all indexes together; the process briefly needs about twice as much.
+  ///   - applicationID: The number for `PRAGMA application_id`, which identifies the type of the
+  ///     file.
+  ///   - sortByteCount: The maximum total length, in bytes, of the keys that are kept in memory for
+  ///     sorting, for all indexes together; the process briefly needs about twice as much.
   /// - Throws: ``SQLiteWriterError`` of the kind `fileExists` or `system`.
   package init(
     path: String, userVersion: Int32 = 0, applicationID: Int32 = 0, sortByteCount: Int = 8 << 20
@@ -64,9 +65,9 @@ package final class SQLiteFileWriter {
   /// Adds a view.
   ///
   /// - Parameters:
-  ///   - columns: The names of its columns; by default, those of the query.
-  ///   - select: The query in SQL. It is not checked: SQLite rejects the complete file if it is not
-  ///     a single valid statement.
+  ///   - columns: The names of the view's columns; by default, those of the query.
+  ///   - select: The query in SQL. The query is not checked: if it is not a single valid statement,
+  ///     SQLite rejects the entire file.
   /// - Throws: ``SQLiteWriterError`` of the kind `invalidName`, `invalidDefinition`, `tooLarge` or
   ///   `closed`.
   package func view(
@@ -88,8 +89,8 @@ package final class SQLiteFileWriter {
 
   /// Closes all tables, writes the schema and the header, and makes the file durable.
   ///
-  /// - Throws: ``SQLiteWriterError``, also of the kind `invalidDefinition` if a foreign key refers
-  ///   to nothing. The file is then incomplete.
+  /// - Throws: ``SQLiteWriterError``, for example of the kind `invalidDefinition` if a foreign key
+  ///   refers to nothing. After an error, the file is incomplete.
   package func finish() throws(SQLiteWriterError) {
     try checkIsOpen()
     var definitions: [[UInt8]: SQLiteTable] = [:]

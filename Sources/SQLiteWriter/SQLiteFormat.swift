@@ -4,26 +4,26 @@
 enum SQLiteFormat {
   static let pageByteCount = 4096
 
-  /// The page that contains the byte 2^30 of the file, which SQLite locks and never uses; § 1.4.
+  /// The page that contains the byte at offset 2^30, which SQLite locks but never uses; § 1.4.
   static let lockBytePage = UInt32((1 << 30) / pageByteCount + 1)
 
-  /// The greatest number of a page; § 1.3.
+  /// The greatest page number; § 1.3.
   static let maximumPage: UInt32 = 4_294_967_294
 
-  /// The number of bytes of the file header at the start of page 1; § 1.3.
+  /// The length, in bytes, of the file header at the start of page 1; § 1.3.
   static let fileHeaderByteCount = 100
 
-  /// The number of bytes of content in an overflow page, after the number of the next one; § 1.7.
+  /// The number of bytes of content in an overflow page, after the number of the next page; § 1.7.
   static let overflowByteCount = pageByteCount - 4
 
-  /// The greatest number of bytes of a row or of a value that SQLite accepts unless it was compiled
-  /// with another limit; see <https://www.sqlite.org/limits.html>, § 1.
+  /// The maximum size of a row or value, in bytes, that SQLite accepts unless it was compiled with
+  /// a different limit; see <https://www.sqlite.org/limits.html>, § 1.
   static let maximumRecordByteCount = 1_000_000_000
 
-  /// The greatest number of columns in a table or an index; § 2 of the limits.
+  /// The maximum number of columns in a table or an index; § 2 of the limits.
   static let maximumColumnCount = 2000
 
-  /// The greatest number of bytes of an SQL statement; § 3 of the limits.
+  /// The maximum length of an SQL statement, in bytes; § 3 of the limits.
   static let maximumSQLByteCount = 1_000_000
 
   /// The version of SQLite whose rules this code follows, for the file header.
@@ -41,13 +41,14 @@ enum SQLiteFormat {
     /// The number of bytes before the array of cell pointers.
     var headerByteCount: Int { isInterior ? 12 : 8 }
 
-    /// The greatest number of bytes of a payload that needs no overflow pages: X in § 1.6.
+    /// The maximum size, in bytes, of a payload that needs no overflow pages: X in § 1.6.
     var localByteCountLimit: Int {
       self == .tableLeaf ? pageByteCount - 35 : (pageByteCount - 12) * 64 / 255 - 23
     }
   }
 
-  /// Returns how many bytes of a payload are in its cell; the rest is in overflow pages.
+  /// Returns the number of payload bytes that are stored in the cell; the rest are in overflow
+  /// pages.
   ///
   /// § 1.6 calls the limits X and M, and the result for a payload of P > X bytes is K if K ≤ X.
   static func localByteCount(of payloadByteCount: Int, _ kind: PageKind) -> Int {
@@ -59,15 +60,17 @@ enum SQLiteFormat {
     return filling <= limit ? filling : minimum
   }
 
-  /// Returns the number of bytes of a variable-length integer.
+  /// Returns the length, in bytes, of a variable-length integer.
   @inline(__always)
   static func varintByteCount(_ value: UInt64) -> Int {
     if value < 0x80 { return 1 }
     return value >= 1 << 56 ? 9 : (70 - value.leadingZeroBitCount) / 7
   }
 
-  /// Returns the length in bytes of a record header whose serial types have `typesByteCount` bytes;
-  /// the header begins with this length itself.
+  /// Returns the length, in bytes, of a record header whose serial types take `typesByteCount`
+  /// bytes.
+  ///
+  /// The header begins with this length, which counts its own bytes too.
   @inline(__always)
   static func recordHeaderByteCount(typesByteCount: Int) -> Int {
     if typesByteCount < 127 { return typesByteCount + 1 }
@@ -103,7 +106,7 @@ enum SQLiteSerialType {
     return type & 1 == 1 ? .text : .blob
   }
 
-  /// Returns the number of bytes of a value in the body of a record.
+  /// Returns the length, in bytes, of a value in the body of a record.
   @inline(__always)
   static func byteCount(of type: UInt64) -> Int {
     switch type {
@@ -120,7 +123,7 @@ enum SQLiteSerialType {
   static func integer(_ value: Int64) -> UInt64 {
     if value == 0 { return zero }
     if value == 1 { return one }
-    // One bit more than the magnitude needs, for the sign.
+    // Allow one bit more than the magnitude needs, for the sign.
     let magnitude = UInt64(bitPattern: value < 0 ? ~value : value)
     switch 65 - magnitude.leadingZeroBitCount {
     case ...8: return 1

@@ -43,7 +43,7 @@ package struct SQLiteRow: ~Copyable {
   /// Whether the row has one value per column.
   var isComplete: Bool { count == columns.count }
 
-  /// The number of bytes of the complete record.
+  /// The length, in bytes, of the complete record.
   var recordByteCount: Int {
     SQLiteFormat.recordHeaderByteCount(typesByteCount: header.count) + body.count
   }
@@ -75,7 +75,7 @@ package struct SQLiteRow: ~Copyable {
     case .blob: store(real)
     case .real: store(realColumn: real)
     case .numeric:
-      // Like SQLite, leave the integers at both ends of the range alone.
+      // Like SQLite, do not convert reals at either end of the integer range.
       if let integer = Int64(exactly: real), integer != .min { store(integer) } else { store(real) }
     case .text: reject(.kind("a real"))
     }
@@ -92,7 +92,7 @@ package struct SQLiteRow: ~Copyable {
     end(SQLiteSerialType.text(byteCount: body.count - start))
   }
 
-  /// Appends a text that is in UTF-8 already.
+  /// Appends a text that is already in UTF-8.
   ///
   /// - Precondition: The bytes are valid UTF-8. This is not checked.
   package mutating func append(utf8: RawSpan) {
@@ -133,7 +133,7 @@ package struct SQLiteRow: ~Copyable {
   mutating func removeAll() {
     serialTypes.removeAll(keepingCapacity: true)
     ends.removeAll(keepingCapacity: true)
-    // The memory of one huge row must not be retained.
+    // Do not retain the memory of one huge row.
     body.removeAll(keepingCapacity: body.count <= 1 << 20)
     header.removeAll(keepingCapacity: true)
     problem = nil
@@ -172,7 +172,7 @@ package struct SQLiteRow: ~Copyable {
 
   private mutating func reject(_ reason: Problem) {
     if problem == nil { problem = (count, reason) }
-    // A placeholder, so that later values keep their columns.
+    // Append a placeholder, so that later values keep their columns.
     end(SQLiteSerialType.null)
   }
 
@@ -205,7 +205,7 @@ package struct SQLiteRow: ~Copyable {
   /// -0.0.
   @inline(__always)
   private mutating func store(realColumn real: Double) {
-    let limit = 140_737_488_355_328.0  // 2^47: more needs 8 bytes as an integer, too.
+    let limit = 140_737_488_355_328.0  // 2^47: a greater integer also needs 8 bytes.
     let isShort = real >= -limit && real < limit && (real != 0 || real.sign == .plus)
     if isShort, let integer = Int64(exactly: real) { store(integer) } else { store(real) }
   }

@@ -16,7 +16,8 @@ final class SQLiteSystemFile {
 
   /// Creates a file.
   ///
-  /// - Throws: ``SQLiteWriterError`` of the kind `fileExists` if there is something at `path`.
+  /// - Throws: ``SQLiteWriterError`` of the kind `fileExists` if something already exists at
+  ///   `path`.
   init(creating path: String) throws(SQLiteWriterError) {
     let flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC
     var result = open(path, flags, 0o644)
@@ -32,7 +33,8 @@ final class SQLiteSystemFile {
       }
       throw Self.failure("created", path, code)
     }
-    // If a standard stream is closed, the file must not take its descriptor and receive output.
+    // If a standard stream is closed, the file must not reuse its descriptor, because it would then
+    // receive output.
     if result <= 2 {
       let moved = fcntl(result, F_DUPFD_CLOEXEC, 3)
       code = errno
@@ -48,8 +50,8 @@ final class SQLiteSystemFile {
 
   /// Creates a temporary file in the directory of the file at `path`.
   ///
-  /// Its name is removed at once, so the system removes the file when the process closes it, ends
-  /// or crashes.
+  /// The file's name is removed immediately, so the system removes the file when the process closes
+  /// it, ends or crashes.
   static func temporary(near path: String) throws(SQLiteWriterError) -> SQLiteSystemFile {
     let name = "\(path).sort-\(getpid())-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
     let file = try SQLiteSystemFile(creating: name)
@@ -80,7 +82,7 @@ final class SQLiteSystemFile {
     }
   }
 
-  /// Overwrites `bytes` from `start` on with `count` bytes of the file.
+  /// Overwrites `bytes`, from `start` onwards, with `count` bytes of the file.
   ///
   /// - Precondition: `bytes` has at least `start + count` bytes.
   func read(
@@ -108,7 +110,7 @@ final class SQLiteSystemFile {
   /// Makes the contents of the file durable.
   func sync() throws(SQLiteWriterError) {
     #if canImport(Darwin)
-      // Only this flushes the drive's cache; some file systems support only `fsync`.
+      // Only `F_FULLFSYNC` flushes the drive's cache, but some file systems support only `fsync`.
       if fcntl(descriptor, F_FULLFSYNC) != -1 { return }
     #endif
     while fsync(descriptor) == -1 {
@@ -144,9 +146,10 @@ extension [UInt8] {
   /// Appends the bytes of a span.
   mutating func append(_ span: RawSpan) { span.withUnsafeBytes { append(contentsOf: $0) } }
 
-  /// Compares a range of bytes with a range of another array by their values.
+  /// Compares a range of bytes with a range of another array, byte by byte.
   ///
-  /// - Returns: A negative number if this range sorts first, 0 if both are equal.
+  /// - Returns: A negative number if this range sorts first, a positive number if the other range
+  ///   does, or 0 if they are equal.
   func compare(_ range: Range<Int>, with other: [UInt8], _ otherRange: Range<Int>) -> Int {
     let order = withUnsafeBytes { left in
       other.withUnsafeBytes { right in

@@ -1,7 +1,7 @@
-/// The checks of definitions, which throw before anything is written.
+/// Checks definitions, and throws an error before anything is written.
 ///
 /// SQLite reads the statements of the schema each time it opens the file, so a single invalid
-/// statement would make the complete file unreadable.
+/// statement would make the entire file unreadable.
 extension SQLiteTable {
   /// Checks everything about the table and its indexes that does not depend on other tables.
   ///
@@ -84,9 +84,9 @@ extension SQLiteTable {
 struct SQLiteNames {
   private var used: Set<[UInt8]> = []
 
-  /// Adds a name of a table, an index or a view.
+  /// Adds the name of a table, an index or a view.
   ///
-  /// - Throws: ``SQLiteWriterError`` of the kind `invalidName` if it is invalid or in use.
+  /// - Throws: ``SQLiteWriterError`` of the kind `invalidName` if the name is invalid or in use.
   mutating func insert(_ name: String, _ what: String) throws(SQLiteWriterError) {
     try Self.check(name, what, isSchemaName: true)
     guard used.insert(name.sqlNameKey).inserted else {

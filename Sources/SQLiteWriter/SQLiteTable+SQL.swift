@@ -1,6 +1,6 @@
 /// The SQL statements that define the schema.
 ///
-/// All names are quoted, so any name without a NUL character is possible, keywords included. The
+/// All names are quoted, so any name without a NUL character is possible, including keywords. The
 /// statements have the form in which SQLite itself stores them; see
 /// <https://www.sqlite.org/fileformat2.html>, § 2.6.
 extension SQLiteTable {
@@ -25,13 +25,14 @@ extension SQLiteTable {
     return false
   }
 
-  /// Whether `column` stores no nulls, by its own definition or as a part of the key.
+  /// Returns whether `column` must not contain null, by its own definition or as a part of the key.
   func isRequired(_ column: SQLiteColumn) -> Bool {
     guard case .columns(let names) = key else { return column.isRequired }
     return column.isRequired || names.contains { $0.isSameSQLName(as: column.name) }
   }
 
-  /// The position of a column among ``columns``, -1 for the column of the rowid, or `nil`.
+  /// Returns the position of a column among ``columns``, -1 for the column of the rowid, or `nil`
+  /// if there is no such column.
   func position(of name: String) -> Int? {
     if case .rowid(let rowid?) = key, rowid.isSameSQLName(as: name) { return -1 }
     return columns.firstIndex { $0.name.isSameSQLName(as: name) }

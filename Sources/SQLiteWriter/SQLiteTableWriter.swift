@@ -27,7 +27,7 @@ package final class SQLiteTableWriter {
 
   /// Begins a table.
   ///
-  /// - Precondition: The definition was checked.
+  /// - Precondition: The definition has been checked.
   init(_ definition: SQLiteTable, _ state: SQLiteFileState) {
     self.definition = definition
     self.state = state
@@ -75,13 +75,13 @@ package final class SQLiteTableWriter {
   ///
   /// - Parameters:
   ///   - rowid: The rowid, which must be greater than that of the previous row. By default, it is
-  ///     the previous rowid plus 1, or 1 for the first row. A table that is sorted by columns takes
-  ///     no rowid, and takes rows in any order.
-  ///   - fill: Appends one value per column, in the order of the columns.
+  ///     the previous rowid plus 1, or 1 for the first row. A table that is sorted by columns
+  ///     accepts no rowid, and accepts rows in any order.
+  ///   - fill: A closure that appends one value per column, in the order of the columns.
   /// - Throws: Any error that `fill` throws, or ``SQLiteWriterError``. After an error of the kind
   ///   `invalidRow`, `unorderedRowid` or `tooLarge`, and after an error that `fill` throws, the row
-  ///   is not in the table and writing can continue. After another error, the file takes no more
-  ///   rows.
+  ///   is not in the table and writing can continue. After any other error, the file accepts no
+  ///   more rows.
   package func append(
     rowid: Int64? = nil, _ fill: (inout SQLiteRow) throws -> Void
   ) throws {
@@ -115,7 +115,7 @@ package final class SQLiteTableWriter {
   /// `SQLiteFileWriter.finish()` does this for tables that are open.
   ///
   /// - Throws: ``SQLiteWriterError``, of the kind `duplicateKey` if a key that must be unique is
-  ///   not. After an error, the file takes no more rows and cannot be finished.
+  ///   not. After an error, the file accepts no more rows and cannot be finished.
   /// - Complexity: O(n log n) for n rows and each index.
   package func close() throws(SQLiteWriterError) {
     guard !isClosed else { return }

@@ -1,13 +1,14 @@
-/// A value of a row, of one of the five storage classes of SQLite.
+/// A value in a row, in one of SQLite's five storage classes.
 ///
-/// Use the methods of ``SQLiteRow`` that take an integer, a number, a text or bytes where speed
-/// matters: they need no value of this type.
+/// Where speed matters, use the methods of ``SQLiteRow`` that take an integer, a number, a text or
+/// bytes; they do not need a value of this type.
 package enum SQLiteValue: Equatable, Sendable {
   case null
   case integer(Int64)
   /// A number other than NaN, which SQLite cannot store.
   case real(Double)
-  /// A text; it may contain NUL characters, although many SQL functions end a text at the first.
+  /// A text; it may contain NUL characters, although many SQL functions end a text at the first
+  /// one.
   case text(String)
   case blob([UInt8])
 }

@@ -6,19 +6,19 @@ package struct SQLiteWriterError: Error, Equatable {
     case fileExists
     /// A call to the operating system failed with this error number.
     case system(code: Int32)
-    /// A name is empty, reserved, in use already, or contains a NUL character.
+    /// A name is empty, reserved or already in use, or contains a NUL character.
     case invalidName
     /// A table, an index or a view is defined in a way that SQLite would reject.
     case invalidDefinition
-    /// A row has a wrong number of values, or a value that its column cannot store.
+    /// A row has the wrong number of values, or a value that its column cannot store.
     case invalidRow
-    /// A rowid is not greater than that of the row before it.
+    /// A rowid is not greater than that of the previous row.
     case unorderedRowid
     /// Two rows have the same key in a unique index or a primary key.
     case duplicateKey
     /// A row or the file exceeds a limit of SQLite.
     case tooLarge
-    /// The table or the file takes no more rows, because it is closed or because it failed.
+    /// The table or the file accepts no more rows, because it is closed or because it failed.
     case closed
   }
 

@@ -8,8 +8,8 @@ final class SortMemory {
 
   /// Creates the memory.
   ///
-  /// - Parameter limit: The maximum number of bytes of the records waiting to be sorted. The
-  ///   process needs up to about twice as much, because arrays grow in steps.
+  /// - Parameter limit: The maximum total length, in bytes, of the records waiting to be sorted.
+  ///   The process needs up to about twice as much, because arrays grow in steps.
   init(limit: Int) { self.limit = limit }
 
   func add(_ sorter: RecordSorter) { sorters.append(sorter) }

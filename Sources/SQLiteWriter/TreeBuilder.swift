@@ -3,7 +3,7 @@
 /// A page is written when it is full and the next key has arrived. Only one page per level is in
 /// memory. See <https://www.sqlite.org/fileformat2.html>, § 1.6.
 ///
-/// In the tree of a table, rows are in leaves only, and interior pages contain rowids. In the tree
+/// In the tree of a table, rows are only in leaves, and interior pages contain rowids. In the tree
 /// of an index, each key is in exactly one page: a key between two leaves is in the interior page
 /// above them.
 struct TreeBuilder: ~Copyable {
@@ -29,14 +29,14 @@ struct TreeBuilder: ~Copyable {
   private var heldCell: [UInt8] = []
   private var cell: [UInt8] = []
 
-  /// Creates the builder of a table.
+  /// Creates a builder for a table.
   init(tableIn output: PageOutput) {
     self.output = output
     interiorKind = .tableInterior
     leaf = TreeNode(.tableLeaf)
   }
 
-  /// Creates the builder of an index, or of a table without rowids.
+  /// Creates a builder for an index, or for a table without rowids.
   init(indexIn output: PageOutput) {
     self.output = output
     interiorKind = .indexInterior
@@ -47,7 +47,7 @@ struct TreeBuilder: ~Copyable {
 
   /// Appends a row to a table.
   ///
-  /// - Precondition: `rowid` is greater than that of the row before, and the row is complete.
+  /// - Precondition: `rowid` is greater than that of the previous row, and the row is complete.
   mutating func append(
     _ row: borrowing SQLiteRow, rowid: Int64
   ) throws(SQLiteWriterError) {
@@ -98,7 +98,7 @@ struct TreeBuilder: ~Copyable {
 
   /// Appends a record to an index.
   ///
-  /// - Precondition: `record` is after the record before it in the order of the index.
+  /// - Precondition: `record` sorts after the previous record.
   mutating func append(_ record: [UInt8]) throws(SQLiteWriterError) {
     try encodeCell(record)
     if !heldCell.isEmpty {
@@ -126,7 +126,7 @@ struct TreeBuilder: ~Copyable {
 
   // MARK: Interior pages
 
-  /// Adds a page and the separator after it to a level, which is created if it does not exist.
+  /// Adds a page and the separator after it to a level, creating the level if it does not exist.
   private mutating func add(
     _ child: UInt32, _ separator: [UInt8], level: Int
   ) throws(SQLiteWriterError) {

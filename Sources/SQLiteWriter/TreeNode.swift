@@ -5,7 +5,7 @@
 ///     └────────┴──────────────┴────────┴──────────────────────────┘
 ///
 /// The cells lie at the end of the page, in order and without gaps. SQLite's file format does not
-/// prescribe their order (<https://www.sqlite.org/fileformat2.html>, § 1.6); with this one, both
+/// prescribe their order (<https://www.sqlite.org/fileformat2.html>, § 1.6); with this order, both
 /// the pointers and the cells can be appended.
 struct TreeNode {
   let kind: SQLiteFormat.PageKind

@@ -4,7 +4,7 @@ struct WaitingRecords {
   struct Entry {
     /// A number by which entries are sorted first; see ``RecordOrder/head(of:at:)``.
     fileprivate(set) var head: UInt64
-    /// The position of the length of the record in ``WaitingRecords/bytes``.
+    /// The position, in ``WaitingRecords/bytes``, of the record's length.
     let offset: Int
   }
 
@@ -103,7 +103,7 @@ struct WaitingRecords {
     }
   }
 
-  /// Replaces the heads of a group by the given word of each text, and returns `false` if a text
+  /// Replaces the heads of a group with the given word of each text, and returns `false` if a text
   /// has no such word.
   private mutating func loadWords(_ group: Range<Int>, _ wordIndex: Int) -> Bool {
     for position in group {

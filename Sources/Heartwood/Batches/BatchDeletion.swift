@@ -23,9 +23,9 @@ extension BatchDeleteRequest: ExecutableBatch {
 
   /// Returns the object numbers of `ids`, in order.
   ///
-  /// - Throws: `foreignObject` if an ID is not that of a saved object of this store;
-  ///   `unknownEntity` unless all IDs belong to the same entity, which must be that of `M` or
-  ///   inherit from it.
+  /// - Throws: `foreignObject` if an ID does not identify a saved object of this store;
+  ///   `unknownEntity` unless all IDs belong to one entity: that of `M`, or one that inherits from
+  ///   it.
   private func numbers(_ ids: [ManagedObjectID], _ run: BatchRun) throws -> [ObjectNumber] {
     let model = run.model
     let entity = try model.schema.requiredEntity(of: M.self)

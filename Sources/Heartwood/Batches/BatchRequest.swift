@@ -4,9 +4,9 @@ public import Foundation
 ///
 /// There are three kinds: ``BatchInsertRequest``, ``BatchUpdateRequest`` and
 /// ``BatchDeleteRequest``. Executing a request writes directly to the store and creates one
-/// generation. No object is validated, and no callback is called. Objects in memory keep their
-/// values until they are fetched again or refreshed. A batch request never moves the pin of a
-/// context.
+/// generation. Objects are not validated, and callbacks are not called. Objects in memory keep
+/// their values until they are fetched again or refreshed. A batch request never moves a context's
+/// pin.
 public protocol BatchRequest {}
 
 /// The kind of information that a batch result contains.
@@ -57,9 +57,9 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
   ///
   /// - Parameters:
   ///   - type: The class of the rows, if it cannot be inferred.
-  ///   - handler: A closure that is called once for each new row. The row initially has the values
-  ///     of a new object. The closure sets other values and returns `false` to insert the row, or
-  ///     returns `true` when there are no more rows to insert.
+  ///   - handler: A closure that is called once for each new row. The row initially has the same
+  ///     values as a new object. The closure sets other values and returns `false` to insert the
+  ///     row, or returns `true` when there are no more rows to insert.
   public init(
     _ type: M.Type = M.self, handler: @escaping (_ row: inout BatchRow<M>) throws -> Bool
   ) {
@@ -138,8 +138,8 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
 
   /// Creates a request for the rows with the given IDs.
   ///
-  /// All IDs must belong to the same entity, which must be that of `M` or inherit from it. IDs
-  /// whose rows no longer exist are ignored.
+  /// All IDs must belong to one entity: that of `M`, or one that inherits from it. IDs whose rows
+  /// no longer exist are ignored.
   public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
 }
 
@@ -161,8 +161,8 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of the current row of a batch request.
 ///
-/// Each access to an attribute uses several properties of this class, so they skip exclusivity
-/// checks, which is safe because only one thread uses the object.
+/// The properties skip exclusivity checks, because each access to an attribute uses several of
+/// them. This is safe, because only one thread uses the object.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content

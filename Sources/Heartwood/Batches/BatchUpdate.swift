@@ -25,7 +25,7 @@ extension BatchUpdateRequest: ExecutableBatch {
   }
 }
 
-/// A batch update of the rows of one entity.
+/// A batch update of one entity's rows.
 private struct RowUpdate<M: ManagedObject> {
   let storage: EntityStorage
   let content: BatchRowContent

@@ -1,14 +1,14 @@
 extension ManagedObjectContext {
   /// Executes a batch request, and commits all of its changes as one generation.
   ///
-  /// Unsaved changes of this context are neither written nor modified.
+  /// This context's unsaved changes are neither written nor modified.
   ///
   /// - Returns: The number of rows, and their IDs if the request asks for them.
   /// - Throws: Any error that the request's closure throws; `constraintConflict`, `deniedDelete`,
   ///   `unknownEntity`, `unknownProperty` or `foreignObject`; any error from writing the store. If
   ///   the method throws, the store is unchanged.
-  /// - Complexity: For each row of the request, reads or writes the row and one entry in each of
-  ///   its indexes. The request syncs once. Apart from lists of object IDs, memory use does not
+  /// - Complexity: For each row, the request reads or writes the row itself and one entry in each
+  ///   of its indexes. The request syncs once. Apart from lists of object IDs, memory use does not
   ///   grow with the number of inserted or updated rows.
   @discardableResult
   public func execute(_ request: some BatchRequest) throws -> BatchResult {

@@ -39,7 +39,7 @@ public struct ContextChange: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// A sequence of all changes to the context's objects from now on.
+  /// A sequence of all later changes to the context's objects.
   ///
   /// Each access creates a new sequence, which only one observer may iterate over. The observer can
   /// run on any thread.

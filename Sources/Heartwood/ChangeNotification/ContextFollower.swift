@@ -35,7 +35,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Registers a follower, which is notified of changes from now on.
+  /// Registers a follower, which is notified of all later changes.
   func follow(_ follower: any ContextFollower) {
     self.follower = follower
     var next: ManagedObjectContext? = self

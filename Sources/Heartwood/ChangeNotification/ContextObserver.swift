@@ -7,8 +7,8 @@ final class ContextObserver {
   private var observations = NumberTable<ObjectObservation>()
   /// The objects that may have changed since observers read their values.
   private var changed: Set<ManagedObject> = []
-  /// The counts of inserted, updated and deleted objects at the first read by an observer or, if
-  /// the observers have been notified since, at the latest notification.
+  /// The counts of inserted, updated and deleted objects at the latest notification or, if there
+  /// has been none, at an observer's first read.
   ///
   /// `nil` if no observer has read them yet.
   private var seen: [Int]?
@@ -113,9 +113,9 @@ final class ContextObserver {
 extension ManagedObjectContext: Observable {
   /// Whether observers can track the context's objects and its lists of changed objects.
   ///
-  /// The default is `false`. If `true`, `withObservationTracking` and SwiftUI are notified when a
-  /// stored property that they have read gets another value. Refreshing, merging or rolling back
-  /// the object can also change the value. If a user interface displays the context's objects, turn
+  /// The default is `false`. If `true`, `withObservationTracking` and SwiftUI are notified when the
+  /// value of a stored property that they have read changes, including when the object is
+  /// refreshed, merged or rolled back. If a user interface displays the context's objects, turn
   /// tracking on before reading any of them.
   ///
   /// ```swift

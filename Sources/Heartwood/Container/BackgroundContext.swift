@@ -15,7 +15,7 @@ import Dispatch
 public actor BackgroundContext {
   /// A call to ``perform(_:)``, and the calls within it that wait for their turn.
   ///
-  /// Call 0 represents the context itself, and contains all calls that no other call contains.
+  /// Call 0 represents the context itself, and contains every call that no other call contains.
   private struct Call {
     var isBusy = false
     /// The earliest waiting call comes first.
@@ -27,8 +27,8 @@ public actor BackgroundContext {
   private var calls = [0: Call()]
   private var lastCall = 0
 
-  /// The calls that contain the work of the current task, by the identity of their contexts; the
-  /// innermost call comes last.
+  /// The calls that contain the current task's work, by the identity of their contexts, with the
+  /// innermost call last.
   @TaskLocal private static var outerCalls: [ObjectIdentifier: [Int]] = [:]
 
   /// The executor that runs the actor's work.
@@ -57,7 +57,7 @@ public actor BackgroundContext {
     _ body: nonisolated(nonsending) @Sendable (ManagedObjectContext) async throws -> R
   ) async throws -> R {
     var outerCalls = Self.outerCalls
-    // A task that a call has created may outlive it.
+    // A task may outlive the call that created it.
     let outer = outerCalls[ObjectIdentifier(self)]?.last { calls[$0] != nil } ?? 0
     await begin(within: outer)
     lastCall += 1
@@ -71,7 +71,7 @@ public actor BackgroundContext {
     } catch {
       result = .failure(error)
     }
-    // Wait for calls of tasks that `body` has created and not awaited.
+    // Wait for calls by tasks that `body` created but did not await.
     await begin(within: call)
     while calls[call]?.waiting.isEmpty == false {
       end(within: call)
@@ -83,8 +83,8 @@ public actor BackgroundContext {
     return try result.get()
   }
 
-  /// Waits until no other call within the given one is running, and then prevents others from
-  /// running.
+  /// Waits until no other call within the given one is running, and then prevents other calls from
+  /// starting.
   private func begin(within call: Int) async {
     guard calls[call]?.isBusy == true else {
       calls[call]?.isBusy = true

@@ -32,7 +32,7 @@ extension PersistentContainer {
     return changes
   }
 
-  /// Reverts all objects to their state in a generation, and creates one new generation.
+  /// Reverts all objects to their state in a given generation, by creating one new generation.
   ///
   /// All changes saved since that generation are undone: deleted rows are restored with their IDs,
   /// and rows inserted since then are deleted. Indexes, relationships and the history are updated.
@@ -80,8 +80,8 @@ extension PersistentContainer {
     return changes
   }
 
-  /// Returns the one store whose objects differ from those in its snapshot, or any store if none
-  /// differs.
+  /// Returns the one store whose objects differ from those in its snapshot, or any store if none of
+  /// them differs.
   ///
   /// - Throws: `multipleStores` if the objects of several stores differ.
   private func differing(

@@ -9,9 +9,9 @@ extension PersistentContainer {
   ///
   /// After a crash, the store is either complete or gone.
   ///
-  /// - Throws: `busy` if the store is still open in this or another process after a second: release
-  ///   its containers, contexts and objects first; `notAStore` if the directory contains other
-  ///   files; `io`.
+  /// - Throws: `busy` if the store is still open in this or another process after one second
+  ///   (release its containers, contexts and objects first); `notAStore` if the directory contains
+  ///   other files; `io`.
   public static func destroyStore(at url: URL) throws { try Store.destroy(at: url.path) }
 
   /// Moves a store to another URL on the same volume.
@@ -20,7 +20,7 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - source: The URL of a store.
-  ///   - target: A URL at which there is nothing yet; its parent directory must exist.
+  ///   - target: A URL at which nothing exists yet; its parent directory must exist.
   /// - Throws: `busy` as for ``destroyStore(at:)``; `notAStore`;
   ///   `invalidArgument` if there is something at `target`; `io`, for example if the URLs are on
   ///   different volumes.
@@ -28,13 +28,14 @@ extension PersistentContainer {
     try Store.move(from: source.path, to: target.path)
   }
 
-  /// Replaces a store with another one, such as a backup, which is moved from its URL on the same
-  /// volume.
+  /// Replaces a store with another one on the same volume, such as a backup.
+  ///
+  /// The replacement store is moved from its URL.
   ///
   /// After a crash, the next opening finds either the old store or the new one.
   ///
   /// - Parameters:
-  ///   - url: The URL of the store to replace, or a URL at which there is none.
+  ///   - url: The URL of the store to replace, or a URL at which no store exists.
   ///   - source: The URL of the replacement store.
   /// - Throws: `busy` as for ``destroyStore(at:)``, for both stores; `notAStore`; `io`.
   public static func replaceStore(at url: URL, withStoreAt source: URL) throws {

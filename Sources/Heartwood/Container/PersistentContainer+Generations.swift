@@ -28,7 +28,7 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - token: The generation, or `.current` for the newest one.
-  ///   - name: The name, 1 to 255 bytes of UTF-8. The generation may already have this name.
+  ///   - name: The name: 1 to 255 bytes of UTF-8. The generation may already have this name.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `invalidArgument` if another
   ///   generation has the name; `tooLarge` if the name is empty or too long; any error from writing
   ///   a store.
@@ -98,8 +98,8 @@ extension PersistentContainer {
   /// generations are newer.
   ///
   /// A generation is retained if it is the newest one, has a name, or is held by a process. Other
-  /// generations disappear, so the result is not necessarily the last generation before the given
-  /// time. The token itself does not retain the generation; it is valid only as long as the
+  /// generations are discarded, so the result is not necessarily the last generation before the
+  /// given time. The token itself does not retain the generation; it is valid only as long as the
   /// generation exists. The token does not cover stores whose retained generations are all newer
   /// than that time.
   ///

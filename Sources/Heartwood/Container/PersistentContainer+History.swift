@@ -52,7 +52,7 @@ extension PersistentContainer {
 
   // MARK: Deleting
 
-  /// Deletes the history up to and including the transaction of a token.
+  /// Deletes the history up to and including a token's transaction.
   ///
   /// Unless `force` is `true`, the deletion stops at the position of the slowest registered
   /// consumer. Tokens for positions before the end of the deleted history expire; `token` itself
@@ -168,8 +168,8 @@ extension PersistentContainer {
   /// Registers a consumer of the history, or updates its position.
   ///
   /// Unless `force` is `true`, `deleteHistory` keeps the transactions that a registered consumer
-  /// has not yet processed. The store keeps the registration, for all processes, until
-  /// ``removeHistoryConsumer(_:)`` is called.
+  /// has not yet processed. The registration is saved in the store, and applies to all processes
+  /// until ``removeHistoryConsumer(_:)`` is called.
   ///
   /// ```swift
   /// let token = try container.historyConsumers["search"]
@@ -184,8 +184,8 @@ extension PersistentContainer {
   ///   - token: The last transaction that the consumer has processed. Without a token, and in
   ///     stores that the token does not cover, an existing consumer keeps its position, and a new
   ///     one starts at the oldest transaction.
-  /// - Throws: `historyExpired` if the history does not contain the token's position and all later
-  ///   transactions; `foreignStore`; any error from writing the store.
+  /// - Throws: `historyExpired` if the token's position, or a transaction after it, is no longer in
+  ///   the history; `foreignStore`; any error from writing the store.
   /// - Complexity: Writes one row, unless the position is unchanged.
   public func registerHistoryConsumer(
     _ name: String, at token: PersistentHistoryToken? = nil
@@ -198,7 +198,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Moves a consumer to the position of a token in each store where that position is later.
+  /// Advances a consumer to a token's position, in each store where the consumer is at an earlier
+  /// one.
   ///
   /// - Throws: The same errors as ``registerHistoryConsumer(_:at:)``.
   package func advanceHistoryConsumer(_ name: String, to token: PersistentHistoryToken) throws {

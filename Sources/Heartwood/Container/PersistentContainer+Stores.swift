@@ -50,10 +50,10 @@ extension PersistentContainer {
   /// Removes a store from the container.
   ///
   /// Loaded objects of the store keep their values. All other objects of the store become
-  /// inaccessible faults: they have the values of new objects and are treated as deleted. Fetching
-  /// objects of the store throws `removedStore`. Saving a context that has unsaved changes to such
-  /// objects also throws `removedStore`; revert these changes first. Pinned contexts keep their
-  /// generations of the other stores.
+  /// inaccessible faults: they have the same values as new objects and are treated as deleted.
+  /// Fetching objects of the store throws `removedStore`. Saving a context that has unsaved changes
+  /// to such objects also throws `removedStore`; revert these changes first. Pinned contexts keep
+  /// their generations of the other stores.
   ///
   /// When the contexts that have used the store are deallocated or reset, its locks are released
   /// and its files are closed. The store stays on disk unchanged and can be added again; its

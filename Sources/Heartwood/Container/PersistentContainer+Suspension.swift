@@ -9,7 +9,7 @@ extension PersistentContainer {
   /// in the meantime sets ``ManagedObjectContext/faultError``.
   ///
   /// Contexts keep their objects and unsaved changes. A pinned context loses its generation: at its
-  /// first read after ``resume()``, it pins the newest one, as with
+  /// first read after ``resume()``, it pins the newest generation, as with
   /// ``QueryGenerationToken/current``. To return to its generation later, give the generation a
   /// name before the call. Batched results become invalid and must be fetched again. No thread may
   /// be reading during the call.

@@ -3,8 +3,8 @@ extension PersistentContainer {
   ///
   /// - Returns: A sentence for each index that differs; an empty array if all are correct.
   /// - Throws: Any error from reading the stores; `corrupt` if an index cannot be decoded.
-  /// - Complexity: Reads all objects of entities with a text index, and their indexes, or reads
-  ///   them twice if there is a difference. Memory use does not depend on their number.
+  /// - Complexity: Reads each object that has a text index, and the indexes, once, or twice if
+  ///   there is a difference. Memory use does not depend on the number of objects.
   public func verifyTextIndexes() throws -> [String] {
     try group.attachedStores.flatMap { attached in
       let view = try StoreView(try attached.store.snapshot(), attached.model)

@@ -39,7 +39,7 @@ public final class PersistentContainer: Sendable {
   let version: Int
   let options: ContainerOptions
   @MainActor private var view: ViewContext?
-  /// The task that merges commits of other contexts and processes into the view context.
+  /// The task that merges commits by other contexts and processes into the view context.
   ///
   /// Deallocating the container cancels the task.
   private let viewFollower = Mutex<Task<Void, Never>?>(nil)
@@ -47,7 +47,8 @@ public final class PersistentContainer: Sendable {
   /// Opens a store, creating it if necessary, and migrates it to the model.
   ///
   /// A migration is one transaction, which is applied completely or not at all. If two processes
-  /// migrate at the same time, the second one waits and then finds the store already migrated.
+  /// open the store for migration at the same time, the second one waits, and then finds the store
+  /// already migrated.
   ///
   /// - Parameters:
   ///   - url: The directory of the store.

@@ -43,7 +43,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     private let observers: CommitObservers
     private var wakeups: AsyncStream<Void>.Iterator
-    /// The generation that each store had when the last token was returned.
+    /// The newest generation of each store at the time the last token was returned.
     private var shown: [UUID: Generation] = [:]
 
     fileprivate init(observers: CommitObservers) {
@@ -216,8 +216,8 @@ private final class CommitObservers: Sendable {
 }
 
 extension PersistentContainer {
-  /// A sequence that yields a history token after each commit from now on, by any context,
-  /// container or process.
+  /// A sequence that yields a history token after each later commit by any context, container or
+  /// process.
   ///
   /// See ``RemoteChanges`` for the guarantees of the sequence.
   ///

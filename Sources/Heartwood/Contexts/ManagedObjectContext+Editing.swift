@@ -87,8 +87,8 @@ extension ManagedObjectContext {
         clearing.insert(ClearedRelationship(object, property))
       }
     case .noAction, .deny:
-      // With these rules, references to a saved object stay in place. References to an unsaved
-      // object must be removed, because such an object never gets a row.
+      // The rules `noAction` and `deny` leave references to a saved object in place. References to
+      // an unsaved object must be removed, because such an object never gets a row.
       if object.isInserted { unrelate(object, property) }
     case .nullify: unrelate(object, property)
     }
@@ -158,7 +158,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Discards the recorded change to each property that has the value it had when the object was
+  /// Discards the recorded change to each property whose value is the same as when the object was
   /// read.
   ///
   /// If no changes remain, the object counts as unchanged: fetches return it with its stored

@@ -8,11 +8,11 @@ struct StoredRelations {
 
 /// Hides objects with unsaved deletions from relationships that still contain them.
 extension ManagedObjectContext {
-  /// Returns the objects that have no unsaved changes but hide an object deleted in this context,
-  /// because their stored relationships still contain it.
+  /// Returns the objects without unsaved changes whose stored relationships still contain an object
+  /// that was deleted in this context.
   ///
-  /// Predicates must be evaluated for these objects instead of for their rows. The objects are
-  /// up to date with their rows.
+  /// The returned objects hide the deleted object, so predicates must be evaluated for them instead
+  /// of for their rows. They are up to date with their rows.
   ///
   /// - Complexity: O(deleted objects). The relationships of each deleted object are read once for
   ///   each generation.
@@ -59,8 +59,8 @@ extension ManagedObjectContext {
     return numbers
   }
 
-  /// Returns the number of the target that a to-one relationship has in the store or the parent, if
-  /// there is one.
+  /// Returns the number of a to-one relationship's target in the store or the parent, or `nil` if
+  /// there is no target.
   private func storedTarget(
     of object: ManagedObject, _ property: PropertyDescription, _ view: StoreView?
   ) throws -> [ObjectNumber] {
@@ -113,7 +113,7 @@ extension ManagedObjectContext {
     hidingMembers = []
   }
 
-  /// Adds the stored members that an edited list omits to the list again.
+  /// Adds the stored members that an edited list omits back to the list.
   private func showHiddenMembers(of object: ManagedObject, _ property: PropertyDescription) {
     guard let edit = object.changes?.members[property.slot], let base = edit.base,
       let mine = object.members(property)

@@ -24,7 +24,7 @@ extension ManagedObjectContext {
       return try isStored(member)
     }
 
-    /// Returns whether other contexts have made this context's change to a member.
+    /// Returns whether another context has made the same change to a member as this context.
     func isSharedChange(_ member: ManagedObject) throws -> Bool {
       guard let changes else { return false }
       return changes.added.contains(member)
@@ -69,7 +69,7 @@ extension ManagedObjectContext {
       !model.isRemoved, let entity = object.entityDescription
     else { return nil }
     let view = try currentView()
-    // An object that is newer than the view has members that the view lacks.
+    // An object that is newer than the view may have members that the view lacks.
     if let read = view.snapshot?.generation.frame, object.version >= read { return nil }
     return StoredMembers(
       owner: object.number, property: property, inverse: entity.inverses[property.slot]?.property,
@@ -106,8 +106,8 @@ extension ManagedObjectContext {
 
   /// Returns whether an object is a member, before it is added or removed.
   ///
-  /// If other contexts have made the same change, the members are loaded, so that undoing it here
-  /// is a separate change.
+  /// If another context has made the same change, the members are loaded, so that undoing the
+  /// change here is a separate change.
   private func isMemberBeforeChange(
     _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

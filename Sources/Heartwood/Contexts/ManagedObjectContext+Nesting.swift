@@ -198,8 +198,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the members of a relationship after merging this context's edit into the members that
-  /// the parent has.
+  /// Returns the members of a relationship after merging this context's edit into the parent's
+  /// members.
   ///
   /// - Parameter theirs: The parent's current members, which may differ from the members that this
   ///   context read.

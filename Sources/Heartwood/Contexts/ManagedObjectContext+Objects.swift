@@ -47,8 +47,9 @@ extension ManagedObjectContext {
     } as? M
   }
 
-  /// Returns the object with the given ID, or `nil` if it is not registered, without reading the
-  /// store.
+  /// Returns the registered object with the given ID, or `nil` if there is none.
+  ///
+  /// The method does not read the store.
   public func registeredObject<M: ManagedObject>(
     _ type: M.Type = M.self, for id: ManagedObjectID
   ) -> M? {
@@ -168,7 +169,7 @@ extension ManagedObjectContext {
   /// Removes all objects and changes from the context.
   ///
   /// Objects that the program still holds then belong to no context. They keep their loaded
-  /// attributes, but lose their related objects; faults have the values of new objects.
+  /// attributes, but lose their related objects; faults have the same values as new objects.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -255,7 +256,8 @@ extension ManagedObjectContext: ObjectSource {
   ///
   /// In a pinned generation, the row may not exist yet, so the fault usually stays as it is.
   ///
-  /// - Throws: `missingObject` or `removedStore` if the context's settings do not allow that.
+  /// - Throws: `missingObject` or `removedStore` if the context's settings do not allow the fault
+  ///   to be marked as deleted.
   private func markInaccessible(_ object: ManagedObject) throws {
     // In a pinned generation, the row may not exist yet. Do not mark the object as deleted then,
     // because a save would delete the row if it has been inserted since.

@@ -60,7 +60,7 @@ extension ManagedObjectContext {
     }
     var changes = object.changes?.members[property.slot]
     if let edit = changes, !object.isInserted {
-      // Others may have made the same changes before the members were loaded.
+      // Other contexts may have made the same changes before the members were loaded.
       changes = edit.without(theirs: Set(members.map(\.number))) {
         undoLog?.forget($0, of: object, property)
       }
@@ -160,7 +160,7 @@ extension ManagedObjectContext {
     if object.isFault || !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
   }
 
-  /// Removes members from a to-many relationship and adds others, on both sides.
+  /// Removes members from a to-many relationship and adds other members, on both sides.
   private func change(
     _ object: ManagedObject, _ property: PropertyDescription, _ difference: MemberDifference
   ) {

@@ -2,8 +2,8 @@
 ///
 /// A save commits all changes as one generation. A context and its objects must be used by one
 /// thread at a time. Debug builds trap if two threads use a context at once; so do release builds
-/// if `HEARTWOOD_CHECKS=1` is in the environment. A context has at most one object for each row,
-/// and holds its objects weakly, unless they have unsaved changes.
+/// if `HEARTWOOD_CHECKS=1` is set in the environment. A context has at most one object for each
+/// row, and holds its objects weakly, unless they have unsaved changes.
 ///
 /// ```swift
 /// let note = Note(context: context)

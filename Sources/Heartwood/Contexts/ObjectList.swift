@@ -1,7 +1,7 @@
 /// An ordered set of retained objects, in insertion order.
 ///
-/// An object stores its own position, so it can be in only one list at a time. An iteration passes
-/// the objects that the list had at its start.
+/// An object stores its own position, so it can be in only one list at a time. An iteration visits
+/// the objects that were in the list when the iteration began.
 struct ObjectList: Sequence {
   private var objects: [ManagedObject?] = []
   private(set) var count = 0

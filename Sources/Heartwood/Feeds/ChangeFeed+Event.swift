@@ -40,7 +40,8 @@ extension ChangeFeed {
     public let transaction: Int64
     /// The position of the change in its transaction.
     public let index: Int
-    /// Whether this event is the last of its transaction, or of the store's existing objects.
+    /// Whether this event is the last one of its transaction, or the last one for the store's
+    /// existing objects.
     public let isLast: Bool
     /// The generation that contains the values, which may be newer than the transaction.
     public let generation: Generation
@@ -54,14 +55,15 @@ extension ChangeFeed {
     public internal(set) var token: PersistentHistoryToken?
     /// The URI of the store.
     public let source: String
-    /// Whether the feed includes the values before the change, and they are known.
+    /// Whether the values before the change are known and included in the feed.
     var includesBefore = false
     /// Whether the feed includes the values after the change.
     let includesAfter: Bool
 
     /// The identifier of the event, which is the same in all feeds of the store.
     ///
-    /// It consists of the transaction number, and the position of the change or the object.
+    /// It consists of the transaction number, followed by the position of the change, the ID of the
+    /// existing object, or `complete`.
     public var id: String {
       switch operation {
       case .existing: "\(transaction)-\(objectID?.shortText ?? "")"

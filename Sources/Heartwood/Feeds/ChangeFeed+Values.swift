@@ -8,9 +8,9 @@ extension ChangeFeed {
   /// generation cannot be read, its values contain only the attributes that the history preserves.
   public struct Values: Sendable {
     let entity: FeedEntity
-    /// The values of the attributes, in the order of the entity.
+    /// The values of the attributes, in the entity's order.
     let attributes: [StoredValue?]
-    /// The targets of the to-one relationships, in the order of the entity.
+    /// The targets of the to-one relationships, in the entity's order.
     let references: [Reference?]
     /// The members of to-many relationships.
     let lists: [(property: FeedEntity.Property, members: [Reference])]

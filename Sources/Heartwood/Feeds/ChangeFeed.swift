@@ -14,9 +14,9 @@ import Foundation
 /// Events are read when the loop asks for them, so a slow loop needs no buffer, and pins only the
 /// generation that it reads. Each iterator reads the feed independently.
 ///
-/// A feed delivers each change at least once. With a consumer, it begins after the transactions
-/// that the consumer has acknowledged, and the history keeps the later ones. A repeated event has
-/// the same ``Event/id``, so that a program can detect it.
+/// A feed delivers each change at least once. A feed with a consumer begins after the transactions
+/// that the consumer has acknowledged, and the history keeps all later transactions. A repeated
+/// event has the same ``Event/id``, so that a program can detect it.
 ///
 /// The feed ends when the task is cancelled or the store is closed, and waits while the store is
 /// suspended. The feed throws `historyExpired` if the next transactions have been deleted, and
@@ -31,13 +31,15 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 
   /// The position at which a feed begins.
   public enum Start: Sendable {
-    /// After the newest transaction.
+    /// The feed begins after the newest transaction.
     case now
-    /// With an event for each object of the newest generation, followed by the changes since then.
+    /// The feed begins with an event for each object of the newest generation, followed by the
+    /// changes since then.
     case existingObjects
-    /// With the oldest transaction in the history.
+    /// The feed begins with the oldest transaction in the history.
     case oldestTransaction
-    /// After a token or, for a store that it does not cover, with the oldest transaction.
+    /// The feed begins after a token or, for a store that the token does not cover, with the oldest
+    /// transaction.
     case after(PersistentHistoryToken)
   }
 
@@ -105,7 +107,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     try container.advanceHistoryConsumer(consumer, to: token)
   }
 
-  /// Records that the consumer has processed all events up to a position, such as that of a
+  /// Records that the consumer has processed all events up to a position, such as the position in a
   /// ``FeedReport``.
   ///
   /// - Throws: The same errors as for an event.
@@ -124,7 +126,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// The first store of the container.
   package var store: Store { container.store }
 
-  /// Creates a reader that begins after the acknowledged transactions, or at the start of the feed.
+  /// Creates a reader that begins after the acknowledged transactions or, if there are none, at the
+  /// start of the feed.
   package func reader() throws -> FeedReader {
     let known = try consumer.flatMap { try container.historyConsumers[$0] }
     let start = known.map { .after($0) } ?? start
@@ -137,15 +140,16 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     }
   }
 
-  /// Returns a sequence of arrays, each with the events that exist when the loop asks for it.
+  /// Returns a sequence of arrays, each of which contains the events available when the loop asks
+  /// for it.
   ///
   /// The sequence waits only for the first event of an array.
   ///
   /// - Parameter maxCount: The maximum number of events in an array.
   public func batches(ofAtMost maxCount: Int) -> Batches { Batches(feed: self, maxCount: maxCount) }
 
-  /// Creates an iterator, which begins after the acknowledged transactions, or at the start of the
-  /// feed.
+  /// Creates an iterator, which begins after the acknowledged transactions or, if there are none,
+  /// at the start of the feed.
   public func makeAsyncIterator() -> Iterator { Iterator(self, container.remoteChanges) }
 
   /// An iterator that waits for changes.

@@ -60,7 +60,7 @@ extension KeyedEncodingContainer where Key == ImportKey {
     case .largeInteger(let value): try encode(value, forKey: key)
     case .double(bits: let bits) where Double(bitPattern: bits).isFinite:
       let double = Double(bitPattern: bits)
-      // A `Float` and the equal `Double` have different shortest texts.
+      // The shortest decimal representations of a `Float` and of the equal `Double` differ.
       if property.fieldStorageType == .float {
         try encode(Float(double), forKey: key)
       } else {
@@ -93,7 +93,7 @@ extension ChangeFeed.Event: Encodable {
   /// Encodes the event in the envelope of CloudEvents 1.0.
   ///
   /// Within values of `Codable` types, the encoder chooses the formats of dates, data and numbers
-  /// such as NaN; ``json()`` uses those of a feed.
+  /// such as NaN; ``json()`` uses the formats of a feed.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Field.self)
     try container.encode("1.0", forKey: .specversion)

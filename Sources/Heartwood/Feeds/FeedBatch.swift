@@ -2,10 +2,10 @@ import Foundation
 
 /// The application of events in one transaction.
 struct FeedBatch {
-  /// The counterpart in this store of an object of another store.
+  /// The counterpart, in this store, of another store's object.
   private struct Counterpart {
     let number: ObjectNumber
-    /// The number before this batch, or `nil` if the object was unknown.
+    /// The counterpart's number before this batch, or `nil` if the object was unknown.
     var recorded: ObjectNumber?
     var values: AppliedValues
   }
@@ -23,7 +23,7 @@ struct FeedBatch {
   private let policy: MergePolicy.Kind
   private var events = FeedEvents()
   private var counterparts: [FeedSubject: Counterpart] = [:]
-  /// The objects of this store that correspond to objects which had been unknown.
+  /// The objects of this store that this batch has matched to previously unknown objects.
   private var found: Set<ObjectNumber> = []
 
   init(_ run: BatchRun, _ transaction: WriteTransaction, _ policy: MergePolicy.Kind) throws {
@@ -81,10 +81,10 @@ struct FeedBatch {
 
   // MARK: Errors
 
-  /// Returns the failure for an error of the model, naming the event about its object.
+  /// Returns a failure for a model error, which names the event about the affected object.
   ///
-  /// The object may have no event, for example if it is only related to others. The failure then
-  /// names all events.
+  /// If that object has no event, for example because it is only related to objects with events,
+  /// the failure names all events.
   private func failure(
     _ error: ObjectGraphError, _ elements: ArraySlice<FeedElement>
   ) -> FeedFailure {
@@ -102,7 +102,9 @@ struct FeedBatch {
 
   // MARK: Objects
 
-  /// Returns the known counterpart of an object, which may no longer exist, or `nil`.
+  /// Returns the known counterpart of an object, or `nil` if none is known.
+  ///
+  /// The counterpart may no longer exist.
   private mutating func known(_ subject: FeedSubject) throws -> Counterpart? {
     if let known = counterparts[subject] { return known }
     guard let (number, values) = try records.object(of: subject.source, subject.id) else {
@@ -113,7 +115,8 @@ struct FeedBatch {
     return known
   }
 
-  /// Returns the number of a deleted object in this store, or `nil` if it does not exist.
+  /// Returns the number that a deleted object has in this store, or `nil` if it does not exist
+  /// there.
   private mutating func counterpart(
     ofDeleted subject: FeedSubject, _ event: FeedElement
   ) throws -> ObjectNumber? {
@@ -125,8 +128,10 @@ struct FeedBatch {
     return number
   }
 
-  /// Returns the change to an object, which is inserted if it is neither known nor found by a
-  /// unique attribute; `nil` if the merge policy keeps its deletion in this store.
+  /// Returns the change to an object, or `nil` if the object was deleted in this store and the
+  /// merge policy keeps the deletion.
+  ///
+  /// An object that is neither known nor found by a unique attribute is inserted.
   private mutating func change(
     _ subject: FeedSubject, _ event: FeedElement, _ entity: EntityDescription, _ values: FeedValues
   ) throws -> RowChange? {
@@ -168,8 +173,8 @@ struct FeedBatch {
     return nil
   }
 
-  /// Returns the number of the object that has a value of a unique attribute, or `nil` if there is
-  /// none.
+  /// Returns the number of the object with the given value of a unique attribute, or `nil` if there
+  /// is none.
   private func owner(
     of value: StoredValue, _ property: PropertyDescription, _ entity: EntityDescription
   ) throws -> ObjectNumber? {
@@ -180,8 +185,8 @@ struct FeedBatch {
     return try run.changes.owner(index, [value], key, [:])?.number
   }
 
-  /// Returns the number of the object with a key, unless that object corresponds to another object
-  /// of the source.
+  /// Returns the number of the object with the given key, unless that object corresponds to another
+  /// object of the source.
   private mutating func find(
     _ subject: FeedSubject, _ entity: EntityDescription, _ key: StoredValue?
   ) throws -> ObjectNumber? {
@@ -214,7 +219,7 @@ struct FeedBatch {
 
   // MARK: Values
 
-  /// Sets the attributes of an object for which the merge policy prefers the event.
+  /// Sets those attributes of an object for which the merge policy prefers the event's values.
   private mutating func merge(_ work: Work) throws {
     let (change, storage) = (work.change, work.change.storage)
     let known = counterparts[work.subject]?.values ?? AppliedValues()
@@ -229,7 +234,7 @@ struct FeedBatch {
         !before.isIdentical(to: value), !known.contains(number, before)
       else { continue }
       edited.insert(property.slot)
-      // A value that the source has not changed stays as it was edited in this store.
+      // Keep this store's edit of a value that the source has not changed.
       if known.contains(number, value) || policy == .storeTrump { kept.insert(property.slot) }
     }
     counterparts[work.subject]?.values = applied
@@ -263,8 +268,10 @@ struct FeedBatch {
     }
   }
 
-  /// Returns the number of a related object, whose own event may not have arrived yet; `nil` if a
-  /// later generation deletes it, or if the merge policy keeps its deletion in this store.
+  /// Returns the number of a related object, or `nil` if a later generation deletes the object, or
+  /// if the merge policy keeps its deletion in this store.
+  ///
+  /// The object's own event may not have arrived yet.
   private mutating func target(
     _ reference: FeedReference, _ source: String
   ) throws -> ObjectNumber? {

@@ -42,7 +42,7 @@ struct FeedElement: Decodable {
   let operation: ChangeFeed.Event.Operation
   let transaction: Int64
   let index: Int64
-  /// Whether this event is the last of its transaction, or of the existing objects.
+  /// Whether this event is the last one of its transaction, or the last one for existing objects.
   let isLast: Bool
   /// Whether this event is the last of its generation.
   var isLastOfGeneration: Bool { isLast && transaction >= newestTransaction }
@@ -51,7 +51,8 @@ struct FeedElement: Decodable {
   /// The time of the transaction or, for existing objects, of the generation, in milliseconds since
   /// 1970.
   let time: Int64
-  /// The time at which the object counts as seen: never earlier than that of the previous event.
+  /// The time at which the object counts as seen, which is never earlier than for the previous
+  /// event.
   var seen: Int64 = 0
   /// The value of the unique attribute that identifies the object, or `nil` if there is none.
   private(set) var key: StoredValue?
@@ -62,7 +63,7 @@ struct FeedElement: Decodable {
   /// The values, or `nil` if the object no longer existed.
   private(set) var values: FeedValues?
 
-  /// Adds the changes of an earlier event about the same object, because an event has only the
+  /// Adds the changes of an earlier event about the same object, because an event contains only the
   /// to-many relationships that its transaction changed.
   mutating func complete(from earlier: FeedElement) {
     values?.add(earlier.values?.targets ?? [])
@@ -133,7 +134,7 @@ struct FeedElement: Decodable {
     return try attribute.storage.decodedValue(decoder)
   }
 
-  /// Returns the object at a key, or `nil` if there is none.
+  /// Returns the JSON object at a key, or `nil` if there is none.
   private static func container(
     _ name: String, in data: KeyedDecodingContainer<ImportKey>
   ) throws -> KeyedDecodingContainer<ImportKey>? {

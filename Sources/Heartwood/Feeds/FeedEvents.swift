@@ -8,7 +8,7 @@ struct FeedSubject: Hashable {
 
 /// The events that one transaction applies.
 struct FeedEvents {
-  /// The objects with new events, in the order of their first ones.
+  /// The objects with new events, in the order of their first new events.
   private(set) var subjects: [FeedSubject] = []
   /// The last new event about each object.
   private(set) var last: [FeedSubject: FeedElement] = [:]
@@ -56,7 +56,7 @@ struct FeedEvents {
   /// Records the last transaction whose events have all been applied.
   private mutating func recordProgress(_ element: FeedElement) {
     guard element.isLast, let store = element.store else { return }
-    // The time of the last existing object is that of the generation.
+    // The event for the last existing object has the time of the generation.
     let time = element.operation == .complete ? nil : element.time
     report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
   }
@@ -78,7 +78,7 @@ struct FeedEvents {
         return false
       }
       new.index = .max
-      // The objects of another snapshot are seen later, even in the same millisecond.
+      // The objects of another snapshot count as seen later, even within the same millisecond.
       if new > known || known > new { new.time = max(element.time, known.time + 1) }
     case .inserted, .updated, .deleted:
       guard new > known else {
@@ -91,7 +91,7 @@ struct FeedEvents {
     return true
   }
 
-  /// Throws an error if an event has the number of an earlier transaction, but a later time.
+  /// Throws an error if an event has an earlier transaction's number but a later time.
   private func requireRepeated(_ element: FeedElement, _ known: FeedPosition) throws {
     guard element.time > known.time else { return }
     throw FeedFailure(

@@ -13,7 +13,7 @@ struct FeedFailure: Error {
       kind, message, objectID: underlying?.objectID, underlyingError: underlying)
   }
 
-  /// Whether applying the events together with later ones may avoid the error.
+  /// Whether the error may be resolved by applying the events together with later ones.
   var mayBeResolved: Bool { error.kind == .constraintConflict || error.kind == .deniedDelete }
 
   /// The same error for a feed that ends within a generation.

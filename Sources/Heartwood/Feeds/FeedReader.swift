@@ -2,18 +2,19 @@ import Foundation
 
 /// Reads the events of a container's stores, without waiting for new ones.
 ///
-/// The transactions of one store are in commit order. Known transactions of different stores are in
-/// the order of their times.
+/// The transactions of one store are in commit order. Known transactions of different stores are
+/// ordered by time.
 package struct FeedReader {
   private let group: StoreGroup
   private let values: ChangeFeed.IncludedValues
   private var stores: [StoreFeed] = []
-  /// The index of the store whose transaction or existing objects are incomplete.
+  /// The index of the store whose current transaction or existing objects have only partly been
+  /// returned.
   private var current: Int?
 
   /// Creates a reader.
   ///
-  /// - Parameter start: Returns where the feed of a store begins.
+  /// - Parameter start: A closure that returns the position at which a store's feed begins.
   /// - Throws: The same errors as ``StoreFeed``.
   init(
     _ group: StoreGroup, _ values: ChangeFeed.IncludedValues,
@@ -58,8 +59,8 @@ package struct FeedReader {
     return PersistentHistoryToken(Dictionary(positions) { first, _ in first })
   }
 
-  /// Returns the index of the store with the oldest of the next transactions, or `nil` if there are
-  /// no transactions yet.
+  /// Returns the index of the store whose next transaction is the oldest, or `nil` if there are no
+  /// transactions yet.
   private mutating func nextStore() throws -> Int? {
     let attachedStores = group.attachedStores
     stores.removeAll { known in !attachedStores.contains { $0.model === known.attached.model } }
@@ -76,7 +77,7 @@ package struct FeedReader {
 
   /// Releases the generations, so that the feed continues with the newest ones.
   ///
-  /// - Throws: `generationExpired` if the existing objects of a generation are not complete.
+  /// - Throws: `generationExpired` if a generation's existing objects have not all been returned.
   mutating func restart() throws {
     for index in stores.indices { try stores[index].restart() }
   }

@@ -12,11 +12,12 @@ public import Foundation
 ///
 /// The events come from a ``ChangeFeed`` or `heartwoodctl follow`, in their original order. The
 /// store records which of its objects correspond to those of the other store. An unknown object is
-/// found by a unique attribute, or inserted. The store also records the last event of each source,
-/// and skips earlier ones, so a feed may be repeated from any earlier position.
+/// matched by a unique attribute or, if there is no match, inserted. The store also records the
+/// last event of each source, and skips earlier ones, so a feed can be replayed from any earlier
+/// position.
 ///
 /// The merge policy resolves conflicts with edits in this store: the event's values are treated
-/// like those of a context that is being saved. `custom` policies merge as
+/// like those of a context that is being saved. A `custom` policy merges like
 /// ``MergePolicy/mergeByPropertyObjectTrump``. Relationships that the source changed always get the
 /// source's objects.
 public struct FeedReceiver {
@@ -38,8 +39,8 @@ public struct FeedReceiver {
   /// - Parameters:
   ///   - container: The container to whose objects the events are applied.
   ///   - author: The author of the transactions.
-  ///   - mergePolicy: The policy for objects that were edited in this store. By default, such
-  ///     objects get all values of an event.
+  ///   - mergePolicy: The policy for objects that were edited in this store. By default, all values
+  ///     of an event are applied to such objects.
   public init(
     _ container: PersistentContainer, author: String? = nil, mergePolicy: MergePolicy = .overwrite
   ) {
@@ -52,16 +53,16 @@ public struct FeedReceiver {
       container.group.attachedStores.map(\.model.schema))
   }
 
-  /// Whether enough events are waiting for a full transaction.
+  /// Whether enough events are waiting to fill a transaction.
   ///
-  /// A program that rarely calls ``apply(isComplete:)`` uses this to limit the memory of waiting
-  /// events.
+  /// A program that rarely calls ``apply(isComplete:)`` can check this property to limit the memory
+  /// that waiting events use.
   public var isFull: Bool { waiting.count >= limit }
 
-  /// Adds an event, which ``apply(isComplete:)`` will apply.
+  /// Adds an event for ``apply(isComplete:)`` to apply.
   ///
   /// - Parameter event: A JSON document.
-  /// - Throws: `invalidElement` if it cannot be decoded.
+  /// - Throws: `invalidElement` if the event cannot be decoded.
   public mutating func add(_ event: Data) throws {
     addedCount += 1
     do {
@@ -89,7 +90,7 @@ public struct FeedReceiver {
   /// Applies the added events, except those that may depend on later ones.
   ///
   /// For example, a later event may move a unique value to another object, or delete a related
-  /// object that denies a deletion. These later events are of the same generation, because all
+  /// object that denies a deletion. These later events belong to the same generation, because all
   /// events contain the values of their generation. Once they have been added, the method applies
   /// all events or throws an error.
   ///
@@ -129,12 +130,13 @@ public struct FeedReceiver {
     return report
   }
 
-  /// Returns the first end of a generation of a source at or after an index, or `nil` if the
-  /// waiting events do not contain it.
+  /// Returns the first end of a source's generation at or after an index, or `nil` if the waiting
+  /// events contain none.
   ///
-  /// A program that omits events may omit the last one of a generation, so a generation also ends
-  /// before a transaction that it does not contain. However, a generation whose feed was
-  /// interrupted continues with the next one, which begins with the rest of its transactions.
+  /// A program that omits events may omit the last event of a generation. A generation therefore
+  /// also ends before the first transaction that it cannot contain. However, if the feed was
+  /// interrupted within a generation, that generation does not end there: the next one begins with
+  /// the remaining transactions.
   private func endOfGeneration(of source: String?, from index: Int) -> Int? {
     func isOwn(_ event: FeedElement) -> Bool { source == nil || event.source == source }
     guard var last = waiting[..<index].last(where: isOwn), !last.isLastOfGeneration else {
@@ -148,7 +150,7 @@ public struct FeedReceiver {
     return nil
   }
 
-  /// Returns the last end of a generation of a source before an index, or `nil` if there is none.
+  /// Returns the last end of a source's generation before an index, or `nil` if there is none.
   private func lastEndOfGeneration(of source: String?, before index: Int) -> Int? {
     var (last, next): (Int?, Int) = (nil, 1)
     while let end = endOfGeneration(of: source, from: next), end < index {
@@ -190,7 +192,7 @@ public struct FeedReceiver {
 }
 
 extension FeedElement {
-  /// Whether another event's generation cannot contain this event.
+  /// Returns whether this event cannot belong to another event's generation.
   fileprivate func follows(_ other: FeedElement) -> Bool {
     switch (other.operation, operation) {
     case (_, .existing), (_, .complete): false

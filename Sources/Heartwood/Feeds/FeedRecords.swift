@@ -53,7 +53,7 @@ struct FeedRecords {
     }
   }
 
-  /// Returns the objects without an event at or after a time.
+  /// Returns the objects for which there has been no event at or after the given time.
   func unseen(since time: Int64, _ source: String) throws -> [(id: String, ObjectNumber)] {
     var unseen: [(String, ObjectNumber)] = []
     // The keys of a source begin with its name.
@@ -75,7 +75,8 @@ struct FeedRecords {
   /// Records that an object of the source corresponds to an object of this store.
   ///
   /// - Parameters:
-  ///   - old: The object to which it has corresponded so far, or `nil` if unknown.
+  ///   - old: The object to which the source's object has corresponded so far, or `nil` if that is
+  ///     unknown.
   ///   - time: The time of the event, in milliseconds since 1970.
   func put(
     _ number: ObjectNumber, insteadOf old: ObjectNumber?, for source: String, _ id: String,
@@ -95,7 +96,7 @@ struct FeedRecords {
 
 /// The hashes of the values that a feed last assigned to the attributes of an object.
 ///
-/// A value with another hash was changed in this store.
+/// A value whose hash differs was changed in this store.
 struct AppliedValues {
   /// For each attribute, its number in the store, followed by the hash of its value.
   private(set) var bytes: [UInt8] = []
@@ -110,7 +111,8 @@ struct AppliedValues {
     bytes.append(littleEndian: value.fingerprint)
   }
 
-  /// Returns whether the attribute has received this value; `false` if that is unknown.
+  /// Returns whether this is the value that the feed last assigned to the attribute; `false` if
+  /// that is unknown.
   func contains(_ property: UInt16, _ value: StoredValue) -> Bool {
     var wanted: [UInt8] = []
     wanted.append(littleEndian: property)
@@ -124,7 +126,7 @@ struct AppliedValues {
 }
 
 extension StoredValue {
-  /// A hash of the bits of the value.
+  /// A hash of the value's bits.
   fileprivate var fingerprint: UInt64 {
     var bytes: [UInt8] = []
     switch self {

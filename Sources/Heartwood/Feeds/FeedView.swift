@@ -1,6 +1,6 @@
 import Foundation
 
-/// The objects of a store in one generation, as a feed's events contain them.
+/// The objects of a store in one generation, as they appear in a feed's events.
 final class FeedView {
   let snapshot: Snapshot
   private let view: StoreView
@@ -25,8 +25,8 @@ final class FeedView {
     try view.withRecord(number, entity.storage) { try entity.storage.values($0) }
   }
 
-  /// Calls `body` with the rows of an entity after the one with the given number, in ascending
-  /// order, until it returns `false`.
+  /// Calls `body` with the rows of an entity that follow the row with the given number, in
+  /// ascending order, until `body` returns `false`.
   func forEachRow(
     of entity: FeedEntity, after last: Int64,
     _ body: (ObjectNumber, [StoredValue]) throws -> Bool

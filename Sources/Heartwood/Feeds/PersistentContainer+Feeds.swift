@@ -7,12 +7,11 @@ extension PersistentContainer {
   ///   - start: The position at which the feed begins, unless the consumer has a position.
   ///   - consumer: The name of a consumer of the history. The feed begins after the transactions
   ///     that the consumer has acknowledged, and `deleteHistory` keeps the later ones. A new
-  ///     consumer is registered at the start of the feed or, for `existingObjects`, by the first
-  ///     ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)`` after these objects.
+  ///     consumer is registered at the position where the feed begins or, for `existingObjects`, by
+  ///     the first call to ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)`` after these objects.
   ///   - values: The values that the events contain.
-  /// - Throws: `foreignStore` if a token belongs to other stores; `historyExpired` if the
-  ///   transactions after it have been deleted and the consumer is new; any error from writing the
-  ///   store.
+  /// - Throws: `foreignStore` if a token belongs to other stores; `historyExpired` if transactions
+  ///   after the token have been deleted and the consumer is new; any error from writing the store.
   /// - Complexity: Each event takes one lookup of the object in each generation whose values it
   ///   contains, and one lookup of each related object that it names. At most about 1,000 changes
   ///   are in memory, even if a transaction has more.
@@ -34,11 +33,11 @@ extension PersistentContainer {
   ///   - events: Events as JSON documents, in their original order, with the values after the
   ///     changes.
   ///   - author: The author of the transactions.
-  ///   - mergePolicy: The policy for objects that were edited in this store. By default, such
-  ///     objects get all values of an event.
-  /// - Returns: The number of events, and the position in the history of the other store.
+  ///   - mergePolicy: The policy for objects that were edited in this store. By default, all values
+  ///     of an event are applied to such objects.
+  /// - Returns: The number of events, and the position in the other store's history.
   /// - Throws: The same errors as ``FeedReceiver``.
-  /// - Complexity: The same as that of ``FeedReceiver``.
+  /// - Complexity: The same as for ``FeedReceiver``.
   @discardableResult
   public func apply(
     events: some Sequence<Data>, author: String? = nil, mergePolicy: MergePolicy = .overwrite

@@ -4,9 +4,10 @@ import Foundation
 struct StoreFeed {
   /// The start of a store's feed.
   enum Start {
-    /// With the objects of the newest generation.
+    /// The feed begins with the objects of the newest generation.
     case existingObjects
-    /// At a position in the history, or with the oldest transaction if there is none.
+    /// The feed begins at a position in the history or, without a position, with the oldest
+    /// transaction.
     case position(HistoryPosition?)
   }
 
@@ -39,7 +40,9 @@ struct StoreFeed {
   private let entities: [FeedEntity]
   /// The URI of the store in events.
   private let source: String
-  /// The last event of an incomplete transaction, after which the feed continues.
+  /// The last returned event of a transaction that has only partly been returned.
+  ///
+  /// The feed continues after this event.
   private var last: (transaction: Int64, index: Int)?
   private var existing: Existing?
   private var changes: Changes?
@@ -90,7 +93,7 @@ struct StoreFeed {
   mutating func next() throws -> ChangeFeed.Event? {
     if existing != nil { return try nextExisting() }
     guard try nextTime() != nil, var state = changes, let change = state.next else { return nil }
-    // If reading fails, the event is read again.
+    // If reading fails, the next call reads the event again.
     changes = nil
     state.next = try nextChange(&state.cursor)
     let transaction = change.transaction.sequence
@@ -104,7 +107,7 @@ struct StoreFeed {
 
   /// Releases the generations, so that the feed continues with the newest one.
   ///
-  /// - Throws: `generationExpired` if the existing objects of a generation are not complete.
+  /// - Throws: `generationExpired` if a generation's existing objects have not all been returned.
   mutating func restart() throws {
     guard existing == nil else {
       throw StorageError(
@@ -190,7 +193,7 @@ struct StoreFeed {
   }
 
   private mutating func endChanges(_ state: Changes) {
-    // The newest transactions may have changed objects of unknown classes only.
+    // The newest transactions may have changed only objects of unknown classes.
     if state.cursor.newest > position?.sequence ?? 0 {
       position = HistoryPosition(sequence: state.cursor.newest)
     }
@@ -223,7 +226,9 @@ struct StoreFeed {
     return nil
   }
 
-  /// Returns the event of a change, which the state's next change follows.
+  /// Returns the event for a change.
+  ///
+  /// The next change in `state` must be the one that follows.
   private func event(
     for change: HistoryCursor.Change, isLast: Bool, _ state: Changes
   ) throws -> ChangeFeed.Event? {
@@ -274,7 +279,7 @@ struct StoreFeed {
 }
 
 extension FeedEntity {
-  /// Returns the key that the values of a row, by slot, contain.
+  /// Returns the key contained in a row's values, which are indexed by slot.
   fileprivate func key(in row: [StoredValue]) -> ChangeFeed.Key? {
     key.flatMap { property in
       let value = row[property.slot]

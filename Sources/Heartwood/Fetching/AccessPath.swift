@@ -28,9 +28,9 @@ struct AccessPath {
 /// Chooses the cheapest access path for a plan.
 ///
 /// The number of rows that an index yields is estimated from its tree at planning time, so there
-/// are no statistics to maintain. Costs are in units of one row that is read sequentially and
-/// checked against the conditions. The costs were measured once, and are accurate within a factor
-/// of two on the machines tested.
+/// are no statistics to maintain. The unit of cost is one row that is read sequentially and checked
+/// against the conditions. The costs were measured once, and are accurate within a factor of two on
+/// the machines tested.
 struct AccessPlanner {
   /// The cost of an index entry that is read sequentially.
   private static let entryCost = 0.3
@@ -102,7 +102,7 @@ struct AccessPlanner {
   /// The inputs for comparing access paths.
   private struct Search {
     let plan: FetchPlan
-    /// The number of rows of all entities.
+    /// The total number of rows in all entities.
     let total: Double
     let candidates: [Candidate]
 

@@ -3,8 +3,8 @@ import Foundation
 /// The order of a fetch, by stored values.
 ///
 /// In ascending order, `nil` comes first and NaN last, and strings are in the order of Swift's
-/// `String`. Objects with equal values are in the order of their creation, or in the reverse order
-/// if the last descriptor is reversed. Every access path therefore yields the same list.
+/// `String`. Objects with equal values are in creation order, or in reverse creation order if the
+/// last descriptor is reversed. Every access path therefore yields the same list.
 struct FetchOrder {
   struct Term {
     let name: String
@@ -37,7 +37,7 @@ struct FetchOrder {
   /// Creates the order of a request from its sort descriptors, or from the paths that it names.
   ///
   /// - Parameters:
-  ///   - search: The text search by whose relevance objects are sorted without descriptors.
+  ///   - search: The text search by whose relevance objects are sorted if there are no descriptors.
   ///   - section: The key by which objects are grouped; it precedes the sort descriptors.
   /// - Returns: `nil` if the descriptors compare anything other than stored values.
   init?<M>(
@@ -65,7 +65,7 @@ struct FetchOrder {
           hasFixedLength: term.type.hasFixedLength))
     }
     if let search, descriptors.isEmpty {
-      // The relevance of an object depends on how many others contain the words.
+      // The relevance of an object depends on how many other objects contain the words.
       resolver.dependsOnOtherObjects = true
       terms.append(
         Term(
@@ -75,7 +75,7 @@ struct FetchOrder {
     self.terms = terms
   }
 
-  /// Whether objects with equal values are in the reverse order of their creation.
+  /// Whether objects with equal values are in reverse creation order.
   var endsReversed: Bool { terms.last?.isReversed ?? false }
 
   /// Returns the sort keys of the subject of `scope`, which has the given number.

@@ -80,7 +80,7 @@ struct FetchPlan {
   /// The entity of the requested objects.
   var entity: EntityDescription { resolved.entity }
 
-  /// The entities whose rows are examined, in the order of their numbers.
+  /// The entities whose rows are examined, sorted by number.
   var storages: [EntityStorage] { resolved.storages }
 
   /// Whether the conditions also depend on other objects.
@@ -107,13 +107,12 @@ struct FetchPlan {
   /// Whether the requested order differs from the order of the rows.
   var needsSorting: Bool { order.map { !$0.terms.isEmpty } ?? true }
 
-  /// The plan that finds all objects, whether or not they match the conditions, in the order of
-  /// their rows.
+  /// The plan that finds all objects, whether or not they match the conditions, in row order.
   var everything: FetchPlan {
     FetchPlan(resolved.everything, .byRow, limit: nil)
   }
 
-  /// The plan that finds all matching objects, without a limit, in the order of their rows.
+  /// The plan that finds all matching objects, without a limit, in row order.
   var unordered: FetchPlan { FetchPlan(resolved, .byRow, limit: nil) }
 
   /// The plan for counting the matching objects, up to the limit, without sorting.
@@ -186,7 +185,7 @@ struct FetchPlan {
   /// The text search if it is the only condition, or `nil`.
   var onlyTextSearch: TextSearch? { resolved.terms.count == 1 ? textSearch : nil }
 
-  /// Whether every object of the search's entity that is in the store is requested.
+  /// Returns whether the request covers every stored object of the search's entity.
   func includesFamily(of search: TextSearch, _ model: StoreModel) -> Bool {
     storages.count == model.family(of: search.entity).count
   }

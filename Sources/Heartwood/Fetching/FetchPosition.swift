@@ -7,14 +7,14 @@ extension FetchRequest {
   /// let next = try context.fetch(request.after(page[page.count - 1]))
   /// ```
   ///
-  /// Unlike an offset, it reads no skipped rows, and concurrent insertions do not move objects to
-  /// other pages. The new request keeps the object's current sort values, so the object may change
-  /// or be deleted afterwards. The offset of the new request is 0.
+  /// Unlike a request with an offset, it reads no skipped rows, and concurrent insertions do not
+  /// move objects to other pages. The new request keeps the object's current sort values, so the
+  /// object may change or be deleted afterwards. The offset of the new request is 0.
   ///
   /// - Throws: `unsupportedPredicate` if a sort descriptor has a comparator; `foreignObject` if the
   ///   object is in no context; any error from reading rows.
   /// - Complexity: If an index provides the order of the first sort descriptor, the fetch begins at
-  ///   the value of the object.
+  ///   the object's value in the index.
   public func after(_ object: M) throws -> FetchRequest {
     guard let context = object.storeContext else {
       throw ObjectGraphError(
@@ -55,7 +55,7 @@ extension FetchOrder {
     "The sort descriptors were changed after the position of the page had been set. Call `after` "
       + "again.")
 
-  /// Returns the condition that an object comes after a position.
+  /// Returns a condition that holds for the objects after a position.
   ///
   /// - Parameter first: The value of the first sort term, which an index may provide.
   /// - Throws: `unsupportedPredicate` if the position belongs to another order.

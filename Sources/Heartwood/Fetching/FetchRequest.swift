@@ -15,8 +15,8 @@ public struct FetchRequest<M: ManagedObject> {
   public var textQuery: TextQuery?
   /// The sort descriptors, most significant first.
   ///
-  /// Without sort descriptors, objects are in the order of their relevance to the text query. If
-  /// there is no text query, they are in the order of their creation, class by class.
+  /// Without sort descriptors, objects are sorted by their relevance to the text query. If there is
+  /// no text query, they are in creation order, class by class.
   public var sortDescriptors: [SortDescriptor<M>]
   /// The maximum number of objects, or `nil` for no limit.
   ///

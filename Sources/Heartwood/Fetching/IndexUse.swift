@@ -13,7 +13,8 @@ struct IndexUse {
   let slots: [Int]
   /// The slots of the attributes by which the entries that are read are ordered.
   ///
-  /// All of these entries have the same values of the attributes that come before in the index.
+  /// The attributes that precede these in the index have the same values in all entries that are
+  /// read.
   let orderedSlots: [Int]
   /// The slots of the attributes that have the same values in all entries that are read.
   let fixedSlots: [Int]
@@ -29,7 +30,7 @@ struct PropertyDemand {
   var lower: StoredValue?
   var upper: StoredValue?
   var prefix: String?
-  /// Whether the values, or else the range, express the conditions exactly.
+  /// Whether the values (or the range, if there are no values) express the conditions exactly.
   private(set) var isExact = true
 
   mutating func add(_ demand: QueryDemand) {
@@ -42,7 +43,7 @@ struct PropertyDemand {
     case .range(var first, var last):
       if demand.isExact {
         if demand.isStrict { (first, last) = (first?.successor, last?.predecessor) }
-        // NaN meets no comparison, but sorts after all other values.
+        // NaN satisfies no comparison, but sorts after all other values.
         if let first, last == nil { last = first.infinity }
       }
       // Keep the narrower of the two bounds at each end.
@@ -211,8 +212,8 @@ extension IndexUse {
       }
       isBackwards = term.isReversed
     }
-    // Rows with equal sort values must be in the order of their numbers, so the index must not
-    // order them by a further attribute.
+    // Rows with equal sort values must be sorted by number, so the index must not order them by a
+    // further attribute.
     guard rest.isEmpty, isBackwards ?? order.endsReversed == order.endsReversed else { return nil }
     return order.endsReversed
   }

@@ -1,5 +1,5 @@
 extension ManagedObject {
-  /// Returns the ranges of an attribute's text that a query finds, in ascending order.
+  /// Returns the ranges of an attribute's text that match a query, in ascending order.
   ///
   /// - Parameters:
   ///   - query: The query.
@@ -14,7 +14,7 @@ extension ManagedObject {
     try highlighted(query, attribute).ranges
   }
 
-  /// Returns the part of an attribute's text in which a query finds the most words.
+  /// Returns the part of an attribute's text that contains the most words found by a query.
   ///
   /// - Parameters:
   ///   - query: The query.

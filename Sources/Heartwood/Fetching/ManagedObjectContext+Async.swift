@@ -1,7 +1,7 @@
 import Dispatch
 
 extension ManagedObjectContext {
-  /// Fetches the objects that match a request, letting another thread find and read their rows.
+  /// Fetches the objects that match a request, finding and reading their rows on another thread.
   ///
   /// While the other thread works, the caller's thread is free, for example for other tasks of its
   /// actor. Afterwards, the caller's thread creates the objects. The caller's thread does all of

@@ -121,7 +121,9 @@ extension ManagedObjectContext {
 
   // MARK: Searching
 
-  /// Returns the objects that match a plan, in the order of the plan if that is by stored values.
+  /// Returns the objects that match a plan.
+  ///
+  /// If the plan's order is by stored values, the objects are in that order.
   private func objects<M: ManagedObject>(
     _ plan: FetchPlan, _ type: M.Type, includesPendingChanges: Bool
   ) throws -> [M] {
@@ -147,7 +149,7 @@ extension ManagedObjectContext {
   /// The maximum number of objects for which memory is reserved in advance.
   private static let maxReservedCount = 1 << 20
 
-  /// Returns the objects of all rows of a plan, in the order of their numbers.
+  /// Returns the objects of all rows that a plan examines, sorted by number.
   private func everyObject(_ plan: FetchPlan) throws -> [ManagedObject] {
     fastPaths.fetchCount += 1
     let view = try currentView()

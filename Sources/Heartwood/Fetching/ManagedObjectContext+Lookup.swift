@@ -10,8 +10,8 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - keyPath: An attribute that is declared unique by itself, not only in combination with
-  ///     others.
-  ///   - value: The value to find. For `nil`, no object is found.
+  ///     other attributes.
+  ///   - value: The value to find. If it is `nil`, no object is found.
   /// - Throws: `unknownProperty` if the attribute is not unique; any error from reading rows;
   ///   ``faultError``.
   /// - Complexity: Reads one index entry and one row. Each object with unsaved changes is processed
@@ -122,7 +122,7 @@ extension ManagedObjectContext {
 }
 
 extension EntityDescription {
-  /// Returns the unique index of a property alone, or `nil` if there is none.
+  /// Returns the unique index that covers only the given property, or `nil` if there is none.
   fileprivate func uniqueIndex(of property: PropertyDescription) -> IndexDescription? {
     indexes.first { $0.isUnique && $0.slots == [property.slot] }
   }

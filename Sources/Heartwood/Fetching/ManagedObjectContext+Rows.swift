@@ -43,7 +43,7 @@ extension ManagedObjectContext {
     let values: RowValues = { plan, model in
       try columns.expressions.map { try plan.value(of: $0, model) }
     }
-    // Find the columns with the first row, before all rows are read.
+    // Discover the columns by decoding the first row, before all rows are read.
     var first = request
     (first.sortDescriptors, first.fetchLimit, first.fetchOffset) = ([], 1, 0)
     repeat {

@@ -9,11 +9,11 @@ public struct TextTerm: Sendable, Hashable {
 extension ManagedObjectContext {
   /// Returns the terms of a text index that begin with a prefix, most frequent first.
   ///
-  /// Equally frequent terms are in the order of their characters. Unsaved changes are not included.
+  /// Equally frequent terms are sorted by their characters. Unsaved changes are not included.
   ///
   /// - Throws: `unsupportedPredicate` if the class has no text index; any error from reading the
   ///   store.
-  /// - Complexity: Reads the index's entries of all terms with this prefix.
+  /// - Complexity: Reads the index entries of all terms that begin with the prefix.
   public func terms<M: ManagedObject>(
     withPrefix prefix: String, of type: M.Type, limit: Int = 10
   ) throws -> [TextTerm] {

@@ -15,8 +15,8 @@ extension ManagedObjectContext {
   /// let (count, strongest) = try context.aggregate(request, .count, .max(\.magnitude))
   /// ```
   ///
-  /// The context's unsaved changes are included, unless the request excludes them. With a limit or
-  /// an offset, only the objects that they select are aggregated.
+  /// The context's unsaved changes are included, unless the request excludes them. If the request
+  /// has a limit or an offset, only the objects that these select are aggregated.
   ///
   /// - Throws: The same errors as ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` if a key
   ///   path has several values for one object.
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Fetches the values of some properties of the objects that match a request, without creating
+  /// Fetches the values of some properties for all objects that match a request, without creating
   /// the objects.
   ///
   /// ```swift

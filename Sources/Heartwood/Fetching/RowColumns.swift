@@ -15,7 +15,7 @@ final class RowColumns {
   struct Column {
     let node: Int
     let name: String
-    /// The property, or `nil` for the ID of the object.
+    /// The property, or `nil` for the object's ID.
     let property: PropertyDescription?
   }
 
@@ -26,7 +26,8 @@ final class RowColumns {
   let space: ManagedObjectID.Space
   private let schema: Schema.Content
   private var values: [StoredValue] = []
-  /// The column after the one that was read last, because rows are decoded in the same order.
+  /// The column after the one read last, which is expected next because every row is decoded in the
+  /// same order.
   private var next = 0
 
   init(_ entity: EntityDescription, _ model: StoreModel) {
@@ -67,7 +68,7 @@ final class RowColumns {
     return try result.get()
   }
 
-  /// Returns the column of a property, or `nil` if the entity of the node has none.
+  /// Returns the column of a property, or `nil` if the node's entity does not have the property.
   private func column(_ name: String, of node: Int) -> Column? {
     if name == Self.idName { return Column(node: node, name: name, property: nil) }
     let property = nodes[node].entity.properties.first { $0.name == name }
@@ -102,7 +103,7 @@ final class RowColumns {
   /// Returns the value of a column in the current row, with the column's property.
   ///
   /// - Parameters:
-  ///   - name: The name of the column, for which a container has the given key.
+  ///   - name: The name of the column, which a container requests with the given key.
   func value(
     _ name: String, _ key: some CodingKey, in node: Int, _ path: [any CodingKey]
   ) throws -> (value: StoredValue, property: PropertyDescription?) {

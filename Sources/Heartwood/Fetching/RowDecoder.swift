@@ -69,7 +69,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
       value: found.value, property: found.property, codingPath: codingPath + [key])
   }
 
-  /// Decodes a value of a basic type, for which a coding path is built only on failure.
+  /// Decodes a value of a basic type, and builds a coding path only on failure.
   private func basic<Value: AttributeValue>(_ type: Value.Type, _ key: Key) throws -> Value {
     let (found, property) = try column(key)
     guard property?.isAttribute == true else {
@@ -117,7 +117,8 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private func decoder(of property: PropertyDescription?, _ key: Key) throws -> RowDecoder {
     guard let property, let target = columns.node(property, of: node) else {
       throw ValueContainer.mismatch(
-        ManagedObjectID.self, codingPath + [key], "This is an object's ID. Decode it as one.")
+        ManagedObjectID.self, codingPath + [key],
+        "The value is an object's ID. Decode it as a ManagedObjectID.")
     }
     return RowDecoder(columns: columns, node: target, codingPath: codingPath + [key])
   }
@@ -148,7 +149,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder(forKey key: Key) throws -> any Decoder { superDecoder() }
 }
 
-/// The value of an attribute, decoded as a type that may differ from that of the attribute.
+/// The value of an attribute, decoded as a type that may differ from the attribute's type.
 private struct ValueContainer: SingleValueDecodingContainer, Decoder {
   let value: StoredValue
   let property: PropertyDescription?
@@ -171,7 +172,8 @@ private struct ValueContainer: SingleValueDecodingContainer, Decoder {
 
   func decodeNil() -> Bool { value.isNull }
 
-  /// Returns the value as an attribute type; integers also become floating-point numbers.
+  /// Returns the value as an attribute type; an integer can also be returned as a floating-point
+  /// number.
   func attribute<Value: AttributeValue>(_ type: Value.Type) throws -> Value {
     if value.isNull, !type.isOptional { throw Self.notFound(type, codingPath) }
     if case .integer(let number) = value, let double = Double(exactly: number),

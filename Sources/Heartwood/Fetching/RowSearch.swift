@@ -31,8 +31,8 @@ struct RowSearch {
 
   /// Calls `body` with each matching record until `body` returns `false`.
   ///
-  /// During each call, the record is the subject of `scope`. Rows are passed in the order of the
-  /// plan if the path provides it, and otherwise in the order of their numbers.
+  /// During each call, the record is the subject of `scope`. Rows are passed in the plan's order if
+  /// the path provides it, and are otherwise sorted by number.
   func forEach(
     _ scope: QueryScope,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
@@ -143,8 +143,8 @@ struct RowSearch {
 
   /// Pending row lookups, which run in batches of one entity so that their cache misses overlap.
   ///
-  /// The variables are used for every entry of an index, so they skip exclusivity checks, which is
-  /// safe because only one thread uses them.
+  /// The variables skip exclusivity checks, because they are used for every entry of an index. This
+  /// is safe, because only one thread uses them.
   private final class RowLookups {
     let search: RowSearch
     let scope: QueryScope

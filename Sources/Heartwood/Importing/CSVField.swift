@@ -1,7 +1,9 @@
 /// Fields of comma-separated values, as in RFC 4180.
 package enum CSVField {
-  /// Returns the text of a field, which is empty for `nil`, and in quotation marks for an empty
-  /// string or one with a separator.
+  /// Returns the text of a field.
+  ///
+  /// The text is empty for `nil`. An empty string, or one that contains a separator, is enclosed in
+  /// quotation marks.
   package static func text(_ value: String?) -> String {
     guard let value else { return "" }
     guard value.isEmpty || value.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The properties of a row in an export, in the order of the class.
+/// The properties of a row in an export, in the order in which the class declares them.
 struct ExportedColumns {
   struct Column {
     let property: PropertyDescription
@@ -8,13 +8,13 @@ struct ExportedColumns {
     /// The attribute whose value is exported: the property itself, or a unique attribute of the
     /// object to which it refers.
     let attribute: PropertyDescription
-    /// The path of keys to the value; several for an element of a composite attribute.
+    /// The path of keys to the value; an element of a composite attribute has several keys.
     let keys: [ImportKey]
     /// The key of the value in a nested object, or `nil` if the value stands alone.
     ///
     /// A unique value alone identifies an object only if its class has no other unique attribute.
     let key: ImportKey?
-    /// Whether there may be an object although the value is missing.
+    /// Whether an object may exist even if its value is missing.
     var omitsNull = false
   }
 
@@ -116,7 +116,7 @@ struct ExportedValue: Encodable {
     case .largeInteger(let value): try container.encode(value)
     case .double(bits: let bits):
       let double = Double(bitPattern: bits)
-      // A `Float` and the equal `Double` have different shortest texts.
+      // The shortest decimal representations of a `Float` and of the equal `Double` differ.
       if storageType == .float {
         try container.encode(Float(double))
       } else {

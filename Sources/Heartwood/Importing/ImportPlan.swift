@@ -22,8 +22,8 @@ final class ImportPlan: @unchecked Sendable {
   /// Creates a plan.
   ///
   /// - Parameters:
-  ///   - keys: The path of each property's value, by the property's name, if it differs from the
-  ///     name.
+  ///   - keys: The paths of the properties' values, by property name. The path of any other
+  ///     property is its name.
   init(_ entity: EntityDescription, _ schema: Schema.Content, keys: [String: String] = [:]) throws {
     self.entity = entity
     self.schema = schema
@@ -94,7 +94,8 @@ struct ImportKey: CodingKey {
 }
 
 extension PropertyDescription {
-  /// The path of keys to the property's value; several for an element of a composite attribute.
+  /// The path of keys to the property's value; an element of a composite attribute has several
+  /// keys.
   var importKeys: [ImportKey] { ImportKey.path(name) }
 }
 
@@ -208,7 +209,7 @@ extension ImportedRow {
 
   /// Returns the first unique attribute for which a related object has a value.
   ///
-  /// - Throws: `DecodingError` if it has none.
+  /// - Throws: `DecodingError` if the object has none.
   func uniqueProperty() throws -> PropertyDescription {
     let present = plan.uniqueProperties.first { unique in
       attributes.contains { $0.property === unique && !$0.value.isNull }

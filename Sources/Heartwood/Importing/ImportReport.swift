@@ -12,13 +12,13 @@ public struct ImportReport: Sendable {
     public let error: any Error
   }
 
-  // These properties count elements, whatever a merge policy does with their objects.
+  // These properties count elements, regardless of what a merge policy does with their objects.
 
   /// The number of elements that became new objects.
   public internal(set) var insertedCount = 0
   /// The number of elements that changed existing objects.
   public internal(set) var updatedCount = 0
-  /// The number of elements whose objects already had all their values.
+  /// The number of elements whose objects already had all of the elements' values.
   public internal(set) var unchangedCount = 0
   /// The number of elements that were not imported.
   public internal(set) var refusedCount = 0

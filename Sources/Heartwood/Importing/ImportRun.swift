@@ -47,7 +47,7 @@ struct ImportRun {
           let row = try decoder.decode(ImportedElement.self, from: Data(element)).row
           batch.append((position, row))
         } catch {
-          // An earlier element may be invalid too, and is reported first.
+          // An earlier element may also be invalid, and must be reported first.
           if options.invalidElements == .stop { try save(batch) }
           try refuse(position, error)
         }
@@ -90,7 +90,7 @@ struct ImportRun {
         case .updated: report.updatedCount += 1
         case .unchanged: report.unchangedCount += 1
         }
-        // Each element must be valid by itself, so that a later one cannot correct it.
+        // Each element must be valid by itself, without corrections by later ones.
         for object in touched where object.isInserted || object.isUpdated {
           do { try object.validate() } catch {
             throw context.validationFailure(of: object, error)
@@ -174,7 +174,7 @@ struct ImportRun {
     }
   }
 
-  /// Sets a relationship, and returns whether it had other targets.
+  /// Sets a relationship, and returns whether its targets have changed.
   private func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to targets: [ManagedObject]
   ) -> Bool {

@@ -1,7 +1,7 @@
 /// Splits JSON text into its elements, and holds only one of them in memory.
 ///
-/// The text is an array, which may be the value of a key of the outermost object, or a sequence of
-/// values such as JSON lines. Foundation parses the elements.
+/// The text contains either an array, possibly nested in the outermost object, or a sequence of
+/// values, such as JSON lines. Foundation parses the elements.
 package struct JSONElements {
   /// Returns the next bytes of the text, or no bytes at its end.
   private let read: () throws -> [UInt8]
@@ -75,7 +75,7 @@ package struct JSONElements {
     }
   }
 
-  /// Moves to the value of a key of an object.
+  /// Moves to the value of a key in an object.
   private mutating func enter(_ key: String) throws {
     guard try skipSpace() == UInt8(ascii: "{") else {
       throw Self.invalid("The key \(key) was not found, because its parent is not an object.")

@@ -12,9 +12,9 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// The import sets only the properties whose keys an element contains. A relationship is set from
-  /// objects, which are also found or created by a unique attribute, or from values of that
-  /// attribute. The import makes one commit, with the author of this context, and calls the same
-  /// methods on objects as a save. Unsaved changes of this context are neither written nor changed.
+  /// nested objects, which are also found or created by a unique attribute, or from values of that
+  /// attribute. The import makes one commit, with this context's author, and calls the same methods
+  /// on objects as a save. This context's unsaved changes are neither written nor modified.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
@@ -58,7 +58,8 @@ extension ManagedObjectContext {
     return try upsert(type, matching: keyPath, options) { try handle.readChunk() }
   }
 
-  /// Imports the JSON elements of bytes that arrive asynchronously, such as those of a download.
+  /// Imports JSON elements from chunks of bytes that arrive asynchronously, such as those of a
+  /// download.
   ///
   /// All bytes are first received into a temporary file, so that a slow sender does not delay other
   /// writers.
@@ -83,7 +84,7 @@ extension ManagedObjectContext {
     return try upsert(type, matching: keyPath, options, file.reader())
   }
 
-  /// Imports the JSON elements of single bytes that arrive asynchronously.
+  /// Imports JSON elements from bytes that arrive asynchronously, one at a time.
   ///
   /// Importing chunks is faster, but works in the same way.
   @discardableResult

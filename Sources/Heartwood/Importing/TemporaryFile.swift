@@ -21,7 +21,7 @@ final class TemporaryFile {
     try? FileManager.default.removeItem(at: url)
   }
 
-  /// Adds bytes at the end.
+  /// Appends bytes to the file.
   func append(_ bytes: some Sequence<UInt8>) throws {
     buffer.append(contentsOf: bytes)
     if buffer.count >= FileHandle.chunkByteCount { try flush() }
@@ -44,7 +44,7 @@ final class TemporaryFile {
 extension FileHandle {
   static var chunkByteCount: Int { 1 << 18 }
 
-  /// Reads the next bytes; no bytes at the end of the file.
+  /// Reads the next bytes, or returns no bytes at the end of the file.
   func readChunk() throws -> [UInt8] {
     [UInt8](try read(upToCount: Self.chunkByteCount) ?? Data())
   }

@@ -28,7 +28,7 @@ package struct EntityFacts: Sendable {
     package let keyspace: String
     /// Whether the entity itself declares the index, instead of inheriting it.
     package let isOwn: Bool
-    /// The identifier of the tokenizer of a text index, or `nil` for another index.
+    /// The identifier of a text index's tokenizer, or `nil` for any other index.
     package var tokenizer: String?
   }
 

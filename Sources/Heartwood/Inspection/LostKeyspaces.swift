@@ -1,4 +1,4 @@
-/// Recognises object graph keyspaces with lost names by their contents.
+/// Recognises, by their contents, object graph keyspaces whose names are lost.
 ///
 /// A keyspace is renamed only if exactly one name is possible for it.
 struct LostKeyspaces {
@@ -17,7 +17,7 @@ struct LostKeyspaces {
   private struct Entry {
     let key: [UInt8]
     let value: [UInt8]
-    /// The components of the key if all of them are integers, otherwise empty.
+    /// The components of the key if all of them are integers; otherwise, an empty array.
     let numbers: [Int64]
 
     init(_ key: RawSpan, _ value: RawSpan) {
@@ -76,7 +76,7 @@ struct LostKeyspaces {
       guard !entries.isEmpty else { continue }
       candidates[name] = Self.possibleNames(entries, stored, model).filter { !names.contains($0) }
     }
-    // A name that is given to one keyspace is no longer possible for the others.
+    // A name that is given to one keyspace is no longer possible for any other.
     while true {
       let clear = candidates.first { name, possible in
         possible.count == 1

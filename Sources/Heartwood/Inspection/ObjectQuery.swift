@@ -1,4 +1,4 @@
-/// A query for the objects of an entity without a class, as strings in the format language.
+/// A query for the objects of an entity without a class, given as strings in the format language.
 package struct ObjectQuery: Sendable {
   /// The name of the entity.
   package var entity: String

@@ -1,5 +1,5 @@
 extension ObjectRepair {
-  /// An index, with the slots of its values in the rows of one of its entities.
+  /// An index, with the slots of its values for one of its entities.
   private struct Part {
     let index: IndexDescription
     let storage: EntityStorage
@@ -35,7 +35,7 @@ extension ObjectRepair {
 
   /// Removes the older of two rows that have the same values in a unique index.
   ///
-  /// Only a row from a leaf that may be stale can have the values of another row.
+  /// Only a row from a leaf that may be stale can have the same values as another row.
   func removeDuplicates() throws {
     for (name, parts) in parts().sorted(by: { $0.key < $1.key })
     where parts.contains(where: { $0.index.isUnique }) {
@@ -58,8 +58,10 @@ extension ObjectRepair {
     try rebuildTextIndexes()
   }
 
-  /// Builds the text indexes from the rows, or removes those whose tokenizer is unknown, so that
-  /// the next opening with classes builds them.
+  /// Builds the text indexes from the rows.
+  ///
+  /// Indexes whose tokenizers are unknown are removed instead, and are built when a program next
+  /// opens the store with its classes.
   private func rebuildTextIndexes() throws {
     var unknown: Set<String> = []
     for storage in model.entities {

@@ -114,8 +114,9 @@ extension ObjectRepair {
     return slots
   }
 
-  /// Adds the members that a list lacks according to the inverse relationship, at the end of an
-  /// ordered list.
+  /// Adds the members that a list lacks according to the inverse relationship.
+  ///
+  /// In an ordered list, they are added at the end.
   private func restoreMembers(_ list: List) throws {
     let sorted = "heartwood.sorting.salvage"
     try store.write { transaction in

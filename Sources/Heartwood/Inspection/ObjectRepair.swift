@@ -164,8 +164,8 @@ package final class ObjectRepair {
     return try StoredDeclarations.read(keyspace.map { .snapshot($0) })
   }
 
-  /// Removes the derivations from the stored model, so that the next opening with classes computes
-  /// all derived attributes.
+  /// Removes the derivations from the stored model, so that all derived attributes are computed
+  /// when a program next opens the store with its classes.
   private func forgetDerivedAttributes() throws {
     guard stored.entities.contains(where: { $0.derived != nil }) else { return }
     var model = stored

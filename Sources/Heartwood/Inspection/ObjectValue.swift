@@ -11,8 +11,8 @@ package enum ObjectValue: Sendable {
 
   /// The value as text, or `nil` for `null`.
   ///
-  /// Bytes are in base64, dates in ISO 8601 with all digits that they need, and members are
-  /// separated by spaces.
+  /// Bytes are encoded in base64, and dates in ISO 8601 with as many digits as they need. Members
+  /// are separated by spaces.
   package var text: String? {
     switch self {
     case .null: nil
@@ -27,7 +27,7 @@ package enum ObjectValue: Sendable {
     }
   }
 
-  /// The value as text for display, with dates only to the millisecond, or `nil` for `null`.
+  /// The value as text for display, with dates rounded to milliseconds, or `nil` for `null`.
   package var shownText: String? {
     if case .value(.date(bits: let bits), _) = self { return StoredValue.date(bits: bits).text }
     return text
@@ -35,7 +35,7 @@ package enum ObjectValue: Sendable {
 }
 
 extension ObjectValue {
-  /// Returns whether two values are the same, bit by bit; the order of members counts.
+  /// Returns whether two values are bitwise identical, including the order of members.
   package func isSame(as other: ObjectValue) -> Bool {
     switch (self, other) {
     case (.null, .null): true

@@ -49,7 +49,7 @@ struct StoredImport {
     case .inserted: report.insertedCount += 1
     case .updated: report.updatedCount += 1
     case .unchanged:
-      // The relationships of a later step may still change the object.
+      // Relationships that are set in a later step may still change the object.
       if postponed.count > postponedCount {
         report.updatedCount += 1
       } else {
@@ -167,7 +167,7 @@ struct StoredImport {
     guard let owner = try run.changes.owner(index, [value], key, owners),
       let change = try run.changes.change(of: owner.number)
     else { return nil }
-    // An entity can share a unique constraint with others that inherit the attribute.
+    // An entity can share a unique constraint with other entities that inherit the attribute.
     guard change.storage.entity.isKind(of: entity) else {
       throw index.conflict(ManagedObjectID(change.number, run.model.space))
     }
@@ -237,7 +237,7 @@ struct StoredImport {
 
   // MARK: Relationships
 
-  /// Sets a relationship, and returns whether it had other targets.
+  /// Sets a relationship, and returns whether its targets have changed.
   private mutating func relate(
     _ change: RowChange, _ property: PropertyDescription, to targets: [ObjectNumber]
   ) throws -> Bool {

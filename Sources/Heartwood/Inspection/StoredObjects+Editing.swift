@@ -28,7 +28,7 @@ package struct ObjectDifference: Encodable, Sendable {
 }
 
 extension StoredObjects {
-  /// The error that rolls back a transaction whose changes are only shown.
+  /// An error that rolls back a transaction whose changes are shown but not committed.
   private struct Discarded: Error {}
 
   /// Sets attributes and to-one relationships of an object.
@@ -57,7 +57,7 @@ extension StoredObjects {
 
   /// Deletes an object, and all objects to which its delete rules cascade.
   ///
-  /// The parameters and the result are those of ``set(_:of:author:commits:)``.
+  /// The parameters and the result are the same as for ``set(_:of:author:commits:)``.
   package func delete(
     _ id: ManagedObjectID, author: String?, commits: Bool
   ) throws -> [ObjectDifference] {
@@ -68,7 +68,7 @@ extension StoredObjects {
     }
   }
 
-  /// Changes rows in one transaction of the newest generation.
+  /// Changes rows of the newest generation in one transaction.
   func edit(
     _ phrase: String, author: String?, commits: Bool,
     _ body: @escaping (inout BatchRun) throws -> Void

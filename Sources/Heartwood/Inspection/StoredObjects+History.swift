@@ -38,7 +38,7 @@ extension StoredObjects {
     version.generation?.generations.first?.generation.frame
   }
 
-  /// Returns the values of a version of an object, by name, or `nil` if they are unknown.
+  /// Returns an object's values in a given version, by name, or `nil` if they are unknown.
   package func values(of version: ObjectVersion, _ id: ManagedObjectID) -> [String: ObjectValue]? {
     guard let storage = model.storage(of: id.number), let values = version.values else {
       return nil
@@ -49,7 +49,7 @@ extension StoredObjects {
     return Dictionary(named) { first, _ in first }
   }
 
-  /// Returns the objects that differ between this generation and that of `other`.
+  /// Returns the objects that differ between this generation and the generation of `other`.
   ///
   /// - Throws: `incompatibleSchema` if the model was changed between the two.
   package func changes(to other: StoredObjects) throws -> ChangeSet {

@@ -5,7 +5,7 @@ extension StoredObjects {
   package enum ImportSource {
     /// JSON: an array, or one object after another, as in JSON lines.
     case json
-    /// Comma-separated values with a header, as ``ExportFormat/csv`` has.
+    /// Comma-separated values with a header, as in ``ExportFormat/csv``.
     case csv
   }
 

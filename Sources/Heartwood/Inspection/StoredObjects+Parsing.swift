@@ -2,10 +2,11 @@ import Foundation
 
 /// Reads values from text.
 extension StoredObjects {
-  /// Returns the stored value that a text represents for a property; `nil` represents none.
+  /// Returns the stored value that a text represents for a property; a `nil` text represents no
+  /// value.
   ///
-  /// Dates are in ISO 8601, bytes in base64, `Codable` values in JSON, and objects are IDs such as
-  /// `Team/12`.
+  /// Dates are written in ISO 8601, bytes in base64, and `Codable` values in JSON. An object is
+  /// represented by its ID, such as `Team/12`.
   ///
   /// - Throws: `validation` if the text is not a value of the property's type.
   func value(

@@ -12,14 +12,14 @@ extension StoredObjects {
     package var number: Int64 { id.number.row }
   }
 
-  /// Calls `body` with the objects of an entity in the order of their row numbers, without those of
-  /// subentities.
+  /// Calls `body` with the objects of an entity, but not those of its subentities, sorted by row
+  /// number.
   ///
   /// Only one row is in memory at a time.
   ///
   /// - Parameters:
   ///   - limit: The maximum number of rows.
-  ///   - memberLimit: The maximum number of members of each to-many relationship of a row.
+  ///   - memberLimit: The maximum number of members for each to-many relationship of a row.
   package func forEachRow(
     of facts: EntityFacts, limit: Int, memberLimit: Int, _ body: (Row) throws -> Void
   ) throws {

@@ -5,7 +5,7 @@ package import Foundation
 ///
 /// An instance must be used on one thread at a time.
 package final class StoredObjects {
-  /// The entities, in the order of their numbers.
+  /// The entities, sorted by number.
   package let entities: [EntityFacts]
   package let snapshot: Snapshot
   /// A container for the history and for differences between generations.
@@ -60,14 +60,14 @@ package final class StoredObjects {
   /// Returns the entity with the given name, or `nil` if there is none.
   package func entity(named name: String) -> EntityFacts? { entities.first { $0.name == name } }
 
-  /// The number of rows of an entity, without those of subentities.
+  /// Returns the number of rows of an entity, not counting those of its subentities.
   package func rowCount(of entity: EntityFacts) throws -> Int {
     try snapshot.keyspace(entity.keyspace)?.count() ?? 0
   }
 
   // MARK: Queries
 
-  /// The number of objects that match a query.
+  /// Returns the number of objects that match a query.
   package func count(_ query: ObjectQuery) throws -> Int { try context.count(for: query.request()) }
 
   /// Returns an explanation of how a query finds its objects.
@@ -75,7 +75,7 @@ package final class StoredObjects {
     try context.explain(query.request())
   }
 
-  /// Calls `body` with the values of some columns of each object that matches a query.
+  /// Calls `body` with the values of the given columns for each object that matches a query.
   ///
   /// - Parameter columns: Values in the format language, such as `name`, `team.name`,
   ///   `members.@count`, or `SELF` for the ID of the object.
@@ -91,7 +91,7 @@ package final class StoredObjects {
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
     resolver.textModel = model
     let terms = try columns.map { column in
-      // A property may have the name of a keyword of the format language.
+      // The name of a property may be a keyword of the format language.
       let property = entity.properties.first { $0.name == column }
       let expression =
         try property.map { .property(.variable(0), .known($0, entity)) }
@@ -145,8 +145,8 @@ package final class StoredObjects {
     return model.number(text).map { ManagedObjectID($0, model.space) }
   }
 
-  /// Returns all values of an object, by the names of its properties in their order, or `nil` if
-  /// the object does not exist.
+  /// Returns the names and values of an object's properties, in order, or `nil` if the object does
+  /// not exist.
   package func values(
     of id: ManagedObjectID
   ) throws -> [(name: String, value: ObjectValue)]? {
@@ -159,9 +159,9 @@ package final class StoredObjects {
     return try view.objects(storage)?.withValue(id.number.row) { _ in true } ?? false
   }
 
-  /// Returns the members of a to-many relationship of an object, in the order of the relationship.
+  /// Returns the members of an object's to-many relationship, in the order of the relationship.
   ///
-  /// - Precondition: The object's entity has a to-many relationship with the name.
+  /// - Precondition: The object's entity has a to-many relationship with the given name.
   package func members(
     of id: ManagedObjectID, _ relationship: String
   ) throws -> [ManagedObjectID] {

@@ -11,8 +11,8 @@ public import Observation
 /// for await change in controller.changes { … }
 /// ```
 ///
-/// On each access, the list equals the result of a fetch at that moment. ``results`` and
-/// `for quake in controller` use the list as it is when they begin. `controller[3]`,
+/// On each access, the list equals the result of a fetch at that moment. ``results`` and `for quake
+/// in controller` use the list as it is at the time of the call. `controller[3]`,
 /// `controller.prefix(10)` and ``results`` load only the objects that they return.
 ///
 /// Updates examine only the objects that changed, unless the request depends on more than the
@@ -93,7 +93,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   /// The objects, in the order of the request.
   ///
-  /// - Complexity: O(objects), plus one row read for each object that was not accessed before.
+  /// - Complexity: O(objects), plus one row read for each object that has not been accessed before.
   ///   ``results`` avoids this cost.
   public var fetchedObjects: [M] {
     guard let list = currentList() else { return [] }
@@ -112,12 +112,12 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   /// The first object, or `nil` if the list is empty.
   ///
-  /// - Complexity: O(log n), plus one row read if the object was not accessed before.
+  /// - Complexity: O(log n), plus one row read if the object has not been accessed before.
   public var first: M? { currentList().flatMap { object(at: 0, in: $0) } }
 
   /// The last object, or `nil` if the list is empty.
   ///
-  /// - Complexity: O(log n), plus one row read if the object was not accessed before.
+  /// - Complexity: O(log n), plus one row read if the object has not been accessed before.
   public var last: M? { currentList().flatMap { object(at: $0.count - 1, in: $0) } }
 
   /// The IDs of the objects in order, without loading the objects.
@@ -128,7 +128,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// Returns the object at a position.
   ///
   /// - Precondition: The position is in the list.
-  /// - Complexity: O(log n), plus one row read if the object was not accessed before.
+  /// - Complexity: O(log n), plus one row read if the object has not been accessed before.
   public func object(at position: Int) -> M {
     guard let list = currentList(), let object = object(at: position, in: list) else {
       LiveList.reportMissing(position)
@@ -178,7 +178,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// Returns the object at a position in a section.
   ///
   /// - Precondition: The section and the position exist.
-  /// - Complexity: O(sections + log n), plus one row read if the object was not accessed before.
+  /// - Complexity: O(sections + log n), plus one row read if the object has not been accessed
+  ///   before.
   public func object(at path: IndexPath) -> M {
     let list = currentList()
     let sections = list?.sections ?? []
@@ -210,7 +211,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   // MARK: Changes
 
-  /// A stream of all changes to the list from now on, for one observer.
+  /// A stream of all later changes to the list, for one observer.
   ///
   /// Each change is delivered once, in order; undelivered changes are buffered. A change is
   /// reported only if objects were removed, inserted or moved, or if their values changed. The

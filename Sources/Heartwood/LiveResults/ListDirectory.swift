@@ -47,7 +47,7 @@ struct ListDirectory {
       ends[middle] = greatest
     }
 
-    /// Calls `body` with the list of each range that contains a value.
+    /// Calls `body` with the list of each range that contains the given value.
     func forEach(at value: StoredValue, _ body: (LiveList) -> Void) {
       func search(_ span: Swift.Range<Int>) {
         guard !span.isEmpty else { return }

@@ -21,7 +21,7 @@ final class LiveList {
   private let feed: ResultsFeed
   private(set) var tree: ResultsTree
   private var sectionCounts = SectionCounts()
-  /// The current state of the list, or `nil` if it was not used since the list last changed.
+  /// The current state of the list, or `nil` if it has not been used since the list last changed.
   private var knownState: ListState?
   /// Whether the tree contains the complete result, rather than only its beginning.
   private var isComplete = true
@@ -65,7 +65,7 @@ final class LiveList {
 
   // MARK: States
 
-  /// The state in which the list is now.
+  /// The current state of the list.
   ///
   /// - Complexity: O(1), or O(objects) if objects were removed, inserted or moved since the last
   ///   use.
@@ -108,7 +108,7 @@ final class LiveList {
     }
   }
 
-  /// Returns an object of a state of the list, and loads it if it is not in memory.
+  /// Returns an object in a given state of the list, and loads it if it is not in memory.
   ///
   /// If the object is not in memory and has no row, the result is a fault.
   func object(_ number: ObjectNumber, of state: ListState) -> ManagedObject? {
@@ -122,7 +122,7 @@ final class LiveList {
     return object
   }
 
-  /// Returns objects of a state of the list, and loads those that are not in memory.
+  /// Returns objects in a given state of the list, and loads those that are not in memory.
   func objects(_ numbers: ArraySlice<ObjectNumber>, of state: ListState) -> [ManagedObject] {
     let missing = numbers.map { storeContext.resolved($0) }.filter {
       heldObject($0, of: state) == nil && storeContext.registeredObject($0) == nil

@@ -119,7 +119,7 @@ final class LiveQuery {
 
   /// The number of entries to which a list is trimmed, or `nil` if the list has no limit.
   ///
-  /// The list shows fewer entries, so that not every removal requires a fetch.
+  /// The list shows fewer entries than it keeps, so that not every removal requires a fetch.
   var maxKeptCount: Int? { limit.map { offset + 2 * $0 + Self.minSpareCount } }
 
   /// Returns the cost of a fetch, in units of one sequentially read row, or 0 if the list must be

@@ -2,8 +2,8 @@
 /// positions, and inserted entries with their new positions.
 ///
 /// An entry that was removed and then reinserted at the same position among the entries that stayed
-/// counts as one of them. For an entry that stayed, the edits are enough to compute the new
-/// position from the old one, and vice versa.
+/// counts as an entry that stayed. For an entry that stayed, the edits are enough to compute the
+/// new position from the old one, and vice versa.
 struct ResultsEdits {
   typealias Entry = ResultsTree.Entry
 
@@ -122,7 +122,7 @@ struct ResultsEdits {
   /// Returns the position of an entry that stayed in the list.
   ///
   /// - Parameters:
-  ///   - stayed: The number of entries before this entry that stayed as well.
+  ///   - stayed: The number of entries before this entry that also stayed.
   ///   - others: The entries that did not stay, by position.
   private static func position(of stayed: Int, _ others: [Placed]) -> Int {
     var (lower, upper) = (0, others.count)

@@ -128,7 +128,7 @@ final class ResultsFeed: ContextFollower {
     return try top.currentView()
   }
 
-  /// Sets the generation that changes report to that of a view.
+  /// Sets the generation that is reported with changes to the generation of a view.
   private func setGeneration(of view: StoreView) {
     let snapshot = storeContext.parent == nil ? view.snapshot : nil
     generation = snapshot.map { storeContext.group.token($0, of: storeContext.model) }

@@ -2,8 +2,8 @@
 ///
 /// A list never changes: it has the same objects in the same order, even after they have changed,
 /// left the live list or been deleted. An object that is no longer in memory and has no row is a
-/// fault, like any object whose row others have deleted. The list must be used on the thread of its
-/// context.
+/// fault, like any object whose row another context has deleted. The list must be used on the
+/// thread of its context.
 public struct ResultsList<M: ManagedObject>: RandomAccessCollection {
   private let state: ListState
   /// The live list, or `nil` if nothing has been fetched.
@@ -15,7 +15,7 @@ public struct ResultsList<M: ManagedObject>: RandomAccessCollection {
     state = list?.state ?? ListState([], [])
   }
 
-  /// The position of the first object, 0.
+  /// The position of the first object, which is always 0.
   public var startIndex: Int { 0 }
 
   /// The position after the last object.
@@ -54,8 +54,9 @@ public struct ResultsList<M: ManagedObject>: RandomAccessCollection {
     }
   }
 
-  /// Returns the objects in a range of positions, reading the rows of those that are not in memory
-  /// in row order.
+  /// Returns the objects in a range of positions.
+  ///
+  /// The rows of objects that are not in memory are read in row order.
   func objects(in range: Range<Int>) -> [M] {
     [M](list?.objects(state.numbers[range], of: state) ?? [])
   }
@@ -66,9 +67,10 @@ final class ListState {
   /// The numbers of the objects, in list order.
   let numbers: [ObjectNumber]
   let sections: [SectionCounts.Section]
-  /// The objects that were accessed after they had left the live list, which retains the others.
+  /// The objects that were accessed after they had left the live list.
   ///
-  /// Without this reference, each access to such an object could create another fault.
+  /// The live list retains only its own objects. Without these references, each access to a former
+  /// object could create another fault.
   var formerObjects: [ObjectNumber: ManagedObject] = [:]
 
   init(_ numbers: [ObjectNumber], _ sections: [SectionCounts.Section]) {

@@ -1,6 +1,6 @@
 /// The objects of a ``ResultsList`` that have the same section value.
 ///
-/// Like its list, a section never changes. Positions are integers from 0.
+/// Like its list, a section never changes. Positions start at 0.
 public struct ResultsSection<M: ManagedObject>: RandomAccessCollection {
   /// The positions of the section's objects in the list.
   public let range: Range<Int>
@@ -23,7 +23,7 @@ public struct ResultsSection<M: ManagedObject>: RandomAccessCollection {
     try Value(storedValue: value)
   }
 
-  /// The position of the first object, 0.
+  /// The position of the first object, which is always 0.
   public var startIndex: Int { 0 }
 
   /// The position after the last object.

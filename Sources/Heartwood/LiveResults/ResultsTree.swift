@@ -20,10 +20,10 @@ final class ResultsTree {
     var children: [Node] = []
     var entries: [Entry] = []
     var count = 0
-    /// The sort keys at which the subtree begins: all entries before the subtree sort before them,
-    /// and none of its own entries does.
+    /// The sort keys at which the subtree begins: all entries before the subtree sort before these
+    /// keys, and none of the subtree's own entries does.
     ///
-    /// They stay the same when the first entry is removed. The tree compares them only for the
+    /// The keys stay the same when the first entry is removed. The tree compares them only for the
     /// second and later children of a node, so a first child may contain earlier entries.
     let start: FetchOrder.Keys?
 

@@ -9,7 +9,7 @@ struct ListMerge {
   /// Whether the order of ``mine`` wins if both sides changed the order.
   let prefersMine: Bool
 
-  /// Returns the merged list, with each member once.
+  /// Returns the merged list, in which each member occurs once.
   ///
   /// - Parameter members: The members after the merge. Members that are in neither list come last,
   ///   in the given order.

@@ -115,7 +115,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Refreshes every child context with automatic merging, so that it shows the save that this
+  /// Refreshes every child context with automatic merging, so that it reflects the save that this
   /// context has just made.
   func refreshMergingChildren() {
     for child in children {
@@ -242,7 +242,7 @@ extension ManagedObjectContext {
     _ = try view.withRecord(object.number, storage) { record in
       try materialize(object.number, storage, record)
     }
-    // Members are stored separately from the row, and may have changed although the row has not.
+    // Members are stored separately from the row, and may have changed even if the row has not.
     forgetMembers(of: object, storage.entity)
   }
 

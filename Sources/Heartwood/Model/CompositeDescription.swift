@@ -7,10 +7,10 @@ struct CompositeDescription: Sendable {
   /// The slots of its elements.
   let slots: Range<Int>
 
-  /// The text between the name of a composite attribute and that of its element.
+  /// The separator between the names of a composite attribute and of its element.
   static let separator = "."
 
-  /// Returns the names that precede a separator in the names of properties.
+  /// Returns the names that precede a separator in property names.
   static func names(of properties: [PropertyDescription]) -> Set<String> {
     var names: Set<String> = []
     for property in properties {
@@ -25,7 +25,7 @@ struct CompositeDescription: Sendable {
   /// Returns the element of this attribute that a key path names, or `nil` if the key path ends
   /// with a computed property or with a composite value.
   ///
-  /// A key path reveals the names of stored properties of structures only in its description.
+  /// A key path reveals the names of a structure's stored properties only in its description.
   func element(at keyPath: AnyKeyPath, in entity: EntityDescription) -> PropertyDescription? {
     let text = "\(keyPath)"
     let elements = entity.properties[slots].filter { property in

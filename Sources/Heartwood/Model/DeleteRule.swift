@@ -2,7 +2,7 @@
 public enum DeleteRule: String, Hashable, Codable, Sendable {
   /// The related objects lose their references to the deleted object.
   case nullify
-  /// The related objects are deleted as well.
+  /// The related objects are also deleted.
   case cascade
   /// The object cannot be deleted while it has related objects; saving the deletion throws.
   case deny

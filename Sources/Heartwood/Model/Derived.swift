@@ -136,15 +136,15 @@ extension Derivation {
         compute: DerivationFormula.first))
   }
 
-  /// A copy of an attribute of the object at the other end of a relationship.
+  /// A copy of an attribute from the object at the other end of a relationship.
   public static func copy<Destination>(
     of relationship: KeyPath<Owner, Destination?>, _ attribute: KeyPath<Destination, Value>
   ) -> Derivation {
     copy(of: relationship, attribute: attribute)
   }
 
-  /// A copy of an attribute of the object at the other end of a relationship, or `nil` if there is
-  /// no such object.
+  /// A copy of an attribute from the object at the other end of a relationship, or `nil` if there
+  /// is no such object.
   public static func copy<Destination, Wrapped>(
     of relationship: KeyPath<Owner, Destination?>, _ attribute: KeyPath<Destination, Wrapped>
   ) -> Derivation where Value == Wrapped? {

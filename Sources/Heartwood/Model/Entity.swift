@@ -1,4 +1,4 @@
-/// The declaration of a class for the store: the class's name there, and the rules for its objects.
+/// The declaration of a class for the store: its name in the store, and the rules for its objects.
 ///
 /// ```swift
 /// override class var entity: Entity {
@@ -9,7 +9,7 @@
 /// }
 /// ```
 public struct Entity {
-  /// The name in the store.
+  /// The entity's name in the store.
   public var name: String
   /// Whether the class is abstract, so that only its subclasses have instances.
   public var isAbstract: Bool
@@ -20,7 +20,7 @@ public struct Entity {
   /// Creates the description of a class.
   ///
   /// - Parameters:
-  ///   - name: The name in the store, which must never change.
+  ///   - name: The entity's name in the store, which must never change.
   ///   - isAbstract: Whether the class is abstract, so that only its subclasses have instances.
   ///   - renamedFrom: The entity's names in earlier versions of the model.
   ///   - rules: ``Unique``, ``Index``, ``TextIndex``, ``Inverse`` and ``Derived`` declarations.
@@ -75,8 +75,8 @@ public struct Index: EntityRule {
 /// TextIndex(\Note.title, \Note.body, weights: [2, 1], tokenizer: .words(stemming: .english))
 /// ```
 ///
-/// An entity has at most one text index, including that of its superentity. Opening a store builds
-/// a new index, and rebuilds it if its attributes or its tokenizer have changed.
+/// An entity has at most one text index, including one that it inherits. Opening a store builds a
+/// new index, and rebuilds an index whose attributes or tokenizer have changed.
 public struct TextIndex: EntityRule {
   let attributes: [AnyKeyPath]
   let weights: [Double]

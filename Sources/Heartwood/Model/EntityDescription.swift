@@ -95,7 +95,7 @@ final class EntityDescription: @unchecked Sendable {
     composite(at: offset).map { properties[$0.slots] } ?? []
   }
 
-  /// Returns whether a name is that of a composite attribute, or of a composite element of one.
+  /// Returns whether a name belongs to a composite attribute, or to a composite element of one.
   func isComposite(_ name: String) -> Bool {
     !compositeNames.isEmpty && compositeNames.contains(name)
   }
@@ -105,13 +105,13 @@ final class EntityDescription: @unchecked Sendable {
     properties[(superentity?.properties.count ?? 0)...]
   }
 
-  /// The attributes that are unique by themselves, by which an object can be found.
+  /// The attributes that are unique by themselves, any of which identifies an object.
   var uniqueProperties: [PropertyDescription] {
     indexes.filter { $0.isUnique && $0.slots.count == 1 }.map { properties[$0.slots[0]] }
   }
 
   /// The unique attribute whose value represents an object in references: the first one that is not
-  /// optional, or otherwise the first; `nil` if there is none.
+  /// optional or, if all are optional, the first one; `nil` if there is none.
   var referringAttribute: PropertyDescription? {
     let unique = uniqueProperties
     return unique.first { !$0.isOptionalAttribute } ?? unique.first
@@ -168,7 +168,8 @@ struct TextIndexDescription: Sendable {
   let weights: [Int]
   let tokenizer: TextTokenizer
 
-  /// The maximum number of attributes: the name of the keyspace contains their numbers.
+  /// The maximum number of attributes, which is limited because the keyspace's name contains their
+  /// numbers.
   static let maxAttributeCount = 16
 
   /// Returns the texts of the attributes.

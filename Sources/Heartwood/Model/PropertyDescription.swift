@@ -9,7 +9,7 @@ final class PropertyDescription: Sendable {
     case transient
   }
 
-  /// The name in the class.
+  /// The property's name in the class.
   let name: String
   /// The position among the properties of the entity; inherited properties come first.
   let slot: Int
@@ -41,7 +41,7 @@ final class PropertyDescription: Sendable {
   /// The offset of the property in the memory of an object.
   var offset: Int { memoryField.offset }
 
-  /// The name in the store.
+  /// The property's name in the store.
   var storedName: String { options.storedName ?? name }
 
   var isAttribute: Bool {

@@ -20,11 +20,11 @@ protocol PropertyStorage: SendableMetatype {
   static func isValue(of type: Any.Type) -> Bool
   /// Returns the stored representation of the attribute at a location in memory.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue
-  /// Returns the stored representation of an attribute value that another format contains.
+  /// Returns the stored representation of an attribute value that is decoded from another format.
   ///
-  /// - Throws: `DecodingError` if the format contains no value of the attribute's type.
+  /// - Throws: `DecodingError` if the decoder contains no value of the attribute's type.
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue
-  /// Encodes a stored `Codable` value of the attribute as its type does.
+  /// Encodes a stored `Codable` value of the attribute in the same way as its type does.
   ///
   /// - Returns: `false`, without encoding anything, if this version of the type cannot decode the
   ///   value.

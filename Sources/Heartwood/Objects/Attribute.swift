@@ -85,8 +85,8 @@ public struct Attribute<Value: AttributeValue> {
   ///
   /// If the object is a fault, reading the attribute loads the object first.
   ///
-  /// During an in-place mutation, by a mutating method or through an `inout` parameter, reading the
-  /// attribute returns its previous value; a collection reads as empty.
+  /// During an in-place mutation (by a mutating method or through an `inout` parameter), reading
+  /// the attribute returns its previous value, except that a collection reads as empty.
   ///
   /// The accessors are always inlined, so that the compiler knows the key path and can access the
   /// property directly. Otherwise, the key path is resolved at run time, which takes a hundred
@@ -122,7 +122,7 @@ public struct Attribute<Value: AttributeValue> {
       // Move the value out of the property. A collection is then changed without being copied, and
       // the property can be read during the change. `swap` would also work, but with `swap` the
       // compiler would add an exclusivity check to every read of the property. These checks would
-      // take a fifth of the time of a fetch that reads all values.
+      // account for a fifth of the time of a fetch that reads all values.
       var value = owner[keyPath: storage].stored
       if let placeholder = Value.placeholderWhileChanging {
         owner[keyPath: storage].stored = placeholder
@@ -245,7 +245,7 @@ extension ManagedObject {
     return true
   }
 
-  /// Records that a property was set while the object is not in a context.
+  /// Records that a property was set while the object was not in a context.
   private func recordWrite(at offset: Int) {
     let changes = ownChanges
     if !changes.written.contains(offset) { changes.written.append(offset) }

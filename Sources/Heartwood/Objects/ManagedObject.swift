@@ -67,8 +67,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   public final var isFault: Bool { state.contains(.fault) }
   /// Whether the next save inserts a row for the object.
   public final var isInserted: Bool { state.contains(.inserted) }
-  /// Whether properties of the object were set since it was read or saved, even if only to values
-  /// that they already had.
+  /// Whether properties of the object have been set since it was read or saved, even if only to
+  /// values that they already had.
   public final var isUpdated: Bool { state.contains(.updated) && !isDeleted && !isInserted }
   /// Whether the object's row no longer exists or will be deleted by the next save.
   public final var isDeleted: Bool { state.contains(.deleted) }

@@ -63,7 +63,7 @@ struct MemberDifference {
         case (true, true), (false, false): continue
         }
       }
-      // If the differences found so far account for the change in count, there are no others.
+      // If the differences found so far account for the change in count, there are no more.
       if new.count - old.count == added.count - removed.count { return }
     }
     added = new.filter { !old.contains($0) }

@@ -2,7 +2,7 @@ extension ToMany {
   /// The members of an unordered to-many relationship, which can be counted, found and changed
   /// without loading them.
   ///
-  /// The projected value of a ``ToMany`` property returns it:
+  /// This is the projected value of a ``ToMany`` property:
   ///
   /// ```swift
   /// note.$tags.insert(tag)
@@ -48,7 +48,7 @@ extension OrderedToMany {
   /// The members of an ordered to-many relationship, which can be counted, found, appended and
   /// removed without loading them.
   ///
-  /// The projected value of an ``OrderedToMany`` property returns it:
+  /// This is the projected value of an ``OrderedToMany`` property:
   ///
   /// ```swift
   /// album.$tracks.append(track)
@@ -57,9 +57,9 @@ extension OrderedToMany {
   /// All results are the same as those of the loaded list.
   ///
   /// - Complexity: If the members are not loaded, counting reads the leaf pages that list them, and
-  ///   appending or removing one reads a few pages, plus those leaf pages if the inverse is ordered
-  ///   too. The members are loaded only if the context is a child or has unsaved deletions. Saving
-  ///   a changed list reads all leaf pages.
+  ///   appending or removing one reads a few pages, plus those leaf pages if the inverse is also
+  ///   ordered. The members are loaded only if the context is a child or has unsaved deletions.
+  ///   Saving a changed list reads all leaf pages.
   public struct Members {
     private let members: UnloadedMembers
 

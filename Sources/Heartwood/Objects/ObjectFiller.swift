@@ -1,6 +1,6 @@
 import Foundation
 
-/// Fills objects of one class with the values of records of one layout.
+/// Fills objects of one class with the values from records that have one layout.
 ///
 /// Values that have the same representation in records and in memory are copied directly; other
 /// values are converted through ``StoredValue``. Fields that are copied directly are represented by

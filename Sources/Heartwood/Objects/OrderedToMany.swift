@@ -50,7 +50,7 @@ public struct OrderedToMany<Destination: ManagedObject> {
   )
   public var projectedValue: Members { fatalError() }
 
-  /// The members, which are counted, found and changed without loading them.
+  /// The members, which can be counted, found and changed without loading them.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

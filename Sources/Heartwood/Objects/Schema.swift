@@ -13,8 +13,8 @@ import Synchronization
 /// schema's version is higher than the store's, properties that the classes no longer declare are
 /// removed from the store.
 ///
-/// A schema may contain only some of the store's classes, if none of them is related to the others.
-/// The rows of the others stay in the store until a schema names their entity in ``removing``.
+/// A schema may omit classes of the store, if none of its own classes is related to them. The rows
+/// of an omitted class stay in the store until a schema names their entity in ``removing``.
 public struct Schema: Sendable {
   /// The version of the model.
   ///

@@ -51,7 +51,7 @@ public struct ToMany<Destination: ManagedObject> {
   )
   public var projectedValue: Members { fatalError() }
 
-  /// The members, which are counted, found and changed without loading them.
+  /// The members, which can be counted, found and changed without loading them.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

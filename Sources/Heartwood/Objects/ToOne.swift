@@ -132,7 +132,7 @@ extension ManagedObject {
 
   /// Inserts this object into the context of `other`, to which it is about to be related.
   ///
-  /// Does nothing if this object is or was in a context, or if `other` is in none.
+  /// Does nothing if this object is or has been in a context, or if `other` is not in a context.
   final func insertIntoContext(of other: ManagedObject?) {
     if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }
   }

@@ -205,7 +205,8 @@ struct FormatParser {
 
   /// Parses the operand of a minus sign.
   ///
-  /// The sign becomes part of a number literal, because the least integer does not fit without it.
+  /// The sign becomes part of a number literal, because the least integer cannot be represented
+  /// without its sign.
   private mutating func negated() throws(ObjectGraphError) -> QueryExpression {
     if case .integer(let value) = current.kind, value == 1 << 63, !tokens[position + 1].isSign("**")
     {

@@ -1,11 +1,11 @@
 public import Foundation
 
 // In a `#Predicate`, `localizedStandardContains` ignores case and diacritics, as `CONTAINS[cd]`
-// does in a format string. On Linux, Foundation has the function, but no node for it.
+// does in a format string. On Linux, Foundation has the function, but no predicate node for it.
 
 #if !canImport(Darwin)
   extension PredicateExpressions {
-    /// A test of whether a string contains another one, regardless of case and diacritics.
+    /// A test of whether a string contains another string, ignoring case and diacritics.
     public struct StringLocalizedStandardContains<
       Root: StandardPredicateExpression<String>, Other: StandardPredicateExpression<String>
     >: StandardPredicateExpression {

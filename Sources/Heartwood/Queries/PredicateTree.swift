@@ -18,7 +18,7 @@ final class PredicateTree: @unchecked Sendable {
 
   private init(_ content: Content) { self.content = content }
 
-  /// Creates a leaf, which is a predicate that is not composed of others.
+  /// Creates a leaf, which is a predicate that is not composed of other predicates.
   convenience init(_ leaf: @escaping Leaf) { self.init(.leaf(leaf)) }
 
   /// Creates the conjunction of the operands, which matches everything if there are no operands.

@@ -9,8 +9,8 @@ indirect enum QueryExpression: Sendable {
   case list([QueryExpression])
   /// A variable, identified by its number.
   ///
-  /// Variable 0 is the fetched object; the others are elements of the collections being iterated
-  /// over.
+  /// Variable 0 is the fetched object; all other variables are elements of the collections being
+  /// iterated over.
   case variable(Int)
   /// A property of an object, or of each object in a collection.
   case property(QueryExpression, QueryProperty)
@@ -80,7 +80,7 @@ enum StringOperator: Sendable {
   case contains
   case begins
   case ends
-  /// Matches a pattern in which `*` means any number of characters and `?` one character.
+  /// Matches a pattern in which `*` matches any number of characters and `?` matches one character.
   case like
   /// Matches the entire string against a regular expression.
   case matches
@@ -105,7 +105,7 @@ enum Quantifier: Sendable {
   case none
 }
 
-/// An aggregate of the elements of a collection.
+/// An aggregate over the elements of a collection.
 enum Summary: String, Sendable {
   case count
   case sum

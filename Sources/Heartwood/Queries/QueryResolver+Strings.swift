@@ -112,7 +112,7 @@ extension StringOperator {
   }
 }
 
-/// A pattern in which `*` matches any number of characters and `?` one character.
+/// A pattern in which `*` matches any number of characters and `?` matches one character.
 ///
 /// A backslash makes the following `*` or `?` literal.
 struct Wildcards {

@@ -1,12 +1,15 @@
 import Foundation
 
-/// Strings that represent dates, UUIDs and objects.
+/// Reads strings that represent dates, UUIDs and objects.
 ///
 /// The format language has no literals of these types. A program passes such values as arguments,
 /// but a condition on the command line of `heartwoodctl` can contain only strings.
 extension QueryResolver {
-  /// Returns the term, converted to the type of `other`, with which it is compared, if it is a
-  /// constant string and this resolver reads strings as values of that type.
+  /// Converts constant strings in a term to the type of `other`, the term with which it is
+  /// compared.
+  ///
+  /// Any other term is returned unchanged, as is a string if this resolver does not read strings as
+  /// values of that type.
   ///
   /// - Throws: `unsupportedPredicate` if the string is not such a value.
   func reading(_ term: QueryTerm, as other: QueryTerm) throws -> QueryTerm {

@@ -186,8 +186,8 @@ final class QueryScope {
 /// cached, because consecutive records usually have the same layout.
 final class PropertyLocation {
   let property: PropertyDescription
-  // The properties below are read for every record, so they skip exclusivity checks, which is safe
-  // because only one thread uses them.
+  // The properties below skip exclusivity checks, because they are read for every record. This is
+  // safe, because only one thread uses them.
   @exclusivity(unchecked) private(set) var entityNumber = -1
   @exclusivity(unchecked) private(set) var layoutNumber = -1
   @exclusivity(unchecked) private(set) var field = 0

@@ -25,7 +25,7 @@ struct QueryTerm {
   var isSubject = false
   /// If the term is a condition, tests that an object must pass for the condition to be true.
   var demands: [QueryDemand] = []
-  /// The text search, if the term is the condition that objects match a text query.
+  /// The text search, if the term tests whether objects match a text query.
   var textSearch: TextSearch?
 
   init(

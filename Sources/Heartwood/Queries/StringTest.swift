@@ -28,8 +28,8 @@ public struct StringTest: Sendable {
     StringTest(kind: .text(.ends), text: text)
   }
 
-  /// The string matches `pattern`, in which `*` matches any number of characters and `?` one
-  /// character.
+  /// The string matches `pattern`, in which `*` matches any number of characters and `?` matches
+  /// one character.
   public static func like(_ pattern: String) -> StringTest {
     StringTest(kind: .text(.like), text: pattern)
   }

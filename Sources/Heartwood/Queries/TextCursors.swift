@@ -1,6 +1,6 @@
 /// A sequence of the rows that match a part of a text query, in ascending order.
 ///
-/// Cursors are used for every row, so their properties skip exclusivity checks, which is safe
+/// The properties skip exclusivity checks, because cursors are used for every row. This is safe,
 /// because only one thread uses them.
 class TextCursor {
   /// The current row: 0 before the first one, and ``end`` after the last one.
@@ -16,9 +16,9 @@ class TextCursor {
   }
 }
 
-/// The rows that contain a term or several terms, with the frequencies of these terms.
+/// The rows that contain one or more terms, with the frequencies of these terms.
 class TextLeafCursor: TextCursor {
-  /// The sum of the weights of the positions in the current row.
+  /// The total weight of the positions in the current row.
   @exclusivity(unchecked) final var frequency = 0
 
   /// Returns the positions in the current row, in ascending order.
@@ -56,7 +56,7 @@ final class TextWordCursor: TextLeafCursor {
     }
   }
 
-  /// Reads the block at the position of the cursor, and returns `false` if it belongs to another
+  /// Reads the block at the cursor's position, and returns `false` if the block belongs to another
   /// term.
   private func readBlock(_ blocks: Cursor) throws -> Bool {
     var bytes: [UInt8] = []
@@ -161,11 +161,11 @@ final class TextListCursor: TextLeafCursor {
   override func positions() throws -> [UInt32] { list.positions[row] ?? [] }
 }
 
-/// The rows that all of several cursors have in common.
+/// The intersection of the rows of several cursors.
 final class TextIntersection: TextCursor {
   private let required: [TextCursor]
   private let excluded: [TextCursor]
-  /// Tests the current row of the required cursors.
+  /// A closure that tests the current row of the required cursors.
   private let accepts: (() throws -> Bool)?
 
   /// - Precondition: `required` is not empty; the cursor with the fewest rows should come first.
@@ -220,7 +220,7 @@ final class TextIntersection: TextCursor {
   }
 }
 
-/// The rows of any of several cursors.
+/// The union of the rows of several cursors.
 final class TextUnion: TextCursor {
   private let cursors: [TextCursor]
 
@@ -239,10 +239,10 @@ final class TextUnion: TextCursor {
   }
 }
 
-/// Rows that contain any of several terms.
+/// The rows that contain at least one of several terms.
 struct TextRowList {
   fileprivate(set) var rows: [Int64] = []
-  /// The sum of the weights of the positions in each row; empty if there are no positions.
+  /// The total weight of the positions in each row; empty if there are no positions.
   fileprivate(set) var frequencies: [Int] = []
   /// The positions in each row, in ascending order, if they are needed.
   fileprivate(set) var positions: [Int64: [UInt32]] = [:]
@@ -284,7 +284,7 @@ struct TextRowList {
     merge(found)
   }
 
-  /// Adds rows in ascending order, of which several may be equal.
+  /// Adds rows, which are in ascending order and may contain duplicates.
   private mutating func merge(_ found: [(row: Int64, frequency: Int)]) {
     var next = 0
     while next < found.count {

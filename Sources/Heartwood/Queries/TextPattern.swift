@@ -18,7 +18,7 @@ struct TextPattern {
   /// The position of the byte to search for, which is probably rare.
   private let anchor: Int
 
-  /// The most frequent bytes of texts, in descending order of frequency.
+  /// The most frequent bytes in text, in descending order of frequency.
   private static let frequentBytes = Array(" etaoinshrdlcumwfgypbvk,.xjqz".utf8)
 
   init(_ text: String, _ test: StringOperator, _ options: StringDifferences) {
@@ -61,7 +61,7 @@ struct TextPattern {
     }
   }
 
-  /// Returns whether the text, with case folded if required, is at an offset of ASCII bytes.
+  /// Returns whether the text, with case folded if required, appears at an offset in ASCII bytes.
   private func isText(_ content: UnsafeRawBufferPointer, at offset: Int) -> Bool {
     let ignoresCase = options.contains(.case)
     for index in bytes.indices {
@@ -72,10 +72,10 @@ struct TextPattern {
     return true
   }
 
-  /// Returns whether the text is anywhere in the bytes.
+  /// Returns whether the text appears anywhere in the bytes.
   private func isIn(_ content: UnsafeRawBufferPointer) -> Bool {
     guard !bytes.isEmpty else { return true }
-    // The C library searches for a byte with vector instructions, also in a debug build.
+    // The C library searches for a byte with vector instructions, even in a debug build.
     var start = anchor
     let end = content.count - (bytes.count - 1 - anchor)
     while start < end, let base = content.baseAddress,

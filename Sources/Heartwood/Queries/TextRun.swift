@@ -170,8 +170,9 @@ final class TextRun {
     return count
   }
 
-  /// Returns the most relevant objects, beginning with the most relevant one; equally relevant ones
-  /// are in the order of their creation.
+  /// Returns the most relevant objects, most relevant first.
+  ///
+  /// Equally relevant objects are in creation order.
   func top(_ limit: Int) throws -> [Match] {
     guard limit > 0 else { return [] }
     // A heap whose first element is the least relevant one.
@@ -259,7 +260,8 @@ final class TextRun {
       cursor = try node(root)
       let sharesCursors = TextSearchTree.isFlat(root)
       for leaf in run.search.tree.leaves.indices where run.search.tree.areScored[leaf] {
-        // In other queries, a cursor may have passed rows that other parts of the query match.
+        // If the cursors cannot be shared, a cursor may have passed rows that other parts of the
+        // query match.
         guard sharesCursors, let own = used[leaf] else {
           scored.append((leaf, self.leaf(leaf)))
           continue
@@ -314,7 +316,7 @@ final class TextRun {
       }
     }
 
-    /// Returns the cursor for the rows that contain all words, at positions that pass a test.
+    /// Returns a cursor for the rows that contain all words at positions that pass a test.
     private mutating func together(
       _ words: [TextSearchTree.Word],
       _ accepts: @escaping ((Int) throws -> [UInt32]) throws -> Bool
@@ -350,7 +352,7 @@ final class TextRun {
 }
 
 extension TextSearchTree {
-  /// Returns whether a match leaves no cursor of a scored leaf behind a row that contains the leaf.
+  /// Returns whether no cursor of a scored leaf can pass a matching row that contains the leaf.
   ///
   /// This holds if alternatives consist only of leaves.
   fileprivate static func isFlat(_ node: Node) -> Bool {

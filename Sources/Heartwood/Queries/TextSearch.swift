@@ -55,13 +55,13 @@ final class TextSearch {
     try Self.field(of: property, index)
   }
 
-  /// The names of the attributes of the index.
+  /// The names of the index's attributes.
   var name: String { index.slots.map { entity.properties[$0].name }.joined(separator: ", ") }
 
-  /// All attributes of the index.
+  /// The set of all attributes of the index, one bit each.
   var allFields: UInt64 { (1 << UInt64(index.slots.count)) &- 1 }
 
-  /// The condition that objects match the query.
+  /// The term that tests whether objects match the query.
   var term: QueryTerm {
     var term = QueryTerm("text search") { [self] scope in try scope.matches(self) }
     term.textSearch = self
@@ -73,7 +73,7 @@ final class TextSearch {
     { [self] scope in .double(-(try scope.relevance(self))) }
   }
 
-  /// Returns the words of the subject of a scope, read from its values.
+  /// Returns the words of the scope's subject, read from its values.
   fileprivate func document(in scope: QueryScope) throws -> TextDocument {
     TextDocument(try locations.map { try scope.own($0).string }, tree, index.tokenizer)
   }
@@ -82,8 +82,8 @@ final class TextSearch {
 extension QueryScope {
   /// Returns whether the subject matches a text search.
   ///
-  /// Rows are looked up in the index; objects in memory, which may have unsaved changes, are
-  /// searched.
+  /// Rows are looked up in the index. Objects in memory, which may have unsaved changes, are
+  /// searched directly.
   func matches(_ search: TextSearch) throws -> Bool {
     if let run = try textRun(search), let number = storedNumber { return try run.contains(number) }
     return try search.document(in: self).matches(search.tree)

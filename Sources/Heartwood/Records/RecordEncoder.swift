@@ -2,7 +2,7 @@
 struct RecordEncoder {
   /// The record that was encoded last.
   private(set) var record: [UInt8] = []
-  /// The values of the variable fields of the record, until they are appended.
+  /// The values of the record's variable fields that have not been appended yet.
   private var variableValues: [StoredValue] = []
 
   /// Encodes a record, replacing the previous one.

@@ -38,7 +38,7 @@ final class RecordLayout: Sendable {
   /// The offset of the first variable field, and the minimum length of a record.
   let fixedByteCount: Int
   let variableCount: Int
-  /// The offset of the ends of the variable fields.
+  /// The offset at which the ends of the variable fields are stored.
   let endsOffset: Int
   /// A record of version 0 whose fixed-length fields are zero and whose variable fields are empty.
   let empty: [UInt8]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A view of a record's bytes that reads individual fields without decoding the others.
+/// A view of a record's bytes that reads individual fields without decoding the rest.
 ///
 /// A view is valid only while the bytes and the layouts that it refers to exist. The bytes come
 /// from a file and may be corrupt. Therefore the initializer throws `corrupt` if the record is
@@ -40,7 +40,7 @@ struct RecordView {
     Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: type))
   }
 
-  /// A copy of the bytes of the record.
+  /// A copy of the record's bytes.
   var copy: [UInt8] { Array(bytes) }
 
   /// The base of the transaction that wrote the record.

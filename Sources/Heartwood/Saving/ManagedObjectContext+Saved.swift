@@ -79,7 +79,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ change: RowChange, _ base: UInt64, readsMembers: Bool
   ) {
     guard !object.isFault else {
-      // A fault is edited only if it had no row. The save has inserted one.
+      // A fault can have edits only if it had no row. The save has inserted the row.
       object.state.remove(.updated)
       object.changes = nil
       return
@@ -90,8 +90,8 @@ extension ManagedObjectContext {
     } else {
       showDerived(change, object)
     }
-    // Forget the loaded members, because other contexts may have added some, or edits of this
-    // context may have lost in conflicts.
+    // Forget the loaded members, because other contexts may have added some, or this context's
+    // edits may have been overridden in a conflict.
     if readsMembers || change.isAdjusted { forgetMembers(of: object, change.storage.entity) }
   }
 
@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     object.setHooks(.writing)
   }
 
-  /// Refreshes an object that was not saved itself but whose row was changed by the save.
+  /// Refreshes an object that was not saved itself, but whose row the save changed.
   private func refresh(_ object: ManagedObject, _ change: RowChange, _ base: UInt64) {
     guard !object.isFault, !object.isInserted, change.isEffective else { return }
     if change.isDerivedOnly { return showDerived(change, object) }

@@ -65,7 +65,8 @@ extension ManagedObjectContext {
     // Do this after `advance(to:)`, because the replaced objects copy the values that their rows
     // have in the new generation.
     Self.dismiss(replacedObjects)
-    // A new object that became an existing row is no longer the object that the groups change.
+    // A new object that was merged into an existing row is no longer the object that the undo
+    // groups change.
     if !request.changes.replaced.isEmpty {
       forgetUndo()
     } else if hadChanges {

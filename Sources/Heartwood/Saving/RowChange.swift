@@ -1,9 +1,9 @@
 /// A change to one row in a transaction, including the row's current and new values.
 ///
 /// This is a class because lists of changes are traversed several times. Each step of a traversal
-/// then retains one object instead of the four that a struct would contain. The properties are used
-/// several times for every row, so they skip exclusivity checks, which is safe because they hold
-/// only values and are used by a single thread.
+/// then retains one object instead of the four that a struct would contain. The properties skip
+/// exclusivity checks, because they are used several times for every row. This is safe, because
+/// they hold only values and are used by a single thread.
 final class RowChange {
   let storage: EntityStorage
   let number: ObjectNumber

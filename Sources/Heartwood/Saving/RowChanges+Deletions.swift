@@ -14,7 +14,7 @@ extension RowChanges {
     var isDenied = false
   }
 
-  /// An error to report if any of the rows `others` still exists after all deletions.
+  /// An error to report if any of the rows in `others` still exists after all deletions.
   struct Denial {
     let error: ObjectGraphError
     let others: [ObjectNumber]
@@ -75,8 +75,8 @@ extension RowChanges {
   ///
   /// If so, the delete rules ignore `other`. The relationship has ended if `other` was removed from
   /// it before the deletion, or if the inverse reference of `other` has a different target after
-  /// the save. It has not ended if the deletion of `other`, or an edit to its reference, lost in a
-  /// conflict.
+  /// the save. It has not ended if the deletion of `other`, or an edit to its reference, was
+  /// overridden in a conflict.
   private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {

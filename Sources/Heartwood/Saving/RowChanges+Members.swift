@@ -143,7 +143,7 @@ extension RowChanges {
     let merge = ListMerge(
       base: own?.base, theirs: theirs, mine: own?.mine?.map(resolved),
       prefersMine: policy != .storeTrump)
-    // The owner knows in which order members were added from either side.
+    // The owner's edit records the order in which members were added from either side.
     let added = own?.added.map(resolved).filter { joined.contains($0) } ?? []
     let members =
       theirs.filter { !edit.left.contains($0) || joined.contains($0) } + added + edit.joined

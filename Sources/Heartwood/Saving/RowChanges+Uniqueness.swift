@@ -17,8 +17,8 @@ extension RowChanges {
   /// The changes to the rows that claim unique values, by unique value.
   typealias Owners = [UniqueKey: RowChange]
 
-  /// The row that has a unique value: either a row that this transaction changes, or an unchanged
-  /// row of the store.
+  /// The row that has a given unique value: either a row that this transaction changes, or an
+  /// unchanged row of the store.
   enum Owner {
     case change(RowChange)
     case stored(ObjectNumber)
@@ -62,7 +62,8 @@ extension RowChanges {
     return keys
   }
 
-  /// Returns the row that will have a unique value after the transaction, or `nil` if none will.
+  /// Returns the row that will have the given unique value after the transaction, or `nil` if no
+  /// row will have it.
   ///
   /// The result is based on the changes requested so far.
   func owner(

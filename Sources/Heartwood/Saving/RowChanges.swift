@@ -8,7 +8,7 @@
 /// and records the history. Everything that depends on other rows is based on the current contents
 /// of the store.
 ///
-/// Properties that are used for every row skip exclusivity checks, which is safe because they hold
+/// Properties that are used for every row skip exclusivity checks. This is safe, because they hold
 /// only values and are used by a single thread.
 final class RowChanges {
   let rows: RowWriter
@@ -23,7 +23,7 @@ final class RowChanges {
   @exclusivity(unchecked) private var tableCount = 0
   /// The rows into which new objects were merged, by the numbers that the objects would have had.
   @exclusivity(unchecked) private(set) var replaced: [ObjectNumber: ObjectNumber] = [:]
-  /// The slots of the references whose edits lost in a conflict, by object.
+  /// The slots of the references whose edits were overridden in a conflict, by object.
   @exclusivity(unchecked) private var lostEdits: [ObjectNumber: SlotSet] = [:]
   var deletions: [Deletion] = []
   var denials: [Denial] = []
@@ -33,14 +33,15 @@ final class RowChanges {
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
   /// The rows that the caller already knows to be deleted.
   private(set) var missingRows: Set<ObjectNumber> = []
-  /// The rows whose requested deletion lost in a conflict, and which cascading deletions must not
-  /// delete either.
+  /// The rows whose requested deletion was overridden in a conflict.
+  ///
+  /// Cascading deletions must not delete these rows either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
   /// Whether the changes affect only attributes and no relationships, as in batch insertions and
   /// updates.
   let areAttributesOnly: Bool
-  /// Whether any of the changed rows may be related to others.
+  /// Whether any of the changed rows may be related to other rows.
   @exclusivity(unchecked) private var hasRelationships = false
   /// Whether attributes derived from the time of the save keep their values.
   let keepsTimes: Bool
@@ -85,12 +86,13 @@ final class RowChanges {
     }
   }
 
-  /// Records that the edits to an object's references in the given slots lost in a conflict.
+  /// Records that the edits to an object's references in the given slots were overridden in a
+  /// conflict.
   func recordLostEdits(of number: ObjectNumber, _ slots: SlotSet) {
     lostEdits[number, default: SlotSet()].formUnion(slots)
   }
 
-  /// Returns whether an edit to a reference lost in a conflict.
+  /// Returns whether an edit to a reference was overridden in a conflict.
   func hasLostEdit(_ number: ObjectNumber, _ slot: Int) -> Bool {
     lostEdits[number]?.contains(slot) ?? false
   }
@@ -98,7 +100,7 @@ final class RowChanges {
   /// Records that a row is known to be deleted.
   func recordMissing(_ number: ObjectNumber) { missingRows.insert(number) }
 
-  /// Records that the deletion of a row lost in a conflict.
+  /// Records that the deletion of a row was overridden in a conflict.
   func protect(_ number: ObjectNumber) { protectedRows.insert(number) }
 
   func report(_ conflict: ObjectGraphError) { conflicts.append(conflict) }

@@ -1,9 +1,9 @@
 /// The changes that a context saves in one transaction.
 ///
 /// The request determines the new values of the saved objects. If other contexts have changed an
-/// object since this context read it, the merge policy decides. ``RowChanges`` then determines the
-/// consequences for other rows. Objects are updated only after the commit has succeeded, so a
-/// failed save leaves them unchanged.
+/// object since this context read it, the merge policy resolves the conflict. ``RowChanges`` then
+/// determines the consequences for other rows. Objects are updated only after the commit has
+/// succeeded, so a failed save leaves them unchanged.
 struct SaveRequest {
   /// The effect of a successful commit on an object.
   enum Outcome {
@@ -246,7 +246,7 @@ struct SaveRequest {
     outcomes.append((object, .deleted))
   }
 
-  /// Records that the deletion of an object lost in a conflict.
+  /// Records that the deletion of an object was overridden in a conflict.
   private mutating func keepRow(of object: ManagedObject) {
     changes.protect(object.number)
     outcomes.append((object, .dropped))

@@ -19,7 +19,7 @@
 /// a zero byte. Therefore complete and shortened keys never collide. A shortened key is sorted by
 /// the prefix of the encoded values that it contains.
 enum EntryKey {
-  /// The length of the prefix of the encoded values in a shortened key, in bytes.
+  /// The length, in bytes, of the prefix of the encoded values that a shortened key contains.
   static let prefixByteCount = Limits.maxKeyByteCount - separatorByteCount - 17
   private static let separatorByteCount = 18
 

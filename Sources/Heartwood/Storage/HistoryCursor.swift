@@ -47,8 +47,8 @@ struct HistoryCursor {
   /// Creates a cursor for the changes after a transaction.
   ///
   /// - Parameter known: The position after the transaction, or `nil` to begin with the oldest one.
-  /// - Throws: `historyExpired` if the history does not contain the position and all later
-  ///   transactions; `corrupt`.
+  /// - Throws: `historyExpired` if the position, or a transaction after it, is no longer in the
+  ///   history; `corrupt`.
   init(_ snapshot: Snapshot, after known: HistoryPosition?) throws {
     keyspace = try snapshot.keyspace(HistoryFormat.keyspace)
     let rows = keyspace.map { RowsKeyspace.snapshot($0) }

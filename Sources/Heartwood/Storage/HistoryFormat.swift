@@ -73,7 +73,8 @@ struct HistoryBounds {
   ///
   /// All transactions before it have been deleted too.
   var deleted: Int64 = 0
-  /// The time of this transaction, in milliseconds since 1970, or `nil` if it is unknown.
+  /// The time of the last deleted transaction, in milliseconds since 1970, or `nil` if it is
+  /// unknown.
   var deletedTime: Int64?
 
   init() {}
@@ -82,7 +83,7 @@ struct HistoryBounds {
     var reader = ByteReader(value.copy)
     next = try reader.next()
     deleted = try reader.next()
-    // Earlier versions wrote no time.
+    // Earlier versions of the format contain no time.
     if !reader.isAtEnd { deletedTime = try reader.next() }
     guard deleted >= 0, deleted < next else {
       throw StorageError(.corrupt, "The bounds of the history are invalid. Restore a backup.")

@@ -6,8 +6,8 @@ import Foundation
 /// in chunks. Each chunk is written when it is full, so a batch request of any size needs memory
 /// for only one chunk.
 ///
-/// The chunk is used for every row, so it skips exclusivity checks, which is safe because only one
-/// thread uses it.
+/// The chunk skips exclusivity checks, because it is used for every row. This is safe, because only
+/// one thread uses it.
 final class HistoryWriter {
   /// The author of the changes and the name of their context.
   struct Origin {

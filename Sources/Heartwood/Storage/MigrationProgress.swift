@@ -20,7 +20,7 @@ public struct MigrationProgress: Sendable, Hashable {
   ///
   /// For relationships, only rows that have related objects are counted.
   public let completedCount: Int
-  /// The number of rows of the entity.
+  /// The total number of the entity's rows.
   public let totalCount: Int
 }
 

@@ -1,8 +1,9 @@
-/// The words of one row, by term, which a change to a few rows stores instead of posting lists.
+/// The words of one row, by term, as stored by a change to only a few rows.
 ///
-/// Changing the posting lists of all words of a row writes many pages. Changes to a few rows are
-/// therefore stored as *pending* rows, which searches read in addition to the lists. When there are
-/// many pending rows, all of them are merged into the lists, each of which is then written once.
+/// Changing the posting lists for all words in a row would write many pages. Changes to a few rows
+/// are therefore stored as *pending* rows, which searches read in addition to the lists. When there
+/// are many pending rows, all of them are merged into the lists, so that each list is written only
+/// once.
 struct PendingWords {
   struct Word {
     let term: [UInt8]
@@ -12,7 +13,7 @@ struct PendingWords {
 
   /// The number of words, counting each occurrence.
   var length = 0
-  /// The words in the order of their terms.
+  /// The words, sorted by term.
   var words: [Word] = []
 
   fileprivate func append(to bytes: inout [UInt8]) {
@@ -61,9 +62,9 @@ struct PendingText {
   static let maxAddedCount = 16
   /// The maximum length of the entries that one transaction adds.
   static let maxAddedByteCount = maxByteCount / 4
-  /// The maximum number of rows in an index.
+  /// The maximum number of pending rows in an index.
   static let maxCount = 128
-  /// The maximum length of all entries.
+  /// The maximum total length of the entries for pending rows.
   static let maxByteCount = 192 << 10
 
   init(before: PendingWords?, after: PendingWords?) {

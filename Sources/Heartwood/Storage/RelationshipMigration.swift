@@ -187,8 +187,8 @@ struct RelationshipMigration {
       }
   }
 
-  /// Removes the objects of removed entities from the relationship `property` of all objects of an
-  /// entity.
+  /// Removes the objects of removed entities from the relationship `property`, for all objects of
+  /// an entity.
   private func forgetRemoved(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws {

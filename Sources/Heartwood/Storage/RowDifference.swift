@@ -94,7 +94,7 @@ struct RowDifference {
 extension RowDifference {
   /// Returns the changes to objects between two generations.
   ///
-  /// - Complexity: The same as that of `Store.changes`, plus two row reads for each object that
+  /// - Complexity: The same as for `Store.changes`, plus two row reads for each object that
   ///   differs.
   static func changes(
     in store: Store, from source: Snapshot, to target: Snapshot, _ model: StoreModel

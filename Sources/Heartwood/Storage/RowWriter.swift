@@ -1,8 +1,8 @@
 /// Writes records, their entries in indexes and relationship keyspaces, and the history, in one
 /// transaction.
 ///
-/// The properties that cache keyspaces and row IDs are used for every row, so they skip exclusivity
-/// checks, which is safe because only one thread uses them.
+/// The properties that cache keyspaces and row IDs skip exclusivity checks, because they are used
+/// for every row. This is safe, because only one thread uses them.
 final class RowWriter {
   private let transaction: WriteTransaction
   private let model: StoreModel
@@ -53,7 +53,7 @@ final class RowWriter {
     return new
   }
 
-  /// Returns the writer of the text index of an entity's objects, or `nil` if there is none.
+  /// Returns the writer for the text index of an entity's objects, or `nil` if there is none.
   private func texts(_ storage: EntityStorage) throws -> TextIndexWriter? {
     guard let index = storage.entity.textIndex else { return nil }
     if let known = textWriters[storage.entity.position] { return known }
@@ -84,7 +84,7 @@ final class RowWriter {
     return ObjectNumber(entity: storage.number, row: row)
   }
 
-  /// Finishes the writes: stores the next row ID of each entity, the changes of text indexes and
+  /// Finishes the writes: stores the next row ID of each entity, the changes to text indexes, and
   /// the rest of the history.
   func finish() throws {
     for (_, writer) in textWriters.sorted(by: { $0.key < $1.key }) { try writer.flush() }
@@ -155,7 +155,8 @@ final class RowWriter {
   ///
   /// The record is encoded from the memory of the object.
   ///
-  /// - Returns: `false` if a value cannot be stored, or may be too large; nothing is written then.
+  /// - Returns: `false` if a value cannot be stored, or may be too large; in that case, nothing is
+  ///   written.
   func put(_ number: ObjectNumber, _ storage: EntityStorage, _ object: ManagedObject) throws -> Bool
   {
     do {

@@ -6,7 +6,7 @@
 struct SchemaReconciliation {
   private let before: StoredModel
   private let schema: Schema
-  /// Returns a keyspace of the store, or `nil` if the store does not have it.
+  /// A closure that returns a keyspace of the store, or `nil` if the store does not have it.
   private let keyspace: (String) throws -> RowsKeyspace?
   /// The new model of the store.
   private(set) var result: StoredModel
@@ -77,9 +77,9 @@ struct SchemaReconciliation {
   /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
   /// first of its former names that is in the store and not yet taken, even if a new declaration
   /// now uses that name. There is one exception. If the store already contains the declaration's
-  /// current name, an earlier migration has renamed it. It can then match a former name only if no
-  /// current declaration uses that name. Every other declaration matches its own name, if that is
-  /// in the store and not taken.
+  /// current name, an earlier migration has renamed it. The declaration can then match a former
+  /// name only if no current declaration uses that name. Every other declaration matches its own
+  /// name, if that is in the store and not taken.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {
@@ -142,7 +142,7 @@ struct SchemaReconciliation {
     let remedy =
       "Declare \(entity.name) or, to remove its rows permanently, give the schema a version above "
       + "\(before.version) and name \(entity.name) in `removing`."
-    // Two entities with one name would be indistinguishable.
+    // Two entities with the same name would be indistinguishable.
     guard !result.entities.contains(where: { $0.name == entity.name }) else {
       refusals.append("The store has another entity with the name \(entity.name). \(remedy)")
       return
@@ -320,7 +320,8 @@ extension StoredModel {
   /// If the schema has a lower version but the models do not differ otherwise, this model is
   /// returned.
   ///
-  /// - Parameter keyspace: Returns a keyspace of the store, or `nil` if the store does not have it.
+  /// - Parameter keyspace: A closure that returns a keyspace of the store, or `nil` if the store
+  ///   does not have it.
   /// - Throws: `incompatibleSchema`, which lists each difference, if the store cannot be migrated.
   func reconciled(
     with schema: Schema, in keyspace: @escaping (String) throws -> RowsKeyspace?

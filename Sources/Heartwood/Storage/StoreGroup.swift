@@ -31,7 +31,7 @@ final class StoreGroup: Sendable {
 
     /// Returns a snapshot of the generation that a token specifies for this store.
     ///
-    /// If the token represents the newest generation, the snapshot is of this store's newest
+    /// If the token represents the newest generation, the snapshot shows this store's newest
     /// generation.
     ///
     /// - Throws: `foreignStore` if the token covers only other stores, or `generationExpired` if

@@ -26,7 +26,7 @@ final class StoreModel: Sendable {
   private let relationshipKeyspaces: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[String]]
-  /// Whether each entity is isolated, by its position.
+  /// Whether each entity is isolated (see ``isIsolated(_:)``), by its position.
   private let areIsolated: [Bool]
 
   init(
@@ -99,7 +99,7 @@ final class StoreModel: Sendable {
   /// Returns the storage of an entity.
   func storage(of entity: EntityDescription) -> EntityStorage { entities[entity.position] }
 
-  /// Returns the storages of an entity and its subentities, in ascending order of their numbers.
+  /// Returns the storages of an entity and its subentities, sorted by number.
   func family(of entity: EntityDescription) -> [EntityStorage] { families[entity.position] }
 
   /// Returns the storage of an object, or `nil` if the schema has no class for the object.

@@ -17,7 +17,7 @@ final class StoreView {
   private var keyspaces: [String: RowsKeyspace?] = [:]
   private var objectKeyspaces: [RowsKeyspace??]
 
-  /// Creates a view of the rows of a generation.
+  /// Creates a view of the rows in a generation.
   ///
   /// - Throws: `incompatibleSchema` if the rows were written with another model.
   init(_ snapshot: Snapshot, _ model: StoreModel) throws {

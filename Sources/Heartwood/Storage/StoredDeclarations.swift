@@ -11,7 +11,7 @@ struct StoredDeclarations: Codable, Equatable {
     /// The number of the entity from which this one inherits.
     var superentity: Int?
     var isAbstract: Bool
-    /// The properties, in the order of their numbers.
+    /// The properties, sorted by number.
     var properties: [Property]
   }
 

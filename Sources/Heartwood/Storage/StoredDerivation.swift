@@ -27,7 +27,7 @@ struct StoredDerivation {
         let destination = Int(entity)
       else { return nil }
       relationship = (own, destination)
-      // The name of the keyspace that lists the members.
+      // Skip the name of the keyspace that lists the members.
       if words.first?.contains(".") == true { words.removeFirst() }
     }
     guard let last = words.popFirst() else {

@@ -195,9 +195,9 @@ extension StoredModel.StoredEntity {
 extension TextIndexDescription {
   /// Returns the keyspace of the index.
   ///
-  /// The name consists of the numbers of the declaring entity and of the attributes, and of the
-  /// identifier of the tokenizer. Programs that do not know the index remove it when they open the
-  /// store, as with other indexes, so an index never lacks their changes.
+  /// The name consists of the number of the declaring entity, the numbers of the attributes, and
+  /// the tokenizer's identifier. A program that does not know an index removes it when opening the
+  /// store, as with other indexes, so an index never lacks that program's changes.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     return "text.\(stored.number).\(numbers.joined(separator: "-")).\(tokenizer.identifier)"

@@ -1,7 +1,7 @@
 /// The changes to the posting lists of a text index, gathered by term.
 ///
-/// The edits of a term are a stream of bytes in *slices*, whose size doubles and each of which ends
-/// with the offset of the next one. This takes a few bytes for each posting.
+/// The edits of a term form a stream of bytes, which is stored in *slices* of doubling size. Each
+/// slice ends with the offset of the next one. A posting takes only a few bytes.
 struct TextEdits {
   /// A change to one posting.
   struct Edit {
@@ -12,7 +12,7 @@ struct TextEdits {
     let end: Int
   }
 
-  // The properties of terms are in several small arrays, because most of the time is spent waiting
+  // Keep the properties of terms in several small arrays, because most of the time is spent waiting
   // for memory.
 
   /// The range of a term's bytes.
@@ -27,7 +27,7 @@ struct TextEdits {
     var first: Int32 = -1
     /// The offset at which the next byte is written.
     var next: Int32 = -1
-    /// The offset of the end of the last slice's bytes.
+    /// The offset at which the last slice's bytes end.
     var limit: Int32 = -1
     var sliceByteCount: Int32 = 0
     var lastRow: Int64 = 0
@@ -39,7 +39,8 @@ struct TextEdits {
   private var termBytes: [UInt8] = []
   /// An open-addressing hash table, in which 0 is an empty slot.
   ///
-  /// The low half of a slot is the number of a term plus 1; the high half is that of its hash.
+  /// The low half of a slot is the number of a term plus 1; the high half is the high half of the
+  /// term's hash.
   private var slots: [UInt64] = Array(repeating: 0, count: 1024)
   private var content: [UInt8] = []
 
@@ -57,7 +58,7 @@ struct TextEdits {
 
   // MARK: Terms
 
-  /// Returns the number of a term, which is added if it is new.
+  /// Returns the number of a term, adding the term if it is new.
   mutating func number(of tokens: TextTokens, _ token: TextTokens.Token) -> Int {
     let hash = Self.hash(tokens.bytes, token.start..<token.end)
     let tag = hash & ~0xFFFF_FFFF
@@ -82,7 +83,7 @@ struct TextEdits {
   private static func hash(_ bytes: [UInt8], _ range: Range<Int>) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for position in range { hash = (hash ^ UInt64(bytes[position])) &* 0x100_0000_01B3 }
-    // The lower bits of the product depend only on those of the bytes.
+    // The lower bits of the product depend only on the lower bits of the bytes.
     return hash ^ hash >> 32
   }
 
@@ -106,15 +107,16 @@ struct TextEdits {
     }
   }
 
-  /// Returns the number of a term, which is added if it is new.
+  /// Returns the number of a term, adding the term if it is new.
   private mutating func number(of term: [UInt8]) -> Int {
     var tokens = TextTokens()
     tokens.bytes = term
     return number(of: tokens, tokens.complete)
   }
 
-  /// Replaces `words` by those of the texts of a row, in ascending order: the number of the term in
-  /// the high half, and the position in the low half.
+  /// Replaces `words` with the words of a row's texts, in ascending order.
+  ///
+  /// Each element contains the number of a term in its high half, and a position in its low half.
   mutating func split(
     _ texts: [String?], _ tokenizer: TextTokenizer, _ tokens: inout TextTokens,
     into words: inout [UInt64]
@@ -177,9 +179,9 @@ struct TextEdits {
   /// Adds the differences between the postings of a row before and after a change.
   ///
   /// - Parameters:
-  ///   - before: The words before, in ascending order: the number of the term in the high half, and
-  ///     the position in the low half.
-  ///   - after: The words after.
+  ///   - before: The words before the change, in ascending order. Each element contains the number
+  ///     of a term in its high half, and a position in its low half.
+  ///   - after: The words after the change.
   mutating func add(
     _ row: Int64, from before: [UInt64], to after: [UInt64], fieldCount: Int
   ) {
@@ -208,7 +210,7 @@ struct TextEdits {
     var stream = streams[number]
     let difference = row - stream.lastRow
     stream.lastRow = row
-    // Rows usually ascend; the lowest bit marks others.
+    // Rows usually ascend; the lowest bit marks a row that does not.
     append(varint: UInt64(difference.magnitude) << 1 | (difference < 0 ? 1 : 0), to: &stream)
     append(varint: UInt64(content.count), to: &stream)
     for position in content.indices { append(content[position], to: &stream) }
@@ -248,8 +250,9 @@ struct TextEdits {
     stream.limit = start + Int32(size)
   }
 
-  /// Calls `body` with each term that has edits, in ascending order, and with its edits in
-  /// ascending order of their rows.
+  /// Calls `body` with each term that has edits, in ascending order.
+  ///
+  /// The edits of a term are sorted by row.
   ///
   /// - Parameter body: A closure that receives the term, its edits, and the bytes that contain
   ///   their contents.
@@ -310,7 +313,7 @@ struct TextEdits {
     termBytes[Int(names[term].start)..<Int(names[term].end)]
   }
 
-  /// The first eight bytes of a term as a number that sorts like them.
+  /// Returns the first eight bytes of a term, as a number that sorts in the same order.
   private func head(of term: Int) -> UInt64 {
     var head: UInt64 = 0
     for position in Int(names[term].start)..<Int(names[term].start) + 8 {

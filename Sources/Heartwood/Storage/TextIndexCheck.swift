@@ -16,7 +16,8 @@ struct TextIndexCheck {
     return findings
   }
 
-  /// Describes a difference of an index for the rows of one entity, or returns `nil`.
+  /// Returns a description of a difference between an index and the rows of one entity, or `nil` if
+  /// there is none.
   private func difference(
     _ index: TextIndexDescription, _ storage: EntityStorage
   ) throws -> String? {
@@ -57,7 +58,7 @@ struct TextIndexCheck {
     return wrongLength.map { "the length of row \($0) differs" }
   }
 
-  /// The number of groups of terms for which there is one sum each.
+  /// The number of groups of terms, each of which has its own sum.
   private static let groupCount = 1024
 
   private static func group(of term: [UInt8]) -> Int {
@@ -79,8 +80,10 @@ private struct Contents {
       try reader?.pending().map { ($0.row, $0.change) } ?? [], uniquingKeysWith: { $1 })
   }
 
-  /// Calls `body` with each row and its words, and `posting` with the hash of each posting that the
-  /// rows require, and with the negated hash of each posting of the index.
+  /// Calls `body` with each row and its words.
+  ///
+  /// Also calls `posting` with the hash of each posting that the rows require, and with the negated
+  /// hash of each posting in the index.
   func forEachRow(
     _ body: (_ row: Int64, _ words: PendingWords) throws -> Void,
     posting: (_ term: [UInt8], _ hash: UInt64) -> Void
@@ -107,7 +110,7 @@ private struct Contents {
     try reader?.forEachPosting { term, row, content in
       posting(term, 0 &- Self.hash(term, row, content))
     }
-    // Pending rows replace those in the lists.
+    // Pending rows replace the same rows in the lists.
     for (row, change) in try pending() {
       add(change.before, row, 1)
       add(change.after, row, .max)
@@ -124,7 +127,7 @@ private struct Contents {
 }
 
 extension TextIndexReader {
-  /// Calls `body` with all postings, except for pending rows.
+  /// Calls `body` with all postings, except those of pending rows.
   ///
   /// - Throws: `corrupt` if a list cannot be decoded, or does not have the length that its term
   ///   records.

@@ -4,19 +4,19 @@
 /// the entries of a term, the term.
 struct TextIndexKeys {
   enum Kind: UInt8 {
-    /// The number of objects and the number of their words.
+    /// The number of objects, and the number of words in them.
     case totals
     /// A row whose changes are not in the posting lists yet.
     case pending
     /// The lengths of the objects in a range of rows.
     case lengths
-    /// A term: the number of its objects, and a short posting list.
+    /// A term: the number of objects that contain it, and a short posting list.
     case term
     /// A block of a long posting list.
     case block
   }
 
-  /// The number of rows whose lengths are in one entry.
+  /// The number of rows whose lengths are stored in one entry.
   static let rowsPerLengths: Int64 = 512
 
   private let entity: [UInt8]
@@ -47,7 +47,7 @@ struct TextIndexKeys {
 
   func lengths(of row: Int64) -> Key { key(.lengths, [], row: row / Self.rowsPerLengths) }
 
-  /// Returns the range of the keys of the terms that begin with a prefix.
+  /// Returns the range of the keys for terms that begin with a prefix.
   func terms(prefix: [UInt8]) -> (lower: Key, upper: Key?) {
     Self.range(from: key(.term, prefix).bytes)
   }
@@ -65,13 +65,14 @@ struct TextIndexKeys {
     return (Key(unverified: bytes), Key(unverified: upper))
   }
 
-  /// Returns the term of a term's key.
+  /// Returns the term that a term's key contains.
   func term(ofKey key: [UInt8]) throws -> [UInt8] {
     guard let term = try term(at: key) else { throw TextPostings.damage }
     return term
   }
 
-  /// Returns the term of a term's key, or `nil` if the key belongs to another kind of entry.
+  /// Returns the term that a term's key contains, or `nil` if the key belongs to another kind of
+  /// entry.
   func term(at key: [UInt8]) throws -> [UInt8]? {
     guard let first = try? Key.Component.all(in: key).first, case .bytes(let bytes) = first else {
       throw TextPostings.damage
@@ -94,7 +95,7 @@ extension [UInt8] {
     append(UInt8(truncatingIfNeeded: rest))
   }
 
-  /// Reads a number that ``append(varint:)`` wrote, and moves `offset` behind it.
+  /// Reads a number that ``append(varint:)`` wrote, and moves `offset` past it.
   @inline(__always)
   func varint(at offset: inout Int) throws -> UInt64 {
     guard offset < count else { throw TextPostings.damage }

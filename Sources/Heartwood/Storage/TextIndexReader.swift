@@ -34,7 +34,7 @@ final class TextIndexReader {
 
   /// Calls `body` with each term that is similar to a word, in ascending order.
   ///
-  /// - Complexity: Reads the terms that begin like a similar one, and seeks past others.
+  /// - Complexity: Reads the terms that begin like a similar term, and seeks past all other terms.
   func forEachTerm(
     similarTo test: inout TextSimilarity,
     _ body: (_ term: [UInt8], _ entry: TextIndexTerm) throws -> Void
@@ -73,7 +73,7 @@ final class TextIndexReader {
 
   func cursor() -> Cursor { keyspace.cursor() }
 
-  /// Returns the number of words of the object in a row, up to ``TextRanking/maxLength``.
+  /// Returns the number of words in the object with the given row, up to ``TextRanking/maxLength``.
   @inline(__always)
   func length(of row: Int64) throws -> Int {
     let number = row / TextIndexKeys.rowsPerLengths

@@ -1,9 +1,9 @@
 /// Writes the changes of one transaction to a text index, for the objects of one entity.
 ///
-/// Changes are gathered and written in the order of their terms, so each changed posting list is
-/// written once. If they exceed ``maxByteCount``, they are written early, so memory is bounded.
+/// Changes are gathered and written in term order, so that each changed posting list is written
+/// once. If the changes exceed ``maxByteCount``, they are written early, so memory use is bounded.
 final class TextIndexWriter {
-  /// The memory for gathered changes.
+  /// The maximum size of the gathered changes in memory, in bytes.
   static let maxByteCount = 48 << 20
   /// The maximum length of a posting list that is stored with its term.
   private static let maxInlineByteCount = 512
@@ -21,9 +21,9 @@ final class TextIndexWriter {
   private var blocksByteCount = 0
   private var documentDelta = 0
   private var lengthDelta = 0
-  /// The changed rows, unless there are many, in the order of the changes.
+  /// The changed rows, in the order of the changes, or `nil` if there are too many.
   private var rows: [(row: Int64, change: PendingText)]? = []
-  /// The number of words of the changed rows.
+  /// The number of words in the changed rows.
   private var wordCount = 0
 
   /// - Throws: `incompatibleSchema` if only the program knows the tokenizer.
@@ -40,11 +40,11 @@ final class TextIndexWriter {
     }
   }
 
-  /// Adds the change of a row.
+  /// Adds the change to a row.
   ///
   /// - Parameters:
-  ///   - before: The values before, by slot, or `nil` if the row is new.
-  ///   - after: The values after, or `nil` if the row is deleted.
+  ///   - before: The values before the change, by slot, or `nil` if the row is new.
+  ///   - after: The values after the change, or `nil` if the row is deleted.
   func change(_ row: Int64, from before: [StoredValue]?, to after: [StoredValue]?) throws {
     if let before, let after,
       slots.allSatisfy({ before[$0].isIdentical(to: after[$0]) })
@@ -56,7 +56,7 @@ final class TextIndexWriter {
       toTexts: after.map { values in slots.map { values[$0].string } })
   }
 
-  /// Adds the change of a row, given the texts of its attributes.
+  /// Adds the change to a row, given the texts of its attributes.
   func change(_ row: Int64, fromTexts before: [String?]?, toTexts after: [String?]?) throws {
     edits.split(before ?? [], tokenizer, &tokens, into: &words.before)
     edits.split(after ?? [], tokenizer, &tokens, into: &words.after)
@@ -71,7 +71,7 @@ final class TextIndexWriter {
     }
   }
 
-  /// Keeps the words of a row, so that it can become pending, unless many rows change.
+  /// Keeps the words of a row, so that the row can become pending, unless many rows change.
   private func keep(_ row: Int64, _ before: [UInt64]?, _ after: [UInt64]?) {
     guard let count = rows?.count else { return }
     // Each word takes more than a byte.
@@ -196,10 +196,10 @@ final class TextIndexWriter {
     blocksByteCount = 0
   }
 
-  /// Adds a block to those that are written later.
+  /// Adds a block to the blocks that are written later.
   ///
-  /// Keys that are appended at the end of a keyspace fill its pages. So in a new index, all terms
-  /// are written before all blocks, which sort after them.
+  /// Appending keys at the end of a keyspace fills its pages. In a new index, all terms are
+  /// therefore written before all blocks, which sort after the terms.
   private func put(_ term: ArraySlice<UInt8>, _ block: TextPostingsBuilder.Block) throws {
     blocks.append((keys.block(term, row: block.row), block.bytes))
     blocksByteCount += block.bytes.count
@@ -237,7 +237,7 @@ final class TextIndexWriter {
     }
   }
 
-  /// Writes edits to a list that consists of blocks, and returns the change of its length.
+  /// Writes edits to a list that consists of blocks, and returns the change in its length.
   private func writeBlocks(
     _ term: ArraySlice<UInt8>, _ own: [TextEdits.Edit], _ contents: [UInt8], _ cursor: Cursor
   ) throws -> Int {
@@ -248,7 +248,8 @@ final class TextIndexWriter {
     var delta = 0
     var next = 0
     while next < own.count {
-      // The block with the last row that is not greater, or the first block.
+      // Find the last block whose row is not greater than that of the edit, or else the first
+      // block.
       var first =
         try cursor.seek(before: keys.block(term, row: own[next].row + 1)) ? row(at: cursor) : nil
       if first == nil {
@@ -271,14 +272,14 @@ final class TextIndexWriter {
     return delta
   }
 
-  /// Writes edits to one block, and returns the change of its length.
+  /// Writes edits to one block, and returns the change in its length.
   private func write(
     _ term: ArraySlice<UInt8>, _ edits: ArraySlice<TextEdits.Edit>, _ contents: [UInt8],
     to bytes: [UInt8], first: Int64?, isLast: Bool
   ) throws -> Int {
     let postings = TextPostings(bytes, fieldCount: slots.count)
-    // New rows are usually appended, so the last block is filled. Others are divided evenly, so
-    // that later changes find space.
+    // New rows are usually appended, so fill the last block. Divide other blocks evenly, to leave
+    // room for later changes.
     let size = bytes.count + edits.reduce(0) { $0 + $1.end - $1.start + 4 }
     let maximum = TextPostingsBuilder.maxByteCount - term.count
     let parts = (size - 1) / maximum + 1
@@ -325,12 +326,12 @@ final class TextIndexWriter {
   }
 }
 
-/// The number of objects of an entity in a text index, and the number of their words.
+/// The number of an entity's objects in a text index, and the number of words in these objects.
 struct TextIndexTotals: Equatable {
   var documentCount = 0
   var totalLength = 0
   var pendingCount = 0
-  /// The length of the entries of all pending rows.
+  /// The total length of the entries for pending rows.
   var pendingByteCount = 0
 
   init(_ bytes: [UInt8]?) throws {

@@ -2,16 +2,17 @@
 ///
 /// Each posting consists of the difference between its row and the row before it, followed by its
 /// *content*. If the index has several attributes, the content begins with a set of bits, one for
-/// each attribute that contains the term. For each such attribute follow the number of positions
-/// and the differences between them. All numbers are variable-length integers.
+/// each attribute that contains the term. For each such attribute, the number of positions and the
+/// differences between them follow. All numbers are variable-length integers.
 struct TextPostings {
   let bytes: [UInt8]
   let fieldCount: Int
   /// The row of the current posting.
   private(set) var row: Int64 = 0
-  /// The offset of the next posting, or of the content of the current one if it has not been read.
+  /// The offset of the next posting or, if the current posting's content has not been read, of that
+  /// content.
   private(set) var offset: Int
-  /// The offset of the content of the current posting.
+  /// The offset of the current posting's content.
   private(set) var contentStart = 0
 
   static var damage: StorageError {
@@ -41,8 +42,8 @@ struct TextPostings {
     return true
   }
 
-  /// Reads the content of the current posting, and returns the sum of the weights of the positions
-  /// in the given attributes, or `nil` if there are none.
+  /// Reads the content of the current posting, and returns the total weight of its positions in the
+  /// given attributes, or `nil` if there are none.
   @inline(__always)
   mutating func frequency(_ weights: [Int], _ fields: UInt64) throws -> Int? {
     var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)
@@ -108,8 +109,8 @@ struct TextPostings {
   /// Appends the content of a posting.
   ///
   /// - Parameters:
-  ///   - words: An array that contains the positions, in ascending order, as low halves of larger
-  ///     numbers.
+  ///   - words: An array whose elements contain the positions, in ascending order, in their low
+  ///     halves.
   ///   - range: The range of the array that contains the positions of the posting.
   static func appendContent(
     of words: [UInt64], _ range: Range<Int>, fieldCount: Int, to bytes: inout [UInt8]
@@ -159,7 +160,7 @@ struct TextPostingsBuilder {
 
   init(limit: Int) { self.limit = limit }
 
-  /// Appends a posting, whose row must be greater than that of the posting before it.
+  /// Appends a posting, whose row must be greater than that of the previous posting.
   mutating func append(_ row: Int64, _ content: ArraySlice<UInt8>) {
     if !bytes.isEmpty, bytes.count + content.count + 4 > limit { endBlock() }
     if bytes.isEmpty { (firstRow, lastRow) = (row, 0) }

@@ -1,4 +1,4 @@
-/// The class of a character for finding the boundaries of words, as in Unicode's Standard Annex 29.
+/// The class of a character, which determines word boundaries as in Unicode Standard Annex #29.
 enum CharacterClass: UInt8 {
   /// A character that is not part of a word.
   case other
@@ -48,11 +48,11 @@ enum CharacterClass: UInt8 {
       0xFE54, 0xFF0C, 0xFF0E, 0xFF1B:
       self = .midNumber
     case 0x66B: self = .digit
-    // A narrow space between the digits of a long number.
+    // The narrow space that separates groups of digits in a long number.
     case 0x202F: self = .joiner
     // The zero-width space separates words.
     case 0x200B: self = .other
-    // Letters that are symbols or punctuation in other respects.
+    // Letters that other Unicode properties classify as symbols or punctuation.
     case 0x2C2...0x2C5, 0x2D2...0x2D7, 0x2DE...0x2FF, 0x55A...0x55C, 0x55E, 0x58A, 0x5F3,
       0xA708...0xA721, 0xA789...0xA78A, 0xAB5B:
       self = .letter

@@ -1,4 +1,4 @@
-/// Removes the endings of English words, with the algorithm of Porter's paper "An algorithm for
+/// Removes the endings of English words, using the algorithm from Porter's paper "An algorithm for
 /// suffix stripping" (1980).
 ///
 /// The comments name the steps of the paper.
@@ -9,10 +9,10 @@ struct PorterStemmer {
   /// The length of the stem before the suffix that was compared last.
   private var stemEnd = 0
 
-  /// Stems the word that `bytes` contains from `start` on.
+  /// Stems the word that begins at `start` in `bytes`.
   ///
   /// A possessive `'s` is removed first. Words of one or two letters, and words that contain
-  /// anything other than the letters a to z, do not change otherwise.
+  /// anything other than the letters a to z, are otherwise left unchanged.
   mutating func stem(_ bytes: inout [UInt8], from start: Int) {
     if bytes.count > start + 2, bytes[bytes.count - 2] == UInt8(ascii: "'"),
       bytes[bytes.count - 1] == UInt8(ascii: "s")

@@ -1,4 +1,4 @@
-/// The words of one object in memory, as far as a query looks for them.
+/// The occurrences, in one object in memory, of the words that a query looks for.
 struct TextDocument {
   /// The positions of each leaf, in ascending order.
   private(set) var positions: [[UInt32]]
@@ -27,7 +27,7 @@ struct TextDocument {
     }
   }
 
-  /// Looks for the leaves of a query in words that have been split before.
+  /// Looks for the leaves of a query in words that have already been split.
   ///
   /// - Parameter words: The terms and, for each, its positions in some attributes.
   init(

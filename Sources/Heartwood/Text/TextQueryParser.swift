@@ -80,7 +80,7 @@ struct TextQueryParser {
 
   /// Parses a part, and returns `nil` if an operator has no operand.
   private mutating func part() -> TextQuery.Node? {
-    // Skip what would be too deep, without recursion.
+    // Skip items that would be nested too deeply, without recursion.
     while depth >= Self.maxDepth, position < items.count, items[position].hasOperand {
       position += 1
     }

@@ -10,12 +10,12 @@ struct TextStatistics: Sendable {
   var leafCounts: [Int]
 }
 
-/// Computes the relevance of objects with the formula Okapi BM25.
+/// Computes the relevance of objects with the Okapi BM25 formula.
 struct TextRanking {
   /// The weights of the attributes, in units of 1/1024.
   ///
-  /// Sums of integers do not depend on their order, so that an object has the same relevance in
-  /// memory and in the index.
+  /// The weights are integers, because a sum of integers does not depend on their order. An object
+  /// therefore has the same relevance in memory and in the index.
   let weights: [Int]
   private let factors: [Double]
   private let averageLength: Double
@@ -23,7 +23,7 @@ struct TextRanking {
   private static let saturation = 1.2
   private static let lengthShare = 0.75
   static let weightUnit = 1024.0
-  /// The length at which objects count as long; longer ones are not less relevant.
+  /// The maximum length that is considered; a longer object does not count as less relevant.
   static let maxLength = Int(UInt16.max)
 
   init(_ statistics: TextStatistics, _ tree: TextSearchTree, weights: [Int]) {
@@ -37,10 +37,10 @@ struct TextRanking {
     }
   }
 
-  /// Returns what a leaf contributes to the relevance of an object.
+  /// Returns the contribution of a leaf to the relevance of an object.
   ///
   /// - Parameters:
-  ///   - frequency: The sum of the weights of the leaf's occurrences.
+  ///   - frequency: The total weight of the leaf's occurrences.
   ///   - length: The number of words in the object.
   @inline(__always)
   func score(_ leaf: Int, frequency: Int, length: Int) -> Double {

@@ -10,7 +10,8 @@ struct TextSearchTree {
 
     let kind: Kind
     let term: [UInt8]
-    /// The attributes that are searched, as bits by their position in the index.
+    /// The attributes that are searched: one bit for each, at the attribute's position in the
+    /// index.
     let fields: UInt64
   }
 
@@ -41,19 +42,19 @@ struct TextSearchTree {
   private var isNegated = false
   private var depth = 0
 
-  /// The maximum number of different terms of a query.
+  /// The maximum number of different terms in a query.
   static let maxLeafCount = 1000
-  /// The maximum number of levels of a query.
+  /// The maximum number of levels in a query.
   static let maxDepth = 256
 
-  /// A failure that makes a query too large.
+  /// The error for a query that is too large.
   struct TooLarge: Error {}
 
-  /// Splits a query.
+  /// Splits the texts of a query into terms.
   ///
   /// - Parameter field: A closure that returns the position of an attribute in the index, or `nil`
   ///   for a name that is not an attribute of the index.
-  /// - Throws: ``TooLarge``, or the errors of `field`.
+  /// - Throws: ``TooLarge``, or an error that `field` throws.
   init(
     _ query: TextQuery, _ tokenizer: TextTokenizer, fieldCount: Int,
     field: @escaping (TextQueryAttribute) throws -> Int?
@@ -115,7 +116,7 @@ struct TextSearchTree {
 
   /// Returns the words of a text.
   ///
-  /// - Parameter kind: The kind of the last word; the others must occur as they are.
+  /// - Parameter kind: The kind of the last word. All other words must occur exactly as given.
   private mutating func words(
     _ text: String, _ tokenizer: TextTokenizer, _ kind: Leaf.Kind, _ fields: UInt64
   ) throws -> [Word] {
@@ -128,7 +129,7 @@ struct TextSearchTree {
       used.append(token)
     }
     return try used.enumerated().map { index, token in
-      // A single character of a run is found as the beginning of a pair.
+      // Search for a single character of a run as the beginning of a pair.
       let isLast = index == used.count - 1
       let own: Leaf.Kind = token.isTail ? .prefix : isLast ? kind : .word
       let leaf = Leaf(kind: own, term: Array(tokens.term(token)), fields: fields)

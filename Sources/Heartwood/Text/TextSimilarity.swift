@@ -1,11 +1,11 @@
 /// Compares terms with one word, and counts the letters in which they differ.
 ///
-/// Terms in ascending order share the work for their common beginnings.
+/// If terms are compared in ascending order, the work for a common beginning is done only once.
 struct TextSimilarity {
   enum Result: Equatable {
     case similar
     case different
-    /// No similar term begins with this number of bytes of the compared term.
+    /// No similar term begins with the first `byteCount` bytes of the compared term.
     case differentBeginning(byteCount: Int)
   }
 
@@ -13,10 +13,10 @@ struct TextSimilarity {
   private let distance: Int
   /// The letters that were compared last.
   private var path: [Unicode.Scalar] = []
-  /// The differences between the first letters of `path` and those of the word, with one row for
-  /// each number of letters of the path.
+  /// The number of differences between each prefix of `path` and each prefix of the word, with one
+  /// row for each prefix of `path`.
   ///
-  /// Only cells near the diagonal are computed; the others exceed any distance.
+  /// Only cells near the diagonal are computed; all other cells exceed the maximum distance.
   private var cells: [UInt8]
   private let rowCount: Int
   private var stride: Int { word.count + 1 }
@@ -47,7 +47,7 @@ struct TextSimilarity {
     return cells[count * stride + word.count] <= distance ? .similar : .different
   }
 
-  /// Computes the row for the first letters of the path.
+  /// Computes the row for a prefix of the path.
   private mutating func addRow(_ row: Int) {
     let (start, last) = (row * stride, (row - 1) * stride)
     cells[start] = UInt8(row)
@@ -62,7 +62,7 @@ struct TextSimilarity {
     }
   }
 
-  /// The columns of a row whose cells can be as small as the distance.
+  /// Returns the columns of a row whose cells can be within the maximum distance.
   private func columns(_ row: Int) -> ClosedRange<Int> {
     let upper = min(word.count, row + distance)
     return min(upper, max(0, row - distance))...upper

@@ -1,19 +1,19 @@
-/// A part of a text that shows where a query was found.
+/// A part of a text that shows where a query matches.
 public struct TextSnippet: Sendable, Hashable {
   /// The part of the text, with an ellipsis where the text was cut.
   public let text: String
-  /// The ranges of ``text`` that the query found, in ascending order.
+  /// The ranges of ``text`` that match the query, in ascending order.
   public let highlights: [Range<String.Index>]
 }
 
-/// The words of one text that a query found.
+/// The words of one text that match a query.
 struct TextHighlights {
   private let text: String
   private let tokens: [TextTokens.Token]
-  /// The positions of the words that were found, in ascending order.
+  /// The positions of the matching words, in ascending order.
   private let found: [Int]
 
-  /// Looks for the parts of a query that must match; negated parts are not highlighted.
+  /// Finds the words that match a query; negated parts of the query are not highlighted.
   ///
   /// - Parameter field: The position of the attribute in the index.
   init(_ text: String, field: Int, _ tree: TextSearchTree, _ tokenizer: TextTokenizer) {
@@ -44,7 +44,7 @@ struct TextHighlights {
     self.found = found.sorted()
   }
 
-  /// The ranges of the text that were found, in ascending order.
+  /// The matching ranges of the text, in ascending order.
   var ranges: [Range<String.Index>] {
     merged(found).map { Self.range($0, in: text) }
   }
@@ -54,7 +54,7 @@ struct TextHighlights {
     return start..<text.utf8.index(start, offsetBy: offsets.count)
   }
 
-  /// Returns the byte ranges of words, of which overlapping ones are combined.
+  /// Returns the byte ranges of words, combining ranges that overlap.
   private func merged(_ positions: some Sequence<Int>) -> [Range<Int>] {
     var result: [Range<Int>] = []
     for position in positions {
@@ -68,7 +68,7 @@ struct TextHighlights {
     return result
   }
 
-  /// Returns the part of the text, of a number of words, in which most words were found.
+  /// Returns the part of the text, `wordCount` words long, that contains the most matching words.
   func snippet(wordCount: Int) -> TextSnippet {
     let count = max(1, wordCount)
     guard tokens.count > count else { return TextSnippet(text: text, highlights: ranges) }
@@ -77,7 +77,7 @@ struct TextHighlights {
       while end < found.count, found[end] - found[start] < count { end += 1 }
       if end - start > bestCount { (best, bestCount) = (found[start], end - start) }
     }
-    // Show some words before the first one.
+    // Show some words before the first match.
     let first = min(max(0, best - count / 4), tokens.count - count)
     let last = first + count - 1
     let lower = first == 0 ? 0 : tokens[first].sourceStart

@@ -11,24 +11,24 @@ public struct TextTokenizer: Sendable {
   enum Kind {
     case words(WordScanner)
     case custom(any CustomTextTokenizer)
-    /// A custom tokenizer of the program, of which a tool knows only the name.
+    /// A program's custom tokenizer, of which a tool knows only the name.
     case unknown
   }
 
   let kind: Kind
-  /// The name and the version in the store; an index is rebuilt when they change.
+  /// The name and the version that the store records; an index is rebuilt when they change.
   let identifier: String
 
   /// Returns the tokenizer for words of all languages.
   ///
-  /// Words are separated as in Unicode's Standard Annex 29, with two exceptions: parts of e-mail
+  /// Words are separated as in Unicode Standard Annex #29, with two exceptions: parts of e-mail
   /// addresses and URLs are words of their own, and runs of Chinese, Japanese, Korean, Thai, Lao,
   /// Khmer and Burmese characters are split into overlapping pairs.
   ///
   /// - Parameters:
   ///   - stemming: The language whose word endings are removed.
-  ///   - ignoresCase: Whether letters in upper and lower case are equal.
-  ///   - ignoresDiacritics: Whether letters with and without accents are equal.
+  ///   - ignoresCase: Whether uppercase and lowercase letters are treated as equal.
+  ///   - ignoresDiacritics: Whether letters with and without accents are treated as equal.
   public static func words(
     stemming: Stemming = .none, ignoresCase: Bool = true, ignoresDiacritics: Bool = true
   ) -> TextTokenizer {
@@ -57,7 +57,7 @@ public struct TextTokenizer: Sendable {
     self.identifier = identifier
   }
 
-  /// Creates the tokenizer with an identifier that a store contains.
+  /// Creates a tokenizer from an identifier recorded in a store.
   init(identifier: String) {
     for stemming in [Stemming.none, .english] {
       for flags in 0..<4 {
@@ -78,7 +78,7 @@ public struct TextTokenizer: Sendable {
     return .words(ignoresCase: scanner.ignoresCase, ignoresDiacritics: scanner.ignoresDiacritics)
   }
 
-  /// Whether the tokenizer can be used; tools cannot use a custom one of a program.
+  /// Whether the tokenizer can be used; a tool cannot use a program's custom tokenizer.
   var isKnown: Bool {
     if case .unknown = kind { return false }
     return true
@@ -94,7 +94,7 @@ public struct TextTokenizer: Sendable {
       }
   }
 
-  /// Replaces `tokens` by those of a text.
+  /// Replaces `tokens` with the tokens of a text.
   package func tokenize(_ text: String, into tokens: inout TextTokens) {
     tokens.removeAll()
     switch kind {
@@ -116,18 +116,18 @@ public struct TextTokenizer: Sendable {
   }
 }
 
-/// A tokenizer of a program.
+/// A tokenizer that a program implements.
 ///
 /// The store records the name and the version. Increase the version whenever the tokenizer's
-/// results change, so that the next opening rebuilds the index.
+/// results change, so that the index is rebuilt when the store is next opened.
 public protocol CustomTextTokenizer: Sendable {
-  /// The name in the store, of up to 64 letters, digits and hyphens.
+  /// The name recorded in the store: up to 64 letters, digits and hyphens.
   var name: String { get }
   /// The version of the tokenizer's rules.
   var version: Int { get }
 
   /// Calls `body` with each term and the range of its word, in the order of the text.
   ///
-  /// The same text must always have the same terms. Terms are cut to 128 UTF-8 bytes.
+  /// The same text must always yield the same terms. Terms are truncated to 128 UTF-8 bytes.
   func forEachToken(in text: String, _ body: (_ term: String, _ range: Range<String.Index>) -> Void)
 }

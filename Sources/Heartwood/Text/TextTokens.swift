@@ -1,6 +1,6 @@
 /// The tokens of a text: its terms, with their positions.
 package struct TextTokens {
-  /// A token; a long text has millions, so their numbers have 32 bits.
+  /// A token, which uses 32-bit numbers because a long text has millions of tokens.
   package struct Token {
     private let bytes: (start: UInt32, end: UInt32)
     private let source: (start: UInt32, end: UInt32)
@@ -33,9 +33,9 @@ package struct TextTokens {
   /// The position of the next token.
   private(set) var nextPosition = 0
 
-  /// The maximum length of a term in UTF-8 bytes; longer words are cut.
+  /// The maximum length of a term in UTF-8 bytes; longer terms are truncated.
   static let maxTermByteCount = 128
-  /// The maximum number of words of a text; further words are ignored.
+  /// The maximum number of words in a text; further words are ignored.
   static let maxPosition = 1 << 24
 
   package init() {}
@@ -46,10 +46,9 @@ package struct TextTokens {
     nextPosition = 0
   }
 
-  /// Ends a term, whose bytes have been appended from `start` on, and returns whether there may be
-  /// more.
+  /// Ends a term, whose bytes begin at `start`, and returns whether more terms may be added.
   ///
-  /// A term without bytes is dropped, and a long one is cut at the start of a character.
+  /// An empty term is dropped, and a long one is truncated at a character boundary.
   mutating func end(_ start: Int, _ source: Range<Int>, isTail: Bool = false) -> Bool {
     if bytes.count - start > Self.maxTermByteCount {
       var end = start + Self.maxTermByteCount

@@ -10,20 +10,17 @@ struct WordScanner: Sendable {
   let ignoresDiacritics: Bool
 }
 
-/// A scan of one text for words.
-///
-/// The time is proportional to the length of the text, whatever it contains.
+/// Scans a text for words, in time linear in its length.
 struct WordScan {
   private let options: WordScanner
   private let source: [UInt8]
   private let isEnglish: Bool
   private var stemmer = PorterStemmer()
 
-  /// The maximum length of a word with other than ASCII characters before it is normalised, in
-  /// bytes.
+  /// The maximum length, in bytes, of a word with non-ASCII characters before it is normalised.
   ///
   /// Normalisation shortens accented letters and drops invisible characters, so this exceeds the
-  /// length of a term.
+  /// maximum length of a term.
   private static let maxWordByteCount = 4 * TextTokens.maxTermByteCount
 
   init(_ options: WordScanner, _ text: String) {
@@ -131,7 +128,7 @@ struct WordScan {
   }
 
   private func appendASCII(_ range: Range<Int>, to bytes: inout [UInt8]) {
-    // One more byte than the maximum shows that the word must be cut.
+    // One more byte than the maximum shows that the word must be truncated.
     for position in range.prefix(TextTokens.maxTermByteCount + 1) {
       let byte = source[position]
       let isUpper = options.ignoresCase && byte >= 0x41 && byte <= 0x5A

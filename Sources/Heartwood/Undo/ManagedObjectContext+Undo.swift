@@ -77,7 +77,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Completes the deletion of an object that reverting a group left deleted.
+  /// Completes the deletion of an object that is still deleted after a group has been reverted.
   ///
   /// Other contexts may have related objects to this one since its deletion was reverted.
   private func completeDeletion(of object: ManagedObject) {
@@ -93,7 +93,7 @@ extension ManagedObjectContext {
     let original = object.changes?.originals[property.slot]
     willChange(object, property)
     // If `isFirst` is `true` but no original is recorded, the object was read again after the
-    // change was discarded, and already has the value of its row.
+    // change was discarded, and already has the value from its row.
     if let value = isFirst && !object.isInserted ? original : value {
       try? object.setStoredValue(value, property)
     }
@@ -115,7 +115,7 @@ extension ManagedObjectContext {
       case .integer(let bits): target = self.object(ObjectNumber(bits: bits))
       case .some: target = nil
       // No original is recorded, so the object was read again after the change was discarded, and
-      // already has the target of its row.
+      // already has the target from its row.
       case .none: target = toOneTarget(of: object, property)
       }
     }
@@ -222,7 +222,7 @@ extension ManagedObjectContext {
     // If loading shows that another context has removed the member too, it stays removed.
     if wasRemoved, !isRemoved() { return }
     if object.entityDescription?.inverses[property.slot] != nil {
-      // If a pinned generation does not contain the member, its side cannot be set either.
+      // If a pinned generation does not contain the member, the member's side cannot be set either.
       if member.isFault { fire(member) }
       guard !member.isFault, !member.isInaccessible else { return }
     }

@@ -32,9 +32,9 @@ extension ManagedObjectContext {
 
   /// The maximum number of groups that can be undone, or `nil` for no limit.
   ///
-  /// Each group keeps its objects in memory. Beyond the limit, the oldest groups are discarded; the
-  /// current group counts once it ends. Negative numbers count as 0. The limit applies only while
-  /// ``tracksUndo`` is `true`.
+  /// Each group keeps its objects in memory. If there are more groups, the oldest ones are
+  /// discarded; the current group counts once it ends. Negative numbers count as 0. The limit
+  /// applies only while ``tracksUndo`` is `true`.
   public var undoLimit: Int? {
     get { undoLog?.limit }
     set {
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
 
   /// The name of the group that ``undo()`` would revert, such as "Delete Note", for a menu.
   ///
-  /// Setting it names the last change's group.
+  /// Setting this property names the group of the last change.
   public var undoActionName: String? {
     get { undoLog?.undoName }
     set { performAndWait { undoLog?.undoName = newValue } }

@@ -57,7 +57,8 @@ final class UndoLog {
   private struct Group {
     var steps: [Step] = []
     var name: String?
-    /// Whether a save followed the changes; the groups before this one were then saved too.
+    /// Whether a save followed the changes, in which case all groups before this one were saved
+    /// too.
     var isSaved = false
 
     /// Applies `transform` to each step, and drops the steps for which it returns `nil`.

@@ -2,9 +2,9 @@
 ///
 /// The conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
 /// `Date`, `Data`, `UUID`, `URL` and `Decimal`, as well as optionals, arrays and sets of these
-/// types, and dictionaries of `Codable` types. An enumeration whose raw value has one of these
-/// types, or a `Codable` type, need only declare the conformance. `#Predicate` requires that an
-/// enumeration is also `Codable`.
+/// types, and dictionaries of `Codable` types. A `Codable` type, or an enumeration whose raw value
+/// has one of these types, need only declare the conformance. `#Predicate` requires an enumeration
+/// to be `Codable` as well.
 ///
 /// ```swift
 /// enum Severity: Int, Codable, AttributeValue { case low, high }

@@ -2,12 +2,13 @@
 protocol CollectionAttributeValue: AttributeValue, SendableMetatype {
   /// The storage type of the elements.
   static var elementStorageType: StorageType { get }
-  /// The stored representations of the elements of a value.
+  /// The stored representations of a value's elements.
   var storedElements: [StoredValue] { get throws }
 }
 
 extension CollectionAttributeValue {
-  /// Returns the elements of a stored value; none if this version of the type cannot decode it.
+  /// Returns the elements of a stored value, or no elements if this version of the type cannot
+  /// decode it.
   ///
   /// - Throws: `StorageError.corrupt` if the stored value has the wrong type.
   static func elements(of value: StoredValue) throws -> [StoredValue] {

@@ -13,12 +13,12 @@
 ///
 /// Each element of a composite attribute, that is, each stored property of the structure, has a
 /// column of its own. Key paths such as `\Person.address.city` can therefore be used in predicates,
-/// sort descriptors and indexes like those of other attributes. In format strings and change lists,
-/// the element is called `address.city`.
+/// sort descriptors and indexes, just like key paths to other attributes. In format strings and
+/// change lists, the element is called `address.city`.
 ///
-/// An element must have the type of an attribute, or be a composite value itself. When an object is
-/// loaded, its elements are set directly; neither initialisers nor property observers of the
-/// structure are called.
+/// An element must have a type that attributes can have, or be a composite value itself. When an
+/// object is loaded, its elements are set directly; neither initialisers nor property observers of
+/// the structure are called.
 public protocol CompositeValue: SendableMetatype {
   /// The names of elements in earlier versions of the structure, by their current names; empty by
   /// default.

@@ -4,7 +4,7 @@ import Foundation
 extension AttributeValue {
   /// Returns the stored representation of a decoded value, by the storage type of the attribute.
   ///
-  /// - Throws: `DecodingError` if the format contains no value of this type.
+  /// - Throws: `DecodingError` if the decoder contains no value of this type.
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue {
     let container = try decoder.singleValueContainer()
     func failure(_ reason: String) -> DecodingError {

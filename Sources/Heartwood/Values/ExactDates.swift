@@ -1,10 +1,10 @@
 import Foundation
 
-/// Dates as ISO 8601 text with as many digits of the fraction of a second as a date needs, so that
-/// reading the text returns the same date.
+/// Dates as ISO 8601 text, with as many fractional digits as are needed to restore the same date.
 ///
 /// ISO 8601 extends the Gregorian calendar to all years, while Foundation's formats use the Julian
-/// calendar before 1582. A date outside the years 0 to 9999 is the number of seconds since 2001.
+/// calendar before 1582. A date outside the years 0 to 9999 is written as the number of seconds
+/// since 2001.
 enum ExactDates {
   static let encoding = JSONEncoder.DateEncodingStrategy.custom { date, encoder in
     var container = encoder.singleValueContainer()
@@ -21,7 +21,7 @@ enum ExactDates {
     return date
   }
 
-  /// The seconds since 2001 of the years that have four digits.
+  /// The range of the years with four digits, in seconds since 2001.
   private static let years = -63_145_526_400.0..<252_423_993_600.0
 
   /// Returns the text of a date.
@@ -48,7 +48,7 @@ enum ExactDates {
     return "\(text(ofWholeSeconds: seconds)).\(digits(rest, 3))Z"
   }
 
-  /// Returns the date, or `nil` if the text is not one.
+  /// Returns the date that a text represents, or `nil` if the text is not a date.
   static func date(from text: String) -> Date? {
     var rest = Substring(text).utf8
     guard let year = number(&rest, digitCount: 4), skip("-", &rest),
@@ -107,7 +107,7 @@ enum ExactDates {
     return (isNegative ? -1 : 1) * (hours * 3600 + minutes * 60)
   }
 
-  /// Returns a number with at least the given number of digits.
+  /// Returns a number as text with at least the given number of digits.
   private static func digits(_ number: Int, _ count: Int) -> String {
     let text = String(number)
     return String(repeating: "0", count: max(0, count - text.count)) + text

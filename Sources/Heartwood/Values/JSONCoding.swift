@@ -20,7 +20,7 @@ enum JSONCoding {
     return [UInt8](try encoder.encode(OrderedValue(value)))
   }
 
-  /// A decoder of values that ``bytes(of:)`` has encoded.
+  /// A decoder for values that ``bytes(of:)`` has encoded.
   static var decoder: JSONDecoder {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = decodedFloats

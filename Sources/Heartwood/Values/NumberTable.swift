@@ -5,11 +5,13 @@
 /// because its hash function protects against deliberate collisions. This protection is unnecessary
 /// here, because an attacker cannot choose the numbers. Collisions are resolved by linear probing
 /// (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithm L). A removed number leaves
-/// a mark, past which probing continues, until no later entry needs it. Moving entries into each
-/// hole (algorithm R) would take a tenth of the time of a fetch whose objects are then released.
+/// a mark, so that probing continues past it, until no later entry needs the mark. Moving entries
+/// into each hole (algorithm R) would account for a tenth of the time that it takes to fetch
+/// objects and then release them.
 package struct NumberTable<Value> {
   private struct Entry {
-    /// The number or, in an entry without a value, 1 if the entry is marked as removed, else 0.
+    /// The number or, in an entry without a value, 1 if the entry is marked as removed and 0
+    /// otherwise.
     var number: Int64
     var value: Value?
 
@@ -34,7 +36,8 @@ package struct NumberTable<Value> {
   /// Returns the position at which the search for a number starts.
   ///
   /// Consecutive numbers usually have adjacent positions. Because rows are usually read in order,
-  /// several lookups in a row then access the same cache line, and many the same memory page.
+  /// several successive lookups then access the same cache line, and many access the same memory
+  /// page.
   private func preferredPosition(_ number: Int64) -> Int {
     let group = UInt64(bitPattern: number >> Self.neighbourBits) &* 0x9E37_79B9_7F4A_7C15
     let neighbour = Int(number & (1 << Self.neighbourBits - 1))
@@ -75,7 +78,7 @@ package struct NumberTable<Value> {
     if total > count, (total + removedCount) * 2 > entries.count { rebuild(for: max(8, total)) }
   }
 
-  /// Makes room for a number of values, and forgets the removed ones.
+  /// Makes room for a number of values, and discards the marks of removed ones.
   private mutating func rebuild(for total: Int) {
     let old = entries
     let newCount = 1 << (Int.bitWidth - (2 * total - 1).leadingZeroBitCount)

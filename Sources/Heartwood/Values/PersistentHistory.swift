@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A token for a position in the history of each store of a container.
+/// A token for a position in the history of each of a container's stores.
 ///
 /// Each position is directly after one of the store's transactions.
 ///
@@ -53,7 +53,7 @@ public struct PersistentHistoryToken: Codable, Sendable {
 }
 
 extension PersistentHistoryToken: Hashable {
-  // The times are ignored, because only some tokens of the same position contain them.
+  // The times are ignored, because only some tokens for the same position contain them.
   private var sequences: [UUID: Int64] { positions.mapValues(\.sequence) }
 
   /// Returns whether two tokens have the same positions.
@@ -69,7 +69,8 @@ extension PersistentHistoryToken: Hashable {
 struct HistoryPosition {
   /// The number of the last transaction before the position, or 0 if there is none.
   let sequence: Int64
-  /// The time of this transaction, in milliseconds since 1970, or `nil` if it is unknown.
+  /// The time of the last transaction before the position, in milliseconds since 1970, or `nil` if
+  /// it is unknown.
   ///
   /// A store that was restored to an earlier state may have a different transaction with the same
   /// number, but its time differs.
