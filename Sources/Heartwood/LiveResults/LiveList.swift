@@ -21,7 +21,7 @@ final class LiveList {
   private let feed: ResultsFeed
   private(set) var tree: ResultsTree
   private var sectionCounts = SectionCounts()
-  /// The current state of the list, or `nil` if it has not been used since the list last changed.
+  /// The list's current state, or `nil` if it has not been computed since the list last changed.
   private var knownState: ListState?
   /// Whether the tree contains the complete result, rather than only its beginning.
   private var isComplete = true

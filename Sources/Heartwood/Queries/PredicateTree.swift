@@ -3,7 +3,7 @@
 /// Nodes are shared and immutable. A tree can be hundreds of thousands of levels deep, for example
 /// if a loop adds one term at a time. No code may therefore recurse through a tree without a depth
 /// limit.
-// @unchecked because `content` changes only in `deinit`, in nodes without other references.
+// @unchecked because `content` changes only in `deinit`, in nodes that nothing else references.
 final class PredicateTree: @unchecked Sendable {
   typealias Leaf = @Sendable (Schema.Content) throws -> QueryExpression
 

@@ -19,7 +19,7 @@ struct BackupThinning {
 
   /// Returns the file that extends one generation to another, writing it if it does not exist.
   ///
-  /// If a file between the generations contains all pages, so does the result.
+  /// If any of the merged files is a full backup, so is the result.
   private func merge(
     to frame: FrameNumber, after base: FrameNumber?
   ) throws(StorageError) -> BackupName {

@@ -82,7 +82,9 @@ package final class GenerationState: @unchecked Sendable {
   }
 
   /// Returns a copy of this state that needs neither the log up to `checkpointed` nor the deleted
-  /// segments in `gone`; the pages of the removed entries are in the page file.
+  /// segments in `gone`.
+  ///
+  /// Index entries up to `checkpointed` are dropped, because their pages are in the page file.
   package func pruned(
     checkpointed: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {
