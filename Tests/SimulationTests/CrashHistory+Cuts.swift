@@ -52,7 +52,8 @@ extension CrashHistory {
     let perMode = TestScale.pick(quick: 1, all: 2, long: 4)
     for mode in CrashMode.allCases {
       for seed in 0..<perMode {
-        let options: CrashOptions = seed % 2 == 0 ? [] : [.unorderedNames, .staleGarbage]
+        var generator = SeededGenerator(seed: UInt64(seed) &+ UInt64(outcomes.count))
+        let options = CrashOptions.random(using: &generator)
         outcomes.append(disk.crashed(.seeded(UInt64(seed), mode, options)))
       }
     }

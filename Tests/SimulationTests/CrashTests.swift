@@ -140,7 +140,7 @@ struct CrashTests {
     run.abandon()
     var states = 0
     for mode in CrashMode.allCases {
-      let options: CrashOptions = generator.next() % 2 == 0 ? [] : [.unorderedNames]
+      let options = CrashOptions.random(using: &generator)
       var disk = run.disk.crashed(.seeded(generator.next(), mode, options))
       // Cut the power up to two more times, each time at a random call of the previous recovery.
       for round in 0..<Int(generator.next() % 3) {

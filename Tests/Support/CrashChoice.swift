@@ -35,6 +35,15 @@ package struct CrashOptions: OptionSet, Sendable, Hashable {
   /// Where a file grew and its new bytes were lost, it contains stale bytes of other files instead
   /// of zeros.
   package static let staleGarbage = CrashOptions(rawValue: 2)
+  /// Sectors of 4 KiB survive or are lost as a whole.
+  package static let largeSectors = CrashOptions(rawValue: 4)
+  /// Of each write, only a first part of any length survives.
+  package static let tornEnds = CrashOptions(rawValue: 8)
+
+  /// Returns a random combination of the options.
+  package static func random(using generator: inout SeededGenerator) -> CrashOptions {
+    CrashOptions(rawValue: Int(generator.next() % 16))
+  }
 }
 
 /// Makes the random choices of one crash.

@@ -181,12 +181,47 @@ extension FileHistory {
       let complete = changes.map { _ in dice.keeps() }
       return kept(lengths: lengths, onto: base) { change, _ in complete[change] }
     case .tornNewest:
-      return kept(lengths: lengths, onto: base) { change, _ in
-        changes[change].order != newestOrder || dice.keeps()
+      let newest = changes.lastIndex { $0.order == newestOrder }
+      let survivors = SectorSurvivors(changes, &dice, only: newest)
+      return kept(lengths: lengths, onto: base) { change, sector in
+        change != newest || survivors.contains(change, sector)
       }
     case .mostlyOld, .mostlyNew, .uniform:
-      return kept(lengths: lengths, onto: base) { _, _ in dice.keeps() }
+      let survivors = SectorSurvivors(changes, &dice)
+      return kept(lengths: lengths, onto: base) { survivors.contains($0, $1) }
     }
+  }
+
+  /// The sectors that survive a crash, chosen at random.
+  private struct SectorSurvivors {
+    private var choices: [[Bool]]
+
+    /// - Parameter only: The change whose sectors are needed, or `nil` for those of all changes.
+    init(_ changes: [FileChange], _ dice: inout CrashDice, only: Int? = nil) {
+      choices = []
+      // The number of sectors that survive together.
+      let size = dice.options.contains(.largeSectors) ? 8 : 1
+      for (index, change) in changes.enumerated() {
+        guard only == nil || only == index else {
+          choices.append([])
+          continue
+        }
+        var own: [Bool] = []
+        var isEnded = false
+        for sector in 0..<change.sectorCount {
+          if let last = own.last, (change.firstSector + sector) % size != 0 {
+            own.append(last)
+          } else {
+            let keeps = !isEnded && dice.keeps()
+            isEnded = dice.options.contains(.tornEnds) && !keeps
+            own.append(keeps)
+          }
+        }
+        choices.append(own)
+      }
+    }
+
+    func contains(_ change: Int, _ sector: Int) -> Bool { choices[change][sector] }
   }
 
   /// Returns the durable bytes, followed by random bytes in every sector by which the file has

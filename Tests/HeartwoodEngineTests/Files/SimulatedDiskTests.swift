@@ -126,6 +126,29 @@ struct SimulatedDiskTests {
     #expect(hasGarbage)
   }
 
+  @Test func `large sectors survive as a whole, and torn writes up to some sector`() throws {
+    let (disk, file) = try diskWithDurableFile()
+    try file.setByteCount(24 * 512)
+    try file.sync()
+    try file.write((0..<20).flatMap { _ in sector(9) }, at: 3 * 512)
+    var counts: [CrashOptions: Set<Int>] = [:]
+    for seed in 0..<60 as Range<UInt64> {
+      for options in [CrashOptions.largeSectors, .tornEnds] {
+        let values = try disk.crashed(.seeded(seed, .mostlyNew, options)).sectorValues()
+        let survivors = (0..<24).filter { values[$0] == 9 }
+        counts[options, default: []].insert(survivors.count)
+        if options == .tornEnds {
+          #expect(survivors == Array(3..<3 + survivors.count))
+        } else {
+          for range in [3..<8, 8..<16, 16..<23] {
+            #expect([0, range.count].contains(survivors.count { range.contains($0) }))
+          }
+        }
+      }
+    }
+    #expect((counts[.tornEnds]?.count ?? 0) > 8 && (counts[.largeSectors]?.count ?? 0) > 2)
+  }
+
   @Test func `truncated bytes never come back once the truncation is kept`() throws {
     let (disk, file) = try diskWithDurableFile()
     try file.setByteCount(512)
