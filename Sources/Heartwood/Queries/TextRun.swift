@@ -99,10 +99,14 @@ final class TextRun {
     var terms: [(term: [UInt8], entry: TextIndexTerm)] = []
     switch leaf.kind {
     case .word: return .word(try reader.term(leaf.term))
-    case .prefix:
+    case .prefix(let stems):
       try reader.forEachTerm(prefix: leaf.term) { term, entry in
         terms.append((term, entry))
         return true
+      }
+      for stem in stems {
+        let entry = try reader.term(stem)
+        if entry.count > 0 { terms.append((stem, entry)) }
       }
     case .similar(let distance):
       var test = TextSimilarity(leaf.term, distance: distance)

@@ -33,8 +33,10 @@ final class TextSearch {
       }
     } catch is TextSearchTree.TooLarge {
       throw QueryResolver.unsupported(
-        "The text query has more than \(TextSearchTree.maxLeafCount) different terms or more than "
-          + "\(TextSearchTree.maxDepth) levels. Use fewer.")
+        "The text query has more than \(TextSearchTree.maxLeafCount) different terms, a phrase of "
+          + "more than \(TextSearchTree.maxPhraseWordCount) words, or more than "
+          + "\(TextSearchTree.maxPartCount) parts or \(TextSearchTree.maxLevelCount) levels. Use "
+          + "fewer.")
     }
   }
 

@@ -35,6 +35,33 @@ struct PorterStemmer {
     bytes.append(contentsOf: word[..<end])
   }
 
+  // MARK: Beginnings of words
+
+  /// The endings of words of which a beginning may contain a part.
+  private static let endings = [
+    "s", "es", "ies", "ed", "ied", "ing", "y", "ly", "ational", "tional", "ency", "ancy", "izer",
+    "ably", "ally", "ently", "ely", "ously", "ization", "ation", "ator", "alism", "iveness",
+    "fulness", "ousness", "ality", "ivity", "bility", "icate", "ative", "alize", "icity", "ical",
+    "ful", "ness", "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent",
+    "ion", "ism", "ate", "ity", "ous", "ive", "ize",
+  ].map { Array($0.utf8) }
+
+  /// Returns the stems of words that may have a beginning, except stems with that beginning.
+  mutating func stems(completing beginning: [UInt8]) -> [[UInt8]] {
+    guard beginning.count > 2, beginning.allSatisfy({ (0x61...0x7A).contains($0) }) else {
+      return []
+    }
+    var result: Set<[UInt8]> = []
+    for ending in Self.endings {
+      for count in 0...ending.count where beginning.suffix(count) == ending.prefix(count) {
+        var word = beginning + ending.dropFirst(count)
+        stem(&word, from: 0)
+        if !word.starts(with: beginning) { result.insert(word) }
+      }
+    }
+    return result.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
   // MARK: Conditions
 
   private func isConsonant(_ position: Int) -> Bool {

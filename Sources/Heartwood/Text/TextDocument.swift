@@ -67,7 +67,8 @@ struct TextDocument {
     mutating func matches(_ leaf: Int, _ term: ArraySlice<UInt8>) -> Bool {
       switch leaves[leaf].kind {
       case .word: term.elementsEqual(leaves[leaf].term)
-      case .prefix: term.starts(with: leaves[leaf].term)
+      case .prefix(let stems):
+        term.starts(with: leaves[leaf].term) || stems.contains { $0.elementsEqual(term) }
       case .similar: similarities[leaf]?.compare(term) == .similar
       }
     }

@@ -21,8 +21,10 @@ extension TextSearchTree {
   ) rethrows -> [UInt32] {
     guard let first = words.first else { return [] }
     var starts = try positions(first.leaf)
+    var (leaf, others) = (first.leaf, starts)
     for word in words.dropFirst() where !starts.isEmpty {
-      let others = try positions(word.leaf)
+      // A word can follow itself many times.
+      if word.leaf != leaf { (leaf, others) = (word.leaf, try positions(word.leaf)) }
       var other = 0
       starts.removeAll { start in
         let wanted = start + UInt32(word.offset)

@@ -10,6 +10,10 @@
 public struct TextQuery: Sendable {
   /// A part of a query.
   indirect enum Node: Sendable {
+    /// A query with too many levels or parts, which is refused when it is used.
+    case tooLarge
+    /// A user's input, of which only the first words are used.
+    case input(Node)
     case words(String)
     case prefix(String)
     case similar(String, distance: Int)
@@ -23,6 +27,8 @@ public struct TextQuery: Sendable {
   }
 
   let node: Node
+  private let levelCount: Int
+  private let partCount: Int
 
   /// Creates a query from what a user types into a search field.
   ///
@@ -30,13 +36,28 @@ public struct TextQuery: Sendable {
   /// this order, `dat*` finds words that begin with `dat`, `wrod~` finds similar words, and
   /// `title:swift` searches one attribute. `AND`, `OR`, `NOT` or `-`, parentheses and `NEAR(one
   /// two, 5)` work as in other search engines. Text that follows no rule is treated as words. Only
-  /// the first 256 words and phrases of a long input are used.
+  /// the first 256 words of a long input are used.
   public init(userInput: String) {
     var parser = TextQueryParser(userInput)
-    node = parser.query()
+    self.init(.input(parser.query()), levelCount: TextQueryParser.maxLevelCount)
   }
 
-  init(_ node: Node) { self.node = node }
+  /// Creates a query with a number of levels and parts, which are limited, so that no code recurses
+  /// too deeply, and no chain of operators copies long arrays.
+  private init(_ node: @autoclosure () -> Node, levelCount: Int = 1, partCount: Int = 1) {
+    let maxima = (TextSearchTree.maxLevelCount, TextSearchTree.maxPartCount)
+    let isTooLarge = levelCount > maxima.0 || partCount > maxima.1
+    self.node = isTooLarge ? .tooLarge : node()
+    self.levelCount = min(levelCount, maxima.0)
+    self.partCount = min(partCount, maxima.1)
+  }
+
+  private init(_ queries: some Sequence<TextQuery>, _ combine: ([Node]) -> Node) {
+    let all = Array(queries)
+    self.init(
+      combine(all.map(\.node)), levelCount: 1 + (all.map(\.levelCount).max() ?? 0),
+      partCount: all.reduce(0) { $0 + $1.partCount })
+  }
 
   /// Returns a query for a word.
   ///
@@ -71,36 +92,45 @@ public struct TextQuery: Sendable {
   ///   - distance: The maximum number of words from the beginning of the first to the beginning of
   ///     the last.
   public static func near(_ texts: String..., distance: Int = 10) -> TextQuery {
-    TextQuery(.near(texts, distance: max(0, distance)))
+    TextQuery(.near(texts, distance: max(0, distance)), partCount: texts.count)
   }
 
   /// Returns a query for the objects that match all of the given queries.
   public static func all(_ queries: some Sequence<TextQuery>) -> TextQuery {
-    TextQuery(.all(queries.map(\.node)))
+    TextQuery(queries) { .all($0) }
   }
 
   /// Returns a query for the objects that match any of the given queries.
   public static func any(_ queries: some Sequence<TextQuery>) -> TextQuery {
-    TextQuery(.any(queries.map(\.node)))
+    TextQuery(queries) { .any($0) }
   }
 
   /// Returns the query restricted to the given attributes of the index.
   public func `in`<Owner>(_ attributes: (any PartialKeyPath<Owner> & Sendable)...) -> TextQuery {
-    TextQuery(.attributes(node, attributes))
+    TextQuery(
+      .attributes(node, attributes), levelCount: levelCount + 1,
+      partCount: partCount + attributes.count)
   }
 
   /// Returns a query for the objects that match both queries.
   public static func && (first: TextQuery, second: TextQuery) -> TextQuery {
-    if case .all(let nodes) = first.node { return TextQuery(.all(nodes + [second.node])) }
-    return TextQuery(.all([first.node, second.node]))
+    guard case .all(let nodes) = first.node else { return all([first, second]) }
+    return TextQuery(
+      .all(nodes + [second.node]), levelCount: max(first.levelCount, second.levelCount + 1),
+      partCount: first.partCount + second.partCount)
   }
 
   /// Returns a query for the objects that match at least one of two queries.
   public static func || (first: TextQuery, second: TextQuery) -> TextQuery {
-    if case .any(let nodes) = first.node { return TextQuery(.any(nodes + [second.node])) }
-    return TextQuery(.any([first.node, second.node]))
+    guard case .any(let nodes) = first.node else { return any([first, second]) }
+    return TextQuery(
+      .any(nodes + [second.node]), levelCount: max(first.levelCount, second.levelCount + 1),
+      partCount: first.partCount + second.partCount)
   }
 
   /// Returns a query for the objects that do not match the given query.
-  public static prefix func ! (query: TextQuery) -> TextQuery { TextQuery(.not(query.node)) }
+  public static prefix func ! (query: TextQuery) -> TextQuery {
+    TextQuery(
+      .not(query.node), levelCount: query.levelCount + 1, partCount: query.partCount)
+  }
 }

@@ -29,6 +29,9 @@ struct TextQueryParser {
   private static let maxItemCount = 256
   /// The maximum depth of parentheses, names and negations; deeper ones are ignored.
   private static let maxDepth = 32
+  /// The maximum number of levels of the parsed query: each pair of parentheses adds a conjunction
+  /// and alternatives.
+  static let maxLevelCount = 3 * maxDepth
 
   private var items: [Item] = []
   private var position = 0

@@ -4,7 +4,8 @@ struct TextSearchTree {
   struct Leaf: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
       case word
-      case prefix
+      /// The beginning of a word, and the stems of words that may begin with it.
+      case prefix(stems: [[UInt8]])
       case similar(distance: Int)
     }
 
@@ -16,12 +17,12 @@ struct TextSearchTree {
   }
 
   /// A word of a phrase: a leaf, and the distance of its position from that of the first word.
-  struct Word: Sendable {
+  struct Word: Hashable, Sendable {
     let leaf: Int
     let offset: Int
   }
 
-  indirect enum Node: Sendable {
+  indirect enum Node: Hashable, Sendable {
     case leaf(Int)
     case phrase([Word])
     case near([[Word]], distance: Int)
@@ -40,12 +41,22 @@ struct TextSearchTree {
   private let tokenizer: TextTokenizer
   private let field: (TextQueryAttribute) throws -> Int?
   private var isNegated = false
-  private var depth = 0
+  /// The remaining number of words of a user's input, or `nil` outside of it.
+  private var inputWordCount: Int?
+  private var inputSimilarCount = 0
 
   /// The maximum number of different terms in a query.
   static let maxLeafCount = 1000
+  /// The maximum number of words in a phrase.
+  static let maxPhraseWordCount = 1000
+  /// The maximum number of words, phrases and attributes in a query.
+  static let maxPartCount = 10_000
   /// The maximum number of levels in a query.
-  static let maxDepth = 256
+  static let maxLevelCount = 256
+  /// The number of words in a user's input that are used.
+  private static let maxInputWordCount = 256
+  /// The number of words in a user's input for which similar words are found.
+  private static let maxInputSimilarCount = 16
 
   /// The error for a query that is too large.
   struct TooLarge: Error {}
@@ -65,22 +76,27 @@ struct TextSearchTree {
   }
 
   private mutating func node(_ node: TextQuery.Node, _ fields: UInt64) throws -> Node? {
-    depth += 1
-    defer { depth -= 1 }
-    guard depth <= Self.maxDepth else { throw TooLarge() }
     switch node {
-    case .words(let text): return try phrase(words(text, tokenizer, .word, fields))
-    case .prefix(let text):
-      return try phrase(words(text, tokenizer.withoutStemming, .prefix, fields))
+    case .tooLarge: throw TooLarge()
+    case .input(let operand):
+      (inputWordCount, inputSimilarCount) = (Self.maxInputWordCount, 0)
+      defer { inputWordCount = nil }
+      return try self.node(operand, fields)
+    case .words(let text): return try phrase(words(text, .word, fields))
+    case .prefix(let text): return try phrase(words(text, .prefix(stems: []), fields))
     case .similar(let text, let distance):
-      return try phrase(words(text, tokenizer, .similar(distance: distance), fields))
+      inputSimilarCount += 1
+      let isWord = inputWordCount != nil && inputSimilarCount > Self.maxInputSimilarCount
+      return try phrase(words(text, isWord ? .word : .similar(distance: distance), fields))
     case .near(let texts, let distance):
-      let groups = try texts.map { try words($0, tokenizer, .word, fields) }.filter { !$0.isEmpty }
+      var seen: Set<[Word]> = []
+      let groups = try texts.map { try words($0, .word, fields) }
+        .filter { !$0.isEmpty && seen.insert($0).inserted }
       guard groups.count > 1 else { return try groups.first.flatMap { try phrase($0) } }
       for word in groups.joined() { needPositions[word.leaf] = true }
       return .near(groups, distance: distance)
-    case .all(let nodes): return try combined(nodes, fields) { .all($0) }
-    case .any(let nodes): return try combined(nodes, fields) { .any($0) }
+    case .all(let nodes): return try combined(nodes, fields, areAlternatives: false)
+    case .any(let nodes): return try combined(nodes, fields, areAlternatives: true)
     case .not(let operand):
       isNegated.toggle()
       defer { isNegated.toggle() }
@@ -98,14 +114,22 @@ struct TextSearchTree {
     }
   }
 
+  /// Combines parts, each of which is used once, however often it occurs.
   private mutating func combined(
-    _ nodes: [TextQuery.Node], _ fields: UInt64, _ combine: ([Node]) -> Node
+    _ nodes: [TextQuery.Node], _ fields: UInt64, areAlternatives: Bool
   ) throws -> Node? {
     var result: [Node] = []
+    var seen: Set<Node> = []
     for node in nodes {
-      if let node = try self.node(node, fields) { result.append(node) }
+      let parts: [Node] =
+        switch (try self.node(node, fields), areAlternatives) {
+        case (.all(let parts), false), (.any(let parts), true): parts
+        case (let part, _): part.map { [$0] } ?? []
+        }
+      for part in parts where seen.insert(part).inserted { result.append(part) }
     }
-    return result.count > 1 ? combine(result) : result.first
+    guard result.count > 1 else { return result.first }
+    return areAlternatives ? .any(result) : .all(result)
   }
 
   private mutating func phrase(_ words: [Word]) throws -> Node? {
@@ -118,7 +142,7 @@ struct TextSearchTree {
   ///
   /// - Parameter kind: The kind of the last word. All other words must occur exactly as given.
   private mutating func words(
-    _ text: String, _ tokenizer: TextTokenizer, _ kind: Leaf.Kind, _ fields: UInt64
+    _ text: String, _ kind: Leaf.Kind, _ fields: UInt64
   ) throws -> [Word] {
     var tokens = TextTokens()
     tokenizer.tokenize(text, into: &tokens)
@@ -128,13 +152,32 @@ struct TextSearchTree {
       if token.isTail, let last = used.last, last.sourceEnd == token.sourceEnd { continue }
       used.append(token)
     }
+    if let count = inputWordCount {
+      used.removeSubrange(min(count, used.count)...)
+      inputWordCount = count - used.count
+    }
+    guard used.count <= Self.maxPhraseWordCount else { throw TooLarge() }
     return try used.enumerated().map { index, token in
       // Search for a single character of a run as the beginning of a pair.
       let isLast = index == used.count - 1
-      let own: Leaf.Kind = token.isTail ? .prefix : isLast ? kind : .word
-      let leaf = Leaf(kind: own, term: Array(tokens.term(token)), fields: fields)
+      let own: Leaf.Kind = token.isTail ? .prefix(stems: []) : isLast ? kind : .word
+      var leaf = Leaf(kind: own, term: Array(tokens.term(token)), fields: fields)
+      if case .prefix = own, !token.isTail { leaf = beginning(text, token, fields) }
       return Word(leaf: try position(of: leaf), offset: token.position - used[0].position)
     }
+  }
+
+  /// Returns the leaf for words that begin like a token.
+  ///
+  /// The index contains stems, but the beginning of a word can be longer than its stem, as "runn" is
+  /// longer than "run". So the stems of all words that may have this beginning are found too.
+  private func beginning(_ text: String, _ token: TextTokens.Token, _ fields: UInt64) -> Leaf {
+    var tokens = TextTokens()
+    tokenizer.withoutStemming.tokenize(text, into: &tokens)
+    // Stemming does not affect positions.
+    let own = tokens.tokens.first { $0.position == token.position } ?? token
+    let term = Array(tokens.term(own))
+    return Leaf(kind: .prefix(stems: tokenizer.stems(completing: term)), term: term, fields: fields)
   }
 
   private mutating func position(of leaf: Leaf) throws -> Int {

@@ -78,6 +78,13 @@ public struct TextTokenizer: Sendable {
     return .words(ignoresCase: scanner.ignoresCase, ignoresDiacritics: scanner.ignoresDiacritics)
   }
 
+  /// Returns the stems of words that may have a beginning, except stems with that beginning.
+  func stems(completing beginning: [UInt8]) -> [[UInt8]] {
+    guard case .words(let scanner) = kind, scanner.stemming == .english else { return [] }
+    var stemmer = PorterStemmer()
+    return stemmer.stems(completing: beginning)
+  }
+
   /// Whether the tokenizer can be used; a tool cannot use a program's custom tokenizer.
   var isKnown: Bool {
     if case .unknown = kind { return false }
@@ -107,9 +114,14 @@ public struct TextTokenizer: Sendable {
         guard !isFull else { return }
         let start = tokens.bytes.count
         tokens.bytes.append(contentsOf: term.utf8.prefix(2 * TextTokens.maxTermByteCount))
-        let lower = text.utf8.distance(from: text.startIndex, to: range.lowerBound)
-        let upper = text.utf8.distance(from: text.startIndex, to: range.upperBound)
-        isFull = !tokens.end(start, lower..<upper)
+        // The range may be that of another text.
+        let lower = min(range.lowerBound, text.endIndex)
+        let upper = min(range.upperBound, text.endIndex)
+        isFull = !tokens.end(
+          start,
+          text.utf8.distance(
+            from: text.startIndex, to: lower)..<text.utf8.distance(
+              from: text.startIndex, to: upper))
       }
     case .unknown: break
     }

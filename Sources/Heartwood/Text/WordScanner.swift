@@ -3,7 +3,7 @@ import Foundation
 /// The options of the tokenizer for words.
 struct WordScanner: Sendable {
   /// The version of the rules; when it changes, existing indexes are rebuilt.
-  static let version = 1
+  static let version = 2
 
   let stemming: TextTokenizer.Stemming
   let ignoresCase: Bool
@@ -162,7 +162,7 @@ struct WordScan {
       default:
         switch scalar.properties.generalCategory {
         case .format: continue
-        case .nonspacingMark where ignoresDiacritics: continue
+        case .nonspacingMark where ignoresDiacritics && Self.isDiacritic(scalar): continue
         default: break
         }
         if options.ignoresCase {
@@ -172,6 +172,17 @@ struct WordScan {
         }
       }
     }
+  }
+
+  /// Returns whether a mark is a diacritic, rather than a vowel, as in Devanagari, or another part
+  /// of a letter.
+  ///
+  /// Unicode gives such marks combining classes of their own: the points of Hebrew and Arabic have
+  /// 10 to 36, and accents 200 and more.
+  private static func isDiacritic(_ scalar: Unicode.Scalar) -> Bool {
+    let combiningClass = scalar.properties.canonicalCombiningClass.rawValue
+    return combiningClass >= 200 || (10...36).contains(combiningClass)
+      || scalar.properties.isDefaultIgnorableCodePoint
   }
 
   private static func folded(_ scalar: Unicode.Scalar) -> String {
@@ -192,10 +203,23 @@ struct WordScan {
       let isLast = unitEnd == source.count || character(at: unitEnd).0 != .paired
       let nextEnd = isLast ? unitEnd : unit(from: unitEnd)
       let begin = tokens.bytes.count
-      append(unitStart..<nextEnd, to: &tokens.bytes, ignoresDiacritics: false)
+      if isNormalised(unitStart..<unitEnd), isLast || isNormalised(unitEnd..<nextEnd) {
+        tokens.bytes.append(contentsOf: source[unitStart..<nextEnd])
+      } else {
+        append(unitStart..<nextEnd, to: &tokens.bytes, ignoresDiacritics: false)
+      }
       guard tokens.end(begin, unitStart..<nextEnd, isTail: isLast) else { return nil }
       if isLast { return unitEnd }
       (unitStart, unitEnd) = (unitEnd, nextEnd)
+    }
+  }
+
+  /// Returns whether a character without marks is common, and equals its normalised form.
+  private func isNormalised(_ unit: Range<Int>) -> Bool {
+    guard unit.count == 3 else { return false }
+    switch scalar(at: unit.lowerBound).0.value {
+    case 0x3041...0x3096, 0x30A1...0x30FA, 0x4E00...0x9FFF, 0xAC00...0xD7A3: return true
+    default: return false
     }
   }
 

@@ -158,6 +158,75 @@ struct TextSearchTests {
     #expect(try child.terms(withPrefix: "data", of: Essay.self).map(\.count) == [1, 1])
   }
 
+  private final class Stemmed: ManagedObject {
+    @Attribute var text: String = ""
+
+    override class var entity: Entity {
+      Entity("Stemmed") { TextIndex(\Stemmed.text, tokenizer: .words(stemming: .english)) }
+    }
+  }
+
+  @Test(.evidence("TX-03")) func `every beginning of a word finds it despite stemming`() throws {
+    let container = try PersistentContainer.inMemory(schema: Schema(Stemmed.self))
+    let context = container.newContext()
+    let words = [
+      "running", "generalization", "happiness", "cities", "relational", "hopping", "adjustable",
+      "university", "effective", "easily", "bled", "sing",
+    ]
+    for word in words { Stemmed(context: context).text = "a \(word) b" }
+    for isSaved in [false, true] {
+      if isSaved { try context.save() }
+      for word in words {
+        for count in 1...word.count {
+          let beginning = word.prefix(count)
+          let found = try context.fetch(
+            FetchRequest<Stemmed>(matching: TextQuery(userInput: beginning + "*")))
+          #expect(found.contains { $0.text == "a \(word) b" }, "\(beginning)")
+        }
+      }
+      let phrase = FetchRequest<Stemmed>(matching: .prefix("running b"))
+      #expect(try context.fetch(phrase).map(\.text) == ["a running b"])
+      #expect(
+        try context.count(for: FetchRequest<Stemmed>(matching: TextQuery(userInput: "runw*"))) == 0)
+    }
+  }
+
+  private struct Careless: CustomTextTokenizer {
+    let name = "careless"
+    let version = 1
+
+    func forEachToken(
+      in text: String, _ body: (_ term: String, _ range: Range<String.Index>) -> Void
+    ) {
+      let longer = text + " and more words"
+      for word in longer.split(separator: " ") {
+        body(String(word), word.startIndex..<word.endIndex)
+      }
+    }
+  }
+
+  private final class Careful: ManagedObject {
+    @Attribute var text: String = ""
+
+    override class var entity: Entity {
+      Entity("Careful") { TextIndex(\Careful.text, tokenizer: .custom(Careless())) }
+    }
+  }
+
+  @Test(.evidence("TX-11")) func `ranges of a tokenizer beyond the text's end do not trap`() throws
+  {
+    let container = try PersistentContainer.inMemory(schema: Schema(Careful.self))
+    let context = container.newContext()
+    let object = Careful(context: context)
+    object.text = "short"
+    try context.save()
+    // The tokenizer makes a phrase of each word.
+    let ranges = try object.highlights(of: .word("short"), in: \Careful.text)
+    #expect(ranges.map { String(object.text[$0]) } == ["short", "", "", ""])
+    let snippet = try object.snippet(of: .word("short"), in: \Careful.text, wordCount: 2)
+    #expect(snippet.text.hasPrefix("short"))
+  }
+
   @Test(.evidence("TX-05")) func `a class without an index cannot be searched`() throws {
     let fixture = try GraphFixture()
     #expect(throws: ObjectGraphError.self) {

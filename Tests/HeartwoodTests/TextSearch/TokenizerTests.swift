@@ -77,6 +77,12 @@ struct TokenizerTests {
     #expect(terms(word, .words(stemming: .english)) == [stem])
   }
 
+  @Test(.evidence("TX-02")) func `vowel signs and voicing marks are not diacritics`() {
+    #expect(terms("के कु") == ["के", "कु"])
+    #expect(terms("שָׁלוֹם مُحَمَّد") == ["שלום", "محمد"])
+    #expect(terms("ﾃﾞｰﾀ データ") == ["デー", "ータ", "タ", "デー", "ータ", "タ"])
+  }
+
   @Test(.evidence("TX-10"), .mustEnd) func `hostile texts take linear time and little memory`() {
     let long = String(repeating: "a", count: 1 << 20)
     #expect(terms(long).map(\.utf8.count) == [128])

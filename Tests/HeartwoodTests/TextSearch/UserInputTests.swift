@@ -74,8 +74,57 @@ struct UserInputTests {
     #expect(throws: ObjectGraphError.self) {
       try context.fetch(FetchRequest<Essay>(matching: deep))
     }
-    // Equal words are one term.
-    let same = TextQuery.any((0..<100_000).map { _ in .word("swift") })
+    for count in [300, 10_000, 200_000] {
+      var (negated, mixed) = (TextQuery.word("a"), TextQuery.word("a"))
+      for number in 0..<count {
+        negated = !negated
+        mixed = number % 2 == 0 ? mixed && .word("b") : mixed || .word("c")
+      }
+      for query in [negated, mixed] {
+        #expect(throws: ObjectGraphError.self) {
+          try context.count(for: FetchRequest<Essay>(matching: query))
+        }
+      }
+    }
+    var long = TextQuery.word("a")
+    for number in 0..<100_000 { long = long || .word("\(number)") }
+    #expect(throws: ObjectGraphError.self) {
+      try context.count(for: FetchRequest<Essay>(matching: long))
+    }
+    let phrase = TextQuery.phrase(String(repeating: "ha ", count: 1001))
+    #expect(throws: ObjectGraphError.self) {
+      try context.count(for: FetchRequest<Essay>(matching: phrase))
+    }
+    // Equal parts are searched once.
+    let same = TextQuery.any((0..<10_000).map { _ in .word("swift") })
     #expect(try context.count(for: FetchRequest<Essay>(matching: same)) == 0)
+  }
+
+  @Test(.evidence("TX-04"), .evidence("TX-10"), .mustEnd)
+  func `long pasted input neither throws nor takes long`() throws {
+    let fixture = try TextFixture()
+    let laughter = String(repeating: "ha ", count: 20_000)
+    try fixture.save([(laughter, nil), ("ha b", nil), ("other", nil)])
+    let chinese = String(String.UnicodeScalarView((0x4E00..<0x5A00).compactMap { .init($0) }))
+    let words = (0..<3000).map { "number\($0)" }
+    for input in [
+      chinese, "\"" + words.joined(separator: " ") + "\"", words.joined(separator: "-"),
+      "NEAR(" + words.joined(separator: " ") + ")",
+      words.map { $0 + "~2" }.joined(separator: " OR "),
+      words.map { $0 + "*" }.joined(separator: " "),
+    ] {
+      #expect(try fixture.titles(TextQuery(userInput: input)) == [], "\(input.prefix(20))")
+    }
+    let repeated = [
+      "\"" + laughter + "\"", "NEAR(" + laughter + ", 1000)",
+      String(repeating: "(ha ", count: 10_000), String(repeating: "ha:", count: 10_000) + "ha",
+    ]
+    for input in repeated {
+      #expect(try fixture.titles(TextQuery(userInput: input)).contains(laughter))
+      // The same in memory.
+      let context = fixture.context()
+      Essay(context: context).title = laughter
+      #expect(try fixture.titles(TextQuery(userInput: input), context).count >= 2)
+    }
   }
 }
