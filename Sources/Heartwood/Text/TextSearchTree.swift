@@ -169,8 +169,9 @@ struct TextSearchTree {
 
   /// Returns the leaf for words that begin like a token.
   ///
-  /// The index contains stems, but the beginning of a word can be longer than its stem, as "runn" is
-  /// longer than "run". So the stems of all words that may have this beginning are found too.
+  /// The index contains stems, but the beginning of a word can be longer than the word's stem, as
+  /// "runn" is longer than "run". So the stems of all words that may have this beginning are found
+  /// too.
   private func beginning(_ text: String, _ token: TextTokens.Token, _ fields: UInt64) -> Leaf {
     var tokens = TextTokens()
     tokenizer.withoutStemming.tokenize(text, into: &tokens)

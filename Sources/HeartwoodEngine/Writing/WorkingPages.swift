@@ -151,8 +151,8 @@ package final class WorkingPages {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
   }
 
-  /// Sets the bytes of a page, keeping the previous bytes if the innermost savepoint needs them for a
-  /// rollback.
+  /// Sets the bytes of a page, keeping the previous bytes if the innermost savepoint needs them for
+  /// a rollback.
   private func enter(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     let old = table.pointee.block(of: number)
     if isOwned(number) {
