@@ -1,6 +1,3 @@
-// This target is linked with libFuzzer, which provides `main` and calls the two public functions by
-// name.
-
 import HeartwoodEngine
 import HeartwoodTestSupport
 
@@ -11,32 +8,21 @@ private func fail(_ damage: StoreDamage, _ finding: String) -> Never {
 }
 
 /// Uses a store with the damage that the input describes (see ``StoreDamage/run()``).
-@_cdecl("LLVMFuzzerTestOneInput")
-public func useDamagedStore(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let damage = StoreDamage(Bytes(UnsafeRawBufferPointer(start: start, count: count)))
+func useDamagedStore(_ input: Bytes) {
+  let damage = StoreDamage(input)
   do {
     if let finding = try damage.run().findings.first { fail(damage, finding) }
   } catch {
     fail(damage, "\(error)")
   }
-  return 0
 }
-
-/// Applies one of libFuzzer's generic mutations, which do not depend on the format of the input.
-@_silgen_name("LLVMFuzzerMutate")
-private func mutateBytes(_ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int) -> Int
 
 /// Mutates the damage in a way that suits the sample store, such as adding, replacing or removing
 /// an edit.
-///
-/// One mutation in three is left to libFuzzer, which also inserts numbers that the code under test
-/// has compared with others.
-@_cdecl("LLVMFuzzerCustomMutator")
-public func mutateDamage(
+func mutateDamage(
   _ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: UInt32
 ) -> Int {
   var generator = SeededGenerator(seed: UInt64(seed))
-  if generator.below(3) == 0 { return mutateBytes(start, count, limit) }
   var damage = StoreDamage(Bytes(UnsafeRawBufferPointer(start: start, count: count)))
   var mutator = Mutator(seed: generator.next())
   let last = damage.edits.count - 1
