@@ -19,7 +19,7 @@ package struct CSVRecords {
   package mutating func next() throws -> [String?]? {
     if !isStarted {
       isStarted = true
-      if try peek() == 0xEF { for _ in 0..<3 where try peek() ?? 0 >= 0x80 { position += 1 } }
+      try skipByteOrderMark()
     }
     guard try peek() != nil else { return nil }
     var fields: [String?] = []
@@ -33,6 +33,20 @@ package struct CSVRecords {
       case nil, UInt8(ascii: "\n"): return fields
       default: throw Self.invalid("Text follows the closing quotation mark of a field.")
       }
+    }
+  }
+
+  private mutating func skipByteOrderMark() throws {
+    var skipped: [UInt8] = []
+    for byte in [0xEF, 0xBB, 0xBF] as [UInt8] {
+      guard try peek() == byte else {
+        // Another character begins with the same bytes.
+        chunk = skipped + chunk[position...]
+        position = 0
+        return
+      }
+      skipped.append(byte)
+      position += 1
     }
   }
 
