@@ -84,7 +84,7 @@ package struct HistoryBounds {
     deleted = try reader.next()
     // Earlier versions wrote no time.
     if !reader.isAtEnd { deletedTime = try reader.next() }
-    guard deleted >= 0, deleted < next else {
+    guard deleted >= 0, deleted < next, next < .max else {
       throw StorageError(.corrupt, "The bounds of the history are invalid. Restore a backup.")
     }
   }

@@ -43,10 +43,13 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
     }
   }
 
+  /// Reads an input, and returns a description of the first violated property, or `nil`.
+  package func finding(for input: [UInt8]) -> String? { input.withBytes { finding(for: $0) } }
+
   /// Returns a description of the first violated property or of the error that rejects an input, or
   /// `nil`.
-  package func rejection(of input: Bytes) -> String? {
-    do { return try check(input) } catch { return "\(error)" }
+  package func rejection(of input: [UInt8]) -> String? {
+    do { return try input.withBytes { bytes in try check(bytes) } } catch { return "\(error)" }
   }
 
   /// The target's words in the format of libFuzzer.
