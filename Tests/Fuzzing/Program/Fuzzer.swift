@@ -1,8 +1,8 @@
 // This program is linked with libFuzzer, which provides `main` and calls three functions by name.
 //
 // The environment variable `HEARTWOOD_FUZZ_TARGET` contains the name of the target. If
-// `HEARTWOOD_FUZZ_PREPARE` is set, the program writes the seeds and the dictionary of each target to
-// this directory, and ends.
+// `HEARTWOOD_FUZZ_PREPARE` contains a directory, the program writes the seeds and the dictionary of
+// each target to it, and ends.
 
 import Foundation
 import FuzzTargets
@@ -26,6 +26,7 @@ private func stop(_ message: String) -> Never {
   exit(2)
 }
 
+/// Finds the target, or writes the seeds and dictionaries and ends the program.
 @_cdecl("LLVMFuzzerInitialize")
 public func prepare(_ count: OpaquePointer, _ arguments: OpaquePointer) -> CInt {
   guard let path = ProcessInfo.processInfo.environment["HEARTWOOD_FUZZ_PREPARE"] else {

@@ -59,7 +59,8 @@ extension FuzzTarget {
   private static func backupHeader(_ input: inout FuzzInput, _ repairs: Repairs) -> ByteBlock {
     typealias Layout = BackupLayout
     let start = Layout.version.offset
-    let fields = block(input.bytes(Layout.lineages.offset - start), at: start, count: Layout.byteCount)
+    let content = input.bytes(Layout.lineages.offset - start)
+    let fields = block(content, at: start, count: Layout.byteCount)
     defer { fields.keep() }
     let target = fields.bytes
     func limit(_ field: Field, _ count: UInt32) {
@@ -131,8 +132,9 @@ extension FuzzTarget {
       }
       return input
     }
-    return files + ["full-0000000000000015", "delta-0000000000000009-0000000000000015"].map {
-      [0x80] + Array($0.utf8)
-    }
+    return files
+      + ["full-0000000000000015", "delta-0000000000000009-0000000000000015"].map {
+        [0x80] + Array($0.utf8)
+      }
   }
 }

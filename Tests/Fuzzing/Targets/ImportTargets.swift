@@ -7,10 +7,13 @@ extension FuzzTarget {
   /// JSON text that is split into its elements.
   static let jsonElements = FuzzTarget(
     "json-elements",
-    words: ["{\"a\":", "{\"a\":{\"b\":[", "\u{FEFF}", "\\\"", "\\\\", "[", "]", "{", "}", ",", ":"],
+    words: [#"{"a":"#, #"{"a":{"b":["#, "\u{FEFF}", #"\""#, #"\\"#, "[", "]", "{", "}", ",", ":"],
     seeds: {
-      ["[1, {\"x\": [\"]\"]}, \"a\\\"b\"]", "{\"a\": [true, null]}", "{\"a\":{\"b\":[[],{}]}}"]
-        .enumerated().map { [UInt8($0), 3] + Array($1.utf8) } + [[0, 1] + Array("{}\n{}\n1 2".utf8)]
+      let texts = [
+        #"[1, {"x": ["]"]}, "a\"b"]"#, #"{"a": [true, null]}"#, #"{"a":{"b":[[],{}]}}"#,
+        "{}\n{}\n1 2",
+      ]
+      return texts.enumerated().map { [UInt8($0), 3] + Array($1.utf8) }
     }
   ) { bytes in
     var input = FuzzInput(bytes)

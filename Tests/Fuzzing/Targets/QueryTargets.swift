@@ -36,7 +36,8 @@ extension FuzzTarget {
 
   /// What users type into search fields, and the words of any text.
   static let userInput = FuzzTarget(
-    "user-input", words: ["AND", "OR", "NOT", "NEAR(", ", 5)", "\"", "*", "~", "title:", "-", "(", ")"],
+    "user-input",
+    words: ["AND", "OR", "NOT", "NEAR(", ", 5)", "\"", "*", "~", "title:", "-", "(", ")"],
     seeds: userInputs
   ) { bytes in
     var input = FuzzInput(bytes)
@@ -64,7 +65,8 @@ extension FuzzTarget {
   @Sendable private static func userInputs() -> [[UInt8]] {
     [
       "swift databases", "\"taylor swift\" -singer", "dat* wrod~ title:swift",
-      "(a OR b) AND NOT c NEAR(one two, 5)", "Größe don't 3.14 naïve relational running 東京都 한국",
+      "(a OR b) AND NOT c NEAR(one two, 5)",
+      "Größe don't 3.14 naïve relational running 東京都 한국",
     ].enumerated().map { [UInt8($0)] + Array($1.utf8) }
   }
 }

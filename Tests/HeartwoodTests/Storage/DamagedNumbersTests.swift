@@ -26,7 +26,7 @@ struct DamagedNumbersTests {
         let rows = try transaction.keyspace(keyspace)
         var first = key
         try rows.forEach { found, _ in
-          first = first ?? (try Key(encoded: found.withUnsafeBytes { Array($0) }))
+          if first == nil { first = try Key(encoded: found.withUnsafeBytes { Array($0) }) }
           return false
         }
         let key = try #require(first)
