@@ -79,6 +79,9 @@ private func mutateBytes(_ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ l
 public func mutate(
   _ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: UInt32
 ) -> Int {
-  guard target == nil, seed % 3 != 0 else { return mutateBytes(start, count, limit) }
+  if let target {
+    return mutateBytes(start, count, min(limit, max(count, target.maxByteCount)))
+  }
+  guard seed % 3 != 0 else { return mutateBytes(start, count, limit) }
   return mutateDamage(start, count, limit, seed)
 }

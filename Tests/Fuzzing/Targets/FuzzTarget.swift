@@ -6,6 +6,8 @@ package import HeartwoodEngine
 package struct FuzzTarget: Sendable, CustomStringConvertible {
   /// The name of the target, and of the directory of its inputs.
   package let name: String
+  /// The length beyond which mutations do not extend an input, because short inputs are faster.
+  package let maxByteCount: Int
   /// Words that often occur in valid inputs.
   package let words: [String]
   private let makeSeeds: @Sendable () throws -> [[UInt8]]
@@ -17,10 +19,12 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
   ///   - seeds: Returns valid inputs, which the program's own encoders have made.
   ///   - check: Reads an input, and returns a description of the first violated property, or `nil`.
   init(
-    _ name: String, words: [String] = [], seeds: @escaping @Sendable () throws -> [[UInt8]],
+    _ name: String, maxByteCount: Int = 512, words: [String] = [],
+    seeds: @escaping @Sendable () throws -> [[UInt8]],
     check: @escaping @Sendable (Bytes) throws -> String?
   ) {
     self.name = name
+    self.maxByteCount = maxByteCount
     self.words = words
     makeSeeds = seeds
     self.check = check

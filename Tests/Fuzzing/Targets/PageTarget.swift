@@ -6,7 +6,7 @@ extension FuzzTarget {
   ///
   /// An input consists of the number of bytes at the start of the page after its number, these
   /// bytes, and the bytes at the end of the page. The bytes between them are zero.
-  static let page = FuzzTarget("page", seeds: pageInputs) { bytes in
+  static let page = FuzzTarget("page", maxByteCount: 4096, seeds: pageInputs) { bytes in
     var input = FuzzInput(bytes)
     let edits = input.byte()
     let block = ByteBlock(count: pageByteCount)
