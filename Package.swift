@@ -44,8 +44,12 @@ let package = Package(
     .testTarget(
       name: "TreeTests", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
       swiftSettings: settings),
+    // What the fuzzer and the tests of its corpus read.
+    .target(
+      name: "FuzzTargets", dependencies: ["Heartwood", "HeartwoodEngine", "HeartwoodTestSupport"],
+      path: "Tests/Fuzzing/Targets", swiftSettings: settings),
     .testTarget(
-      name: "HeartwoodTests", dependencies: ["Heartwood", "HeartwoodTestSupport"],
+      name: "HeartwoodTests", dependencies: ["FuzzTargets", "Heartwood", "HeartwoodTestSupport"],
       exclude: ["Programs"],
       swiftSettings: settings),
     // What the compiler inlines into programs.
@@ -92,8 +96,9 @@ let package = Package(
 if Context.environment["HEARTWOOD_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
-      name: "heartwood-fuzz", dependencies: ["HeartwoodEngine", "HeartwoodTestSupport"],
-      path: "Tests/Fuzzing", exclude: ["Corpus", "run"], swiftSettings: settings))
+      name: "heartwood-fuzz",
+      dependencies: ["FuzzTargets", "HeartwoodEngine", "HeartwoodTestSupport"],
+      path: "Tests/Fuzzing/Program", swiftSettings: settings))
 }
 
 // Sanitizers build all they are given once more: they are given what they look at.

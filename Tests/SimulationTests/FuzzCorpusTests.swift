@@ -10,7 +10,7 @@ import Testing
 struct FuzzCorpusTests {
   private static let directory = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent()
-    .appendingPathComponent("Fuzzing/Corpus")
+    .appendingPathComponent("Fuzzing/Corpus/stores")
 
   /// The sorted names of all inputs.
   private static let names: [String] = {

@@ -1,5 +1,5 @@
 /// The records of comma-separated values, as in RFC 4180.
-struct CSVRecords {
+package struct CSVRecords {
   /// Returns the next bytes of the text, or no bytes at its end.
   private let read: () throws -> [UInt8]
   private var chunk: [UInt8] = []
@@ -9,17 +9,17 @@ struct CSVRecords {
   /// The maximum size of a field in bytes.
   private static let maxFieldByteCount = 256 << 20
 
-  init(_ read: @escaping () throws -> [UInt8]) { self.read = read }
+  package init(_ read: @escaping () throws -> [UInt8]) { self.read = read }
 
   /// Returns the fields of the next record, or `nil` if there are no more.
   ///
   /// An empty field without quotes is `nil`.
   ///
   /// - Throws: `invalidElement` if the text ends within quotes, or is not UTF-8.
-  mutating func next() throws -> [String?]? {
+  package mutating func next() throws -> [String?]? {
     if !isStarted {
       isStarted = true
-      if try peek() == 0xEF { for _ in 0..<3 where try peek() ?? 0 >= 0x80 { position += 1 } }
+      try skipByteOrderMark()
     }
     guard try peek() != nil else { return nil }
     var fields: [String?] = []
@@ -33,6 +33,20 @@ struct CSVRecords {
       case nil, UInt8(ascii: "\n"): return fields
       default: throw Self.invalid("Text follows the closing quotation mark of a field.")
       }
+    }
+  }
+
+  private mutating func skipByteOrderMark() throws {
+    var skipped: [UInt8] = []
+    for byte in [0xEF, 0xBB, 0xBF] as [UInt8] {
+      guard try peek() == byte else {
+        // Another character begins with the same bytes.
+        chunk = skipped + chunk[position...]
+        position = 0
+        return
+      }
+      skipped.append(byte)
+      position += 1
     }
   }
 

@@ -1,16 +1,18 @@
 /// Encodes records, reusing one buffer.
-struct RecordEncoder {
+package struct RecordEncoder {
   /// The record that was encoded last.
-  private(set) var record: [UInt8] = []
+  package private(set) var record: [UInt8] = []
   /// The values of the record's variable fields that have not been appended yet.
   private var variableValues: [StoredValue] = []
+
+  package init() {}
 
   /// Encodes a record, replacing the previous one.
   ///
   /// - Parameter value: A closure that returns the value of each field, in order.
   /// - Precondition: The type of each value matches the storage type of its field.
   @inline(__always)
-  mutating func encode(
+  package mutating func encode(
     _ layout: RecordLayout, version: UInt64, _ value: (_ field: Int) throws -> StoredValue
   ) rethrows {
     record.removeAll(keepingCapacity: true)

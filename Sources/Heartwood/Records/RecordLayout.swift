@@ -16,7 +16,7 @@
 /// that has no value. A fixed-length field without a value still occupies its bytes, which are
 /// zero. The ends of variable fields are relative to the start of the first variable field. All
 /// numbers are little-endian.
-final class RecordLayout: Sendable {
+package final class RecordLayout: Sendable {
   /// A field with its storage type and its position.
   struct Field: Sendable {
     /// The property's number, which is the same in every layout of the entity.
@@ -43,7 +43,7 @@ final class RecordLayout: Sendable {
   /// A record of version 0 whose fixed-length fields are zero and whose variable fields are empty.
   let empty: [UInt8]
 
-  init(number: UInt16, _ columns: [(property: UInt16, storageType: StorageType)]) {
+  package init(number: UInt16, _ columns: [(property: UInt16, storageType: StorageType)]) {
     self.number = number
     var offset = Self.nullsOffset + (columns.count + 7) / 8
     let fixedLength = columns.reduce(0) { $0 + $1.storageType.byteCount }

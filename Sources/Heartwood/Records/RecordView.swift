@@ -6,7 +6,7 @@ import Foundation
 /// from a file and may be corrupt. Therefore the initializer throws `corrupt` if the record is
 /// shorter than its layout requires, and the methods that read variable fields throw it if such a
 /// field is invalid. No read accesses memory outside the bytes.
-struct RecordView {
+package struct RecordView {
   private let bytes: UnsafeRawBufferPointer
   unowned(unsafe) let layout: RecordLayout
   /// The number of the layout.
@@ -16,7 +16,7 @@ struct RecordView {
   ///
   /// - Parameter layouts: The layouts of the entity, indexed by layout number.
   /// - Throws: `corrupt` if the layout is unknown or the record is too short for it.
-  init(_ bytes: UnsafeRawBufferPointer, _ layouts: [RecordLayout]) throws(StorageError) {
+  package init(_ bytes: UnsafeRawBufferPointer, _ layouts: [RecordLayout]) throws(StorageError) {
     guard bytes.count >= RecordLayout.nullsOffset else { throw Self.short }
     let number = Int(Self.load(bytes, RecordLayout.versionByteCount, UInt16.self))
     guard layouts.indices.contains(number) else {
@@ -44,7 +44,7 @@ struct RecordView {
   var copy: [UInt8] { Array(bytes) }
 
   /// The base of the transaction that wrote the record.
-  var version: UInt64 { Self.load(bytes, 0, UInt64.self) }
+  package var version: UInt64 { Self.load(bytes, 0, UInt64.self) }
 
   /// Returns the eight bytes at `offset` as an integer.
   ///
@@ -102,7 +102,7 @@ struct RecordView {
   /// comparison.
   ///
   /// - Parameter bytes: The UTF-8 bytes of `text`.
-  func isText(_ field: Int, _ text: String, _ bytes: [UInt8]) throws(StorageError) -> Bool {
+  package func isText(_ field: Int, _ text: String, _ bytes: [UInt8]) throws(StorageError) -> Bool {
     guard !isNull(field) else { return false }
     let content = try content(field)
     if content.elementsEqual(bytes) { return true }
@@ -112,7 +112,7 @@ struct RecordView {
   }
 
   /// Returns the value of a field.
-  func value(_ field: Int) throws(StorageError) -> StoredValue {
+  package func value(_ field: Int) throws(StorageError) -> StoredValue {
     try value(field, layout.fields[field])
   }
 

@@ -76,9 +76,7 @@ final class EntityStorage: Sendable {
       zip(entity.properties, known).compactMap { property, known in
         property.fieldStorageType.flatMap { _ in known.map { ($0.number, property) } }
       }, uniquingKeysWith: { first, _ in first })
-    let layouts = stored.layouts.enumerated().map { number, layout in
-      RecordLayout(number: UInt16(number), layout.columns.map { ($0.property, $0.storageType) })
-    }
+    let layouts = stored.recordLayouts
     let properties = layouts.map { layout in layout.fields.map { byNumber[$0.property] } }
     let missing = properties.map { present in
       let slots = Set(present.compactMap { $0?.slot })

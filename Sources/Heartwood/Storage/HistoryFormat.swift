@@ -4,18 +4,18 @@
 /// each of these entries consists of the number of the transaction, counted from 1, and the number
 /// of the chunk, which is 0 for the header. The entry that contains the ``HistoryBounds`` precedes
 /// all transactions.
-enum HistoryFormat {
-  static let keyspace = "heartwood.history"
+package enum HistoryFormat {
+  package static let keyspace = "heartwood.history"
   static let boundsKey = Key(0 as Int64, 0 as Int64)
 
   /// A change to an object, with properties identified by their numbers in the store.
-  enum Change {
+  package enum Change {
     case insert
     case update([UInt16])
     case delete([(UInt16, String)])
   }
 
-  static func append(_ change: Change, _ number: ObjectNumber, to bytes: inout [UInt8]) {
+  package static func append(_ change: Change, _ number: ObjectNumber, to bytes: inout [UInt8]) {
     switch change {
     case .insert:
       bytes.append(1)
@@ -39,7 +39,7 @@ enum HistoryFormat {
   /// Calls `body` with each change in a chunk.
   ///
   /// - Throws: `corrupt` if the bytes cannot be decoded.
-  static func forEachChange(
+  package static func forEachChange(
     _ bytes: [UInt8], _ body: (ObjectNumber, Change) throws -> Void
   ) throws {
     var reader = ByteReader(bytes)
@@ -66,9 +66,9 @@ enum HistoryFormat {
 }
 
 /// The range of the transactions that the history contains.
-struct HistoryBounds {
+package struct HistoryBounds {
   /// The number of the next transaction.
-  var next: Int64 = 1
+  package var next: Int64 = 1
   /// The number of the last deleted transaction, or 0 if no transaction has been deleted.
   ///
   /// All transactions before it have been deleted too.
@@ -77,20 +77,20 @@ struct HistoryBounds {
   /// unknown.
   var deletedTime: Int64?
 
-  init() {}
+  package init() {}
 
-  init(_ value: RawSpan) throws {
+  package init(_ value: RawSpan) throws {
     var reader = ByteReader(value.copy)
     next = try reader.next()
     deleted = try reader.next()
     // Earlier versions of the format contain no time.
     if !reader.isAtEnd { deletedTime = try reader.next() }
-    guard deleted >= 0, deleted < next else {
+    guard deleted >= 0, deleted < next, next < .max else {
       throw StorageError(.corrupt, "The bounds of the history are invalid. Restore a backup.")
     }
   }
 
-  var encoded: [UInt8] {
+  package var encoded: [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: next)
     bytes.append(littleEndian: deleted)
@@ -100,7 +100,7 @@ struct HistoryBounds {
 }
 
 /// The metadata of a transaction in the history.
-struct HistoryHeader {
+package struct HistoryHeader {
   /// The time of the transaction, in seconds since the start of 2001 (UTC).
   var timestamp: Double
   var processID: Int32
@@ -111,7 +111,7 @@ struct HistoryHeader {
 
   private static let version: UInt8 = 1
 
-  var encoded: [UInt8] {
+  package var encoded: [UInt8] {
     var bytes: [UInt8] = [Self.version]
     bytes.append(littleEndian: timestamp.bitPattern)
     bytes.append(littleEndian: processID)
@@ -123,7 +123,7 @@ struct HistoryHeader {
 }
 
 extension HistoryHeader {
-  init(_ bytes: [UInt8]) throws {
+  package init(_ bytes: [UInt8]) throws {
     var reader = ByteReader(bytes)
     let version: UInt8 = try reader.next()
     guard version == Self.version else {

@@ -52,7 +52,7 @@ struct PendingWords {
 }
 
 /// A row whose changes are not in the posting lists yet.
-struct PendingText {
+package struct PendingText {
   /// The words in the posting lists, or `nil` if the row is not in them.
   var before: PendingWords?
   /// The words of the row, or `nil` if it has been deleted.
@@ -72,14 +72,14 @@ struct PendingText {
     self.after = after
   }
 
-  init(_ bytes: [UInt8]) throws {
+  package init(_ bytes: [UInt8]) throws {
     var offset = 0
     let flags = try bytes.varint(at: &offset)
     if flags & 1 != 0 { before = try PendingWords(bytes, at: &offset) }
     if flags & 2 != 0 { after = try PendingWords(bytes, at: &offset) }
   }
 
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var bytes: [UInt8] = [(before == nil ? 0 : 1) | (after == nil ? 0 : 2)]
     before?.append(to: &bytes)
     after?.append(to: &bytes)

@@ -78,9 +78,7 @@ struct RelationshipMigration {
     _ property: UInt16, of entity: StoredModel.StoredEntity, _ body: ([Pair]) throws -> Void
   ) throws {
     let stored = step.stored.entity(entity.number) ?? entity
-    let layouts = stored.layouts.enumerated().map { number, layout in
-      RecordLayout(number: UInt16(number), layout.columns.map { ($0.property, $0.storageType) })
-    }
+    let layouts = stored.recordLayouts
     let fields = layouts.map { $0.fields.firstIndex { $0.property == property } }
     let rows = RowsKeyspace.transaction(try keyspace("objects.\(entity.number)"))
     try rows.forEachBatch(from: Key(0)) { key, value, batch in

@@ -74,6 +74,10 @@ final class RowWriter {
       row =
         try keyspace(StoredModel.rowsKeyspace).withValue(storage.number) { try $0.number() } ?? 1
     }
+    guard row > 0 else {
+      throw StorageError(
+        .corrupt, "The next row ID of \(storage.entity.name) is invalid. Restore a backup.")
+    }
     guard row <= ObjectNumber.maxRow else {
       throw StorageError(
         .tooLarge,

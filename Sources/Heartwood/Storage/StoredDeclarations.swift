@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Tools read them in place of the program's classes. Unlike the model, they may differ between
 /// programs that have the store open.
-struct StoredDeclarations: Codable, Equatable {
+package struct StoredDeclarations: Codable, Equatable {
   struct Declaration: Codable, Equatable {
     /// The number of the entity.
     let entity: Int
@@ -34,7 +34,10 @@ struct StoredDeclarations: Codable, Equatable {
   ///
   /// - Throws: `corrupt` if the declarations cannot be decoded.
   static func read(_ keyspace: RowsKeyspace?) throws -> StoredDeclarations? {
-    guard let bytes = try keyspace?.withValue(key, { $0.copy }) else { return nil }
+    try keyspace?.withValue(key) { try decoded($0.copy) }
+  }
+
+  package static func decoded(_ bytes: [UInt8]) throws -> StoredDeclarations {
     do {
       return try JSONDecoder().decode(StoredDeclarations.self, from: Data(bytes))
     } catch {
@@ -45,7 +48,7 @@ struct StoredDeclarations: Codable, Equatable {
     }
   }
 
-  func encoded() throws -> [UInt8] {
+  package func encoded() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     return [UInt8](try encoder.encode(self))

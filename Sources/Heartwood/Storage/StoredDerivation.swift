@@ -1,7 +1,7 @@
 import Foundation
 
 /// A derivation as the model of a store describes it, with numbers in place of names.
-struct StoredDerivation {
+package struct StoredDerivation {
   let property: UInt16
   let formula: String
   /// The numbers of the relationship and of its destination, or `nil` if the source is the object
@@ -12,7 +12,7 @@ struct StoredDerivation {
   /// Parses the description of a derivation, or returns `nil` if it is invalid.
   ///
   /// ``StoredModel/signature(of:in:)`` creates such descriptions.
-  init?(_ description: String) {
+  package init?(_ description: String) {
     func number(_ word: Substring) -> UInt16? { UInt16(word.prefix { $0 != "?" }) }
     var words = description.split(separator: " ")[...]
     guard let first = words.popFirst(), let property = number(first),

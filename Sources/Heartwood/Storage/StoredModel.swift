@@ -5,9 +5,9 @@ import Foundation
 /// The numbers of entities and properties are assigned once and never reused. The names of
 /// keyspaces contain these numbers. Each record contains the number of the layout with which it was
 /// written.
-struct StoredModel: Codable, Equatable {
+package struct StoredModel: Codable, Equatable {
   /// An entity in the store.
-  struct StoredEntity: Codable, Equatable {
+  package struct StoredEntity: Codable, Equatable {
     var name: String
     var number: Int
     /// The highest number that a property of the entity has ever had.
@@ -18,7 +18,7 @@ struct StoredModel: Codable, Equatable {
     /// The keyspaces of all indexes that contain the entity's objects.
     var indexes: [String] = []
     /// The derivations of the entity's attributes, or `nil` if no attribute is derived.
-    var derived: [String]?
+    package var derived: [String]?
   }
 
   /// A property in the store.
@@ -98,9 +98,9 @@ struct StoredModel: Codable, Equatable {
   var version: Int
   /// The highest number that an entity has ever had.
   var lastEntity = 0
-  var entities: [StoredEntity] = []
+  package var entities: [StoredEntity] = []
 
-  static func decoded(_ bytes: [UInt8]) throws -> StoredModel {
+  package static func decoded(_ bytes: [UInt8]) throws -> StoredModel {
     let model: StoredModel
     do {
       model = try JSONDecoder().decode(StoredModel.self, from: Data(bytes))
@@ -112,7 +112,7 @@ struct StoredModel: Codable, Equatable {
     return model
   }
 
-  func encoded() throws -> [UInt8] {
+  package func encoded() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     return [UInt8](try encoder.encode(self))
@@ -161,6 +161,13 @@ extension Int {
 }
 
 extension StoredModel.StoredEntity {
+  /// The layouts of the entity's records, indexed by layout number.
+  package var recordLayouts: [RecordLayout] {
+    layouts.enumerated().map { number, layout in
+      RecordLayout(number: UInt16(number), layout.columns.map { ($0.property, $0.storageType) })
+    }
+  }
+
   /// Returns whether two entities share an index or a relationship, or one refers to the other.
   func isRelated(to other: StoredModel.StoredEntity) -> Bool {
     let (ends, otherEnds) = (properties.compactMap(\.ends), other.properties.compactMap(\.ends))

@@ -14,6 +14,10 @@ struct StoredState {
     func bytes(_ key: Key) throws -> [UInt8]? { try keyspace?.withValue(key) { $0.copy } }
     model = try bytes(Key(StoredModel.key)).map { try StoredModel.decoded($0) }
     changeCount = try keyspace?.withValue(StoredModel.changesKey) { try $0.number() } ?? 0
+    guard changeCount >= 0, changeCount < .max else {
+      throw StorageError(
+        .corrupt, "The number of changes to the store's model is invalid. Restore a backup.")
+    }
     guard let text = try bytes(Self.identityKey) else {
       guard model == nil else { throw Self.damage }
       identity = UUID()

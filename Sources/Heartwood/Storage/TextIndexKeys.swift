@@ -2,7 +2,7 @@
 ///
 /// Every key begins with a byte string: the number of the entity, the kind of the entry and, for
 /// the entries of a term, the term.
-struct TextIndexKeys {
+package struct TextIndexKeys {
   enum Kind: UInt8 {
     /// The number of objects, and the number of words in them.
     case totals
@@ -21,7 +21,7 @@ struct TextIndexKeys {
 
   private let entity: [UInt8]
 
-  init(entity number: Int) {
+  package init(entity number: Int) {
     var entity: [UInt8] = []
     entity.append(varint: UInt64(number))
     self.entity = entity
@@ -36,7 +36,7 @@ struct TextIndexKeys {
 
   var totals: Key { key(.totals, []) }
 
-  func term(_ term: some Collection<UInt8>) -> Key { key(.term, term) }
+  package func term(_ term: some Collection<UInt8>) -> Key { key(.term, term) }
 
   func block(_ term: some Collection<UInt8>, row: Int64) -> Key { key(.block, term, row: row) }
 
@@ -66,7 +66,7 @@ struct TextIndexKeys {
   }
 
   /// Returns the term that a term's key contains.
-  func term(ofKey key: [UInt8]) throws -> [UInt8] {
+  package func term(ofKey key: [UInt8]) throws -> [UInt8] {
     guard let term = try term(at: key) else { throw TextPostings.damage }
     return term
   }

@@ -327,14 +327,14 @@ final class TextIndexWriter {
 }
 
 /// The number of an entity's objects in a text index, and the number of words in these objects.
-struct TextIndexTotals: Equatable {
+package struct TextIndexTotals: Equatable {
   var documentCount = 0
   var totalLength = 0
   var pendingCount = 0
   /// The total length of the entries for pending rows.
   var pendingByteCount = 0
 
-  init(_ bytes: [UInt8]?) throws {
+  package init(_ bytes: [UInt8]?) throws {
     guard let bytes else { return }
     var offset = 0
     documentCount = Int(truncatingIfNeeded: try bytes.varint(at: &offset))
@@ -347,7 +347,7 @@ struct TextIndexTotals: Equatable {
     }
   }
 
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(varint: UInt64(max(0, documentCount)))
     bytes.append(varint: UInt64(max(0, totalLength)))
@@ -358,14 +358,14 @@ struct TextIndexTotals: Equatable {
 }
 
 /// The entry of a term in a text index.
-struct TextIndexTerm {
+package struct TextIndexTerm {
   /// The number of objects that contain the term.
-  var count = 0
-  let bytes: [UInt8]
+  package var count = 0
+  package let bytes: [UInt8]
   /// The offset of the posting list in `bytes`.
-  private(set) var listOffset = 0
+  package private(set) var listOffset = 0
 
-  init(_ bytes: [UInt8]?) throws {
+  package init(_ bytes: [UInt8]?) throws {
     self.bytes = bytes ?? []
     guard bytes != nil else { return }
     count = Int(truncatingIfNeeded: try self.bytes.varint(at: &listOffset))
@@ -373,7 +373,7 @@ struct TextIndexTerm {
   }
 
   /// Whether the posting list consists of blocks with keys of their own.
-  var hasBlocks: Bool { count > 0 && listOffset == bytes.count }
+  package var hasBlocks: Bool { count > 0 && listOffset == bytes.count }
 
   static func bytes(count: Int, list: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []

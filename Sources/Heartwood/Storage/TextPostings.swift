@@ -4,16 +4,16 @@
 /// *content*. If the index has several attributes, the content begins with a set of bits, one for
 /// each attribute that contains the term. For each such attribute, the number of positions and the
 /// differences between them follow. All numbers are variable-length integers.
-struct TextPostings {
+package struct TextPostings {
   let bytes: [UInt8]
   let fieldCount: Int
   /// The row of the current posting.
-  private(set) var row: Int64 = 0
+  package private(set) var row: Int64 = 0
   /// The offset of the next posting or, if the current posting's content has not been read, of that
   /// content.
-  private(set) var offset: Int
+  package private(set) var offset: Int
   /// The offset of the current posting's content.
-  private(set) var contentStart = 0
+  package private(set) var contentStart = 0
 
   static var damage: StorageError {
     StorageError(
@@ -22,7 +22,7 @@ struct TextPostings {
         + "declare the index, and then again with one that does, which rebuilds it.")
   }
 
-  init(_ bytes: [UInt8], from offset: Int = 0, fieldCount: Int) {
+  package init(_ bytes: [UInt8], from offset: Int = 0, fieldCount: Int) {
     self.bytes = bytes
     self.offset = offset
     self.fieldCount = fieldCount
@@ -32,7 +32,7 @@ struct TextPostings {
   ///
   /// - Returns: `false` if there is none.
   @inline(__always)
-  mutating func next() throws -> Bool {
+  package mutating func next() throws -> Bool {
     guard offset < bytes.count else { return false }
     let difference = try bytes.varint(at: &offset)
     let (sum, overflows) = row.addingReportingOverflow(Int64(truncatingIfNeeded: difference))
@@ -45,7 +45,7 @@ struct TextPostings {
   /// Reads the content of the current posting, and returns the total weight of its positions in the
   /// given attributes, or `nil` if there are none.
   @inline(__always)
-  mutating func frequency(_ weights: [Int], _ fields: UInt64) throws -> Int? {
+  package mutating func frequency(_ weights: [Int], _ fields: UInt64) throws -> Int? {
     var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)
     let isFound = mask & fields != 0
     var sum = 0
@@ -72,7 +72,7 @@ struct TextPostings {
   }
 
   /// Skips the content of the current posting.
-  mutating func skipContent() throws {
+  package mutating func skipContent() throws {
     var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)
     guard mask != 0 else { throw Self.damage }
     while mask != 0 {
@@ -85,7 +85,7 @@ struct TextPostings {
   }
 
   /// Returns the positions of the current posting, whose content has been read.
-  func positions(_ fields: UInt64) throws -> [UInt32] {
+  package func positions(_ fields: UInt64) throws -> [UInt32] {
     var offset = contentStart
     var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)
     var result: [UInt32] = []
@@ -140,17 +140,17 @@ struct TextPostings {
 }
 
 /// Builds blocks of postings.
-struct TextPostingsBuilder {
-  struct Block {
+package struct TextPostingsBuilder {
+  package struct Block {
     let row: Int64
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
   }
 
   /// The maximum length of a block with several postings, together with its term: four blocks and
   /// their keys fit in the smallest page, so that blocks need no pages of their own.
   static let maxByteCount = 980
 
-  private(set) var blocks: [Block] = []
+  package private(set) var blocks: [Block] = []
   /// The number of postings in all blocks.
   private(set) var count = 0
   private let limit: Int
@@ -158,10 +158,10 @@ struct TextPostingsBuilder {
   private var firstRow: Int64 = 0
   private var lastRow: Int64 = 0
 
-  init(limit: Int) { self.limit = limit }
+  package init(limit: Int) { self.limit = limit }
 
   /// Appends a posting, whose row must be greater than that of the previous posting.
-  mutating func append(_ row: Int64, _ content: ArraySlice<UInt8>) {
+  package mutating func append(_ row: Int64, _ content: ArraySlice<UInt8>) {
     if !bytes.isEmpty, bytes.count + content.count + 4 > limit { endBlock() }
     if bytes.isEmpty { (firstRow, lastRow) = (row, 0) }
     bytes.append(varint: UInt64(row - lastRow))
@@ -171,7 +171,7 @@ struct TextPostingsBuilder {
   }
 
   /// Ends the last block.
-  mutating func endBlock() {
+  package mutating func endBlock() {
     guard !bytes.isEmpty else { return }
     blocks.append(Block(row: firstRow, bytes: bytes))
     bytes = []

@@ -1,11 +1,11 @@
-import Foundation
+package import Foundation
 
 /// Dates as ISO 8601 text, with as many fractional digits as are needed to restore the same date.
 ///
 /// ISO 8601 extends the Gregorian calendar to all years, while Foundation's formats use the Julian
 /// calendar before 1582. A date outside the years 0 to 9999 is written as the number of seconds
 /// since 2001.
-enum ExactDates {
+package enum ExactDates {
   static let encoding = JSONEncoder.DateEncodingStrategy.custom { date, encoder in
     var container = encoder.singleValueContainer()
     try container.encode(text(of: date))
@@ -25,7 +25,7 @@ enum ExactDates {
   private static let years = -63_145_526_400.0..<252_423_993_600.0
 
   /// Returns the text of a date.
-  static func text(of date: Date) -> String {
+  package static func text(of date: Date) -> String {
     let seconds = date.timeIntervalSinceReferenceDate
     guard years.contains(seconds) else { return "\(seconds)" }
     let whole = seconds.rounded(.down)
@@ -49,7 +49,7 @@ enum ExactDates {
   }
 
   /// Returns the date that a text represents, or `nil` if the text is not a date.
-  static func date(from text: String) -> Date? {
+  package static func date(from text: String) -> Date? {
     var rest = Substring(text).utf8
     guard let year = number(&rest, digitCount: 4), skip("-", &rest),
       let month = number(&rest, digitCount: 2), skip("-", &rest),

@@ -39,7 +39,8 @@ public struct ManagedObjectID: Hashable, Sendable {
     components.scheme = "x-heartwood"
     components.host = space.store.uuidString
     let kind = isTemporary ? "t" : "p"
-    components.path = "/\(entityName ?? "")/\(kind)\(number.bits & Int64.max)"
+    let name = (entityName ?? "").addingPercentEncoding(withAllowedCharacters: Self.plainInURIs)
+    components.percentEncodedPath = "/\(name ?? "")/\(kind)\(number.bits & Int64.max)"
     guard let url = components.url else { preconditionFailure("The ID has no valid URI.") }
     return url
   }
@@ -47,11 +48,25 @@ public struct ManagedObjectID: Hashable, Sendable {
   /// Creates an ID from its URI, or returns `nil` if the URI does not identify an object.
   public init?(uriRepresentation url: URL) {
     guard url.scheme == "x-heartwood", let store = url.host().flatMap(UUID.init(uuidString:)),
-      url.pathComponents.count == 3, let kind = url.pathComponents[2].first,
-      kind == "p" || kind == "t", let bits = Int64(url.pathComponents[2].dropFirst()), bits >= 0
+      let (name, text) = Self.components(of: url), let kind = text.first,
+      kind == "p" || kind == "t", let bits = Int64(text.dropFirst()), bits >= 0
     else { return nil }
     number = ObjectNumber(bits: kind == "t" ? bits | Int64.min : bits)
-    space = Space(store: store, entityNames: [number.entity: url.pathComponents[1]])
+    space = Space(store: store, entityNames: [number.entity: name])
+  }
+
+  /// The characters of entity names that are not encoded in URIs.
+  private static let plainInURIs = CharacterSet.urlPathAllowed
+    .subtracting(CharacterSet(charactersIn: "/"))
+
+  /// Returns the name of the entity and the number in a URI, or `nil` if its path has another form.
+  private static func components(of url: URL) -> (name: String, number: Substring)? {
+    let parts = url.path(percentEncoded: true)
+      .split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[0].isEmpty, let name = parts[1].removingPercentEncoding else {
+      return nil
+    }
+    return (name, parts[2])
   }
 
   init(_ number: ObjectNumber, _ space: Space) {

@@ -18,7 +18,7 @@ extension StorageType {
   }
 
   /// Returns the value that a text represents, or `nil` if the text is not a value of this type.
-  func value(_ text: String) throws -> StoredValue? {
+  package func value(_ text: String) throws -> StoredValue? {
     switch self {
     case .bool:
       switch text {

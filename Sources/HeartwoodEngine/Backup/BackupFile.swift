@@ -2,8 +2,8 @@
 ///
 /// The file is open only during a read, because a chain may have more files than a process can
 /// open.
-struct BackupFile {
-  let header: BackupHeader
+package struct BackupFile {
+  package let header: BackupHeader
   private let directory: String
   private let fileSystem: any FileSystem
   private let name: String
@@ -12,8 +12,9 @@ struct BackupFile {
   private static let chunkByteCount = 1 << 20
 
   /// Opens a file and checks its header and its length.
-  init(_ name: BackupName, in directory: String, _ fileSystem: any FileSystem) throws(StorageError)
-  {
+  package init(
+    _ name: BackupName, in directory: String, _ fileSystem: any FileSystem
+  ) throws(StorageError) {
     self.name = name.text
     self.directory = directory
     self.fileSystem = fileSystem
@@ -33,12 +34,12 @@ struct BackupFile {
   /// Calls `body` with the number, bytes and position of each page image, in page order.
   ///
   /// - Throws: `corrupt` if an image or the digest is damaged; any error that `body` throws.
-  func forEachImage(
+  package func forEachImage(
     _ body: (PageNumber, Bytes, Int) throws(StorageError) -> Void
   ) throws(StorageError) {
     let file = try Self.opened(name, in: directory, fileSystem)
     let pageByteCount = header.geometry.pageByteCount
-    let perChunk = max(Self.chunkByteCount / pageByteCount, 1)
+    let perChunk = max(min(Self.chunkByteCount / pageByteCount, header.imageCount), 1)
     let block = ByteBlock(count: perChunk * pageByteCount)
     defer { block.keep() }
     var offset = UInt64(header.byteCount)

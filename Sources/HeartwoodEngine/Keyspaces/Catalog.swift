@@ -86,7 +86,7 @@ package enum Catalog {
     return block.bytes.bytes.copied()
   }
 
-  static func decode(_ bytes: Bytes) throws(StorageError) -> Row {
+  package static func decode(_ bytes: Bytes) throws(StorageError) -> Row {
     guard bytes.count == CatalogLayout.byteCount,
       bytes.load64(CatalogLayout.count.offset) <= Limits.maxEntryCount
     else { throw damaged }
@@ -98,7 +98,7 @@ package enum Catalog {
   }
 
   /// Returns the name that a catalog key encodes, or `nil` for the key of the next tree number.
-  static func name(of key: Bytes) throws(StorageError) -> String? {
+  package static func name(of key: Bytes) throws(StorageError) -> String? {
     if nextTreeKey.bytes.withBytes({ key.equals($0) }) { return nil }
     var decoder = KeyDecoder(key)
     let name = try decoder.decodeString()

@@ -3,6 +3,14 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+/// A class whose entity has a name that is unusual in URIs.
+private final class UnusualName: ManagedObject {
+  static let all = ["a/b", "/", "a%2Fb", "ä ö", "a?b#c", "..", "a;b", "😀\u{301}"]
+  @TaskLocal static var current = ""
+
+  override class var entity: Entity { Entity(current) }
+}
+
 @Suite("Saving")
 struct SavingTests {
   @Test(.evidence("C-01")) func `a save creates one generation, or none without changes`() throws {
@@ -128,6 +136,23 @@ struct SavingTests {
     let found = try context.existingObject(Person.self, with: id)
     #expect(found == nil)
     #expect(context.registeredObject(Person.self, for: id) == nil)
+  }
+
+  @Test(.evidence("U-08"), arguments: UnusualName.all)
+  func `the URI of an ID leads to the same object, whatever its entity's name`(
+    name: String
+  ) throws {
+    try UnusualName.$current.withValue(name) {
+      let container = try PersistentContainer.inMemory(schema: Schema(UnusualName.self))
+      let context = container.newContext()
+      let object = UnusualName(context: context)
+      try context.save()
+      let id = try #require(
+        ManagedObjectID(uriRepresentation: object.objectID.uriRepresentation))
+      #expect(id == object.objectID)
+      #expect(id.entityName == name)
+      #expect(try container.newContext().existingObject(UnusualName.self, with: id) != nil)
+    }
   }
 
   @Test(.evidence("R-03"))

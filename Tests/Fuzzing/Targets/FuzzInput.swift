@@ -1,0 +1,71 @@
+import Foundation
+import Heartwood
+import HeartwoodEngine
+
+/// Divides an input into numbers and bytes; at its end, numbers are zero and bytes are missing.
+struct FuzzInput {
+  /// The bytes that have not been read yet.
+  private(set) var rest: Bytes
+
+  init(_ bytes: Bytes) { rest = bytes }
+
+  mutating func byte() -> UInt8 {
+    guard rest.count > 0 else { return 0 }
+    defer { rest = rest.slice(1, rest.count - 1) }
+    return rest.load8(0)
+  }
+
+  mutating func number() -> Int {
+    let low = Int(byte())
+    return low | Int(byte()) << 8
+  }
+
+  /// Reads at most `count` bytes.
+  mutating func bytes(_ count: Int) -> Bytes {
+    let length = min(count, rest.count)
+    defer { rest = rest.slice(length, rest.count - length) }
+    return rest.slice(0, length)
+  }
+
+  /// Reads all remaining bytes as text, in which the replacement character replaces invalid bytes.
+  mutating func text() -> String { String(decoding: bytes(rest.count).buffer, as: UTF8.self) }
+}
+
+/// The parts of a structure that a target repairs, so that the reader gets beyond its first checks.
+struct Repairs: OptionSet {
+  let rawValue: UInt8
+
+  /// The hash of the bytes.
+  static let hash = Repairs(rawValue: 1)
+  /// The signature, and the numbers that say to which store or file the bytes belong.
+  static let identity = Repairs(rawValue: 2)
+  /// The counts, so that they fit the length.
+  static let counts = Repairs(rawValue: 4)
+  static let all: Repairs = [.hash, .identity, .counts]
+}
+
+/// The identity of the store to which the inputs belong.
+let fuzzedStore = StoreIdentity(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210)
+
+/// Returns whether a reader may reject its input with the error.
+func isRejection(_ error: any Error) -> Bool {
+  if error is ObjectGraphError || error is DecodingError { return true }
+  let kinds: [StorageError.Kind] = [.corrupt, .incompatibleFormat, .invalidArgument]
+  return (error as? StorageError).map { kinds.contains($0.kind) } ?? false
+}
+
+/// Returns a block that begins with the given bytes, as many as fit, and zeros.
+func block(_ bytes: Bytes, at offset: Int = 0, count: Int) -> ByteBlock {
+  let block = ByteBlock(count: count)
+  block.bytes.copy(bytes.slice(0, min(bytes.count, count - offset)), to: offset)
+  return block
+}
+
+extension Bytes {
+  /// The bytes up to the last one that is not zero.
+  var withoutFinalZeros: Bytes {
+    var end = count
+    while end > 0, load8(end - 1) == 0 { end -= 1 }
+    return slice(0, end)
+  }
+}
