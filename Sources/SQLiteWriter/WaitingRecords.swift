@@ -93,7 +93,7 @@ struct WaitingRecords {
       entries[group].sort(by: isOrdered)
       return
     }
-    // Sorting a slice copies it, which would take most of the time for a few entries.
+    // Insertion sort, because `sort` copies a slice, which would take most of the time.
     for position in group.dropFirst() {
       var current = position
       while current > group.lowerBound, isOrdered(entries[current], entries[current - 1]) {

@@ -134,7 +134,7 @@ extension ManagedObjectContext {
   ) -> Bool {
     confinement?.enter()
     defer { confinement?.leave() }
-    // Undo restores the position of a list member, which only the loaded list contains.
+    // Load the list, because undo needs the member's position in it.
     if property.isOrdered, undoLog != nil { _ = loadedMembers(of: object, property) }
     guard isMemberBeforeChange(member, of: object, property) else { return false }
     drop(member, from: object, property)

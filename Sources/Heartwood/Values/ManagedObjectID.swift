@@ -114,6 +114,6 @@ extension ManagedObjectID {
   /// The number of the object in its store.
   package var bits: Int64 { number.bits }
 
-  /// The ID within its store, as in `Team/12`.
+  /// The ID as text, without its store, such as `Team/12`.
   package var shortText: String { "\(entityName ?? "entity \(number.entity)")/\(number.row)" }
 }

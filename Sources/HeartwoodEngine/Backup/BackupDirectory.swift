@@ -153,7 +153,7 @@ struct BackupDirectory {
         file: path)
     }
     return .corrupt(
-      "\(present.text) needs generation \(base), but a file for that one is missing. "
+      "\(present.text) depends on generation \(base), whose backup file is missing. "
         + restorable(upTo: frame), file: path)
   }
 

@@ -12,8 +12,8 @@ struct SalvageIdentity {
 
   /// Reads the header slots or, if both are damaged, the headers of the log segments.
   ///
-  /// If these are damaged too, tests the numbers in all damaged headers against page hashes until
-  /// some fit.
+  /// If these are damaged too, tries the identities and sizes that remain in the damaged headers
+  /// until one matches the page hashes.
   ///
   /// - Throws: `notAStore` if nothing in the directory identifies a store; `incompatibleFormat` for
   ///   an intact header of a version that this program does not support.

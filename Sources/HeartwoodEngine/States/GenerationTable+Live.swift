@@ -1,4 +1,4 @@
-/// Answers queries about live generations, each while holding the table's lock.
+/// Queries about live generations, which hold the table's lock while they read the table.
 extension GenerationTable {
   package func liveState(at generation: FrameNumber) -> GenerationState? {
     lock.withLock { entries[generation]?.state }

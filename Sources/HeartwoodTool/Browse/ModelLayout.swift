@@ -159,7 +159,8 @@ struct ModelLayout {
       for (near, far) in [(line.ends[0], line.ends[1]), (line.ends[1], line.ends[0])]
       where near.box != far.box {
         guard let height = self.height(of: far, columns) else { continue }
-        // The height of the end within its box affects the order of lines.
+        // Subtract the offset of the line's end within its box, so that the ends of the line are
+        // aligned, rather than the tops of the boxes.
         let target = height - graph.boxes[near.box].offset(of: near.row)
         let sum = sums[near.box] ?? (0, 0)
         sums[near.box] = (sum.height + target, sum.count + 1)
