@@ -5,7 +5,7 @@ extension FuzzTarget {
   ///
   /// An input consists of the repairs, the header, and the page images without their final zeros.
   static let backup = FuzzTarget(
-    "backup", maxByteCount: 1024,
+    "backup", maxByteCount: 512,
     words: ["full-0000000000000015", "delta-0000000000000009-0000000000000015"],
     seeds: backupInputs
   ) { bytes in

@@ -6,7 +6,7 @@ import HeartwoodEngine
 extension FuzzTarget {
   /// JSON text that is split into its elements.
   static let jsonElements = FuzzTarget(
-    "json-elements",
+    "json-elements", maxByteCount: 256,
     words: [#"{"a":"#, #"{"a":{"b":["#, "\u{FEFF}", #"\""#, #"\\"#, "[", "]", "{", "}", ",", ":"],
     seeds: {
       let texts = [
@@ -52,7 +52,7 @@ extension FuzzTarget {
 
   /// Comma-separated values that are split into records.
   static let csv = FuzzTarget(
-    "csv", words: ["\"\"", "\",\"", "\r\n", "\u{FEFF}"],
+    "csv", maxByteCount: 192, words: ["\"\"", "\",\"", "\r\n", "\u{FEFF}"],
     seeds: {
       ["a,b\r\n1,\"x \"\"y\"\"\"\r\n", "\u{FEFF}é,,\"\"\n\"a\nb\",2", "1\r2\r"]
         .map { [2] + Array($0.utf8) }

@@ -5,7 +5,9 @@ import HeartwoodEngine
 /// Queries that users type.
 extension FuzzTarget {
   /// Predicates in the format language of `NSPredicate`.
-  static let format = FuzzTarget("format", words: formatWords, seeds: formatInputs) { bytes in
+  static let format = FuzzTarget(
+    "format", maxByteCount: 192, words: formatWords, seeds: formatInputs
+  ) { bytes in
     var input = FuzzInput(bytes)
     let text = input.text()
     let values: [any Sendable] = [3, "count", 2.5, Date(timeIntervalSinceReferenceDate: 9)]
@@ -36,7 +38,7 @@ extension FuzzTarget {
 
   /// What users type into search fields, and the words of any text.
   static let userInput = FuzzTarget(
-    "user-input",
+    "user-input", maxByteCount: 128,
     words: ["AND", "OR", "NOT", "NEAR(", ", 5)", "\"", "*", "~", "title:", "-", "(", ")"],
     seeds: userInputs
   ) { bytes in
@@ -44,11 +46,8 @@ extension FuzzTarget {
     let options = input.byte()
     let text = input.text()
     _ = TextQuery(userInput: text)
-    let tokenizer = TextTokenizer.words(
-      stemming: options & 1 == 0 ? .none : .english, ignoresCase: options & 2 == 0,
-      ignoresDiacritics: options & 4 == 0)
     var tokens = TextTokens()
-    tokenizer.tokenize(text, into: &tokens)
+    tokenizers[Int(options) % tokenizers.count].tokenize(text, into: &tokens)
     var (start, position) = (0, -1)
     for token in tokens.tokens {
       guard token.sourceStart >= start, token.sourceEnd > token.sourceStart,
@@ -60,6 +59,12 @@ extension FuzzTarget {
       (start, position) = (token.sourceStart, token.position)
     }
     return nil
+  }
+
+  private static let tokenizers = (0..<8).map { options in
+    TextTokenizer.words(
+      stemming: options & 1 == 0 ? .none : .english, ignoresCase: options & 2 == 0,
+      ignoresDiacritics: options & 4 == 0)
   }
 
   @Sendable private static func userInputs() -> [[UInt8]] {
