@@ -6,8 +6,8 @@ extension ManagedObjectContext {
   ///
   /// - Precondition: The object belongs to this context, or was never saved and has left its
   ///   context.
-  /// - Complexity: O(related objects), all of which are loaded. Cascades use heap memory instead of
-  ///   stack space, so a long cascade does not overflow the stack.
+  /// - Complexity: O(related objects); the method loads them all. Cascades use heap memory instead
+  ///   of stack space, so a long cascade does not overflow the stack.
   public func delete(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
         object: object, relationships: object.entityDescription?.relationships.reversed() ?? []))
   }
 
-  /// Performs one step of the last deletion in the work list.
+  /// Performs the next step of the last deletion in the work list.
   private func advance(_ work: inout [Deletion]) {
     let top = work.count - 1
     let object = work[top].object
@@ -117,7 +117,7 @@ extension ManagedObjectContext {
     deleted.remove(object)
     object.state.remove(.deleted)
     notifyObservers(of: object, as: \.inserted)
-    // The object's changes may have been reverted while it was deleted.
+    // The object may have no changes left: they may have been reverted while it was deleted.
     guard let changes = object.changes, !changes.isEmpty else {
       object.state.remove(.updated)
       return
@@ -184,7 +184,7 @@ extension ManagedObjectContext {
 
   /// Reverts all unsaved changes.
   ///
-  /// Changed objects get back the values that they had when they were read; the store is not read
+  /// Changed objects return to the values that they had when they were read; the store is not read
   /// again.
   public func rollback() {
     confinement?.enter()

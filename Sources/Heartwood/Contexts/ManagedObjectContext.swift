@@ -83,8 +83,8 @@ public final class ManagedObjectContext {
   var hidingMembers: Set<ObjectNumber> = []
   /// The stored relationships of the objects that were deleted in this context.
   var storedRelations = StoredRelations()
-  /// The generation of the last save, if all objects of the context were up to date with it;
-  /// otherwise, `nil`.
+  /// The generation of the last save, or `nil` if not all objects of the context were up to date
+  /// with it.
   var upToDate: Generation?
   @exclusivity(unchecked) var undoLog: UndoLog?
   /// Whether all changes during one event form one undo group; `false` by default.
@@ -117,7 +117,7 @@ public final class ManagedObjectContext {
   /// The entity of the object that was inserted last.
   @exclusivity(unchecked) private var recentEntity: EntityDescription?
   @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
-  /// The numbers that objects had before they were saved, shared by all contexts of the tree.
+  /// The numbers that objects had before they were saved. All contexts of the tree share this map.
   package let renumbered: RenumberedObjects
   /// The generation that the context reads.
   var pin = Pin.none
@@ -125,12 +125,12 @@ public final class ManagedObjectContext {
   ///
   /// The context holds it weakly; `model.recentViews` retains it for a short time.
   weak var recentView: StoreView?
-  /// The effect of a save on the pin.
+  /// The effect of a save on the context's pin.
   public var generationAfterSave = GenerationAfterSave.advance
-  /// The objects whose deletion is in progress, recorded so that cyclic cascades end.
+  /// The objects whose deletion is in progress. This record ends cyclic cascades.
   var isDeleting: Set<ObjectIdentifier> = []
-  /// The relationships that are about to lose all members at once, because their objects are being
-  /// deleted.
+  /// The relationships whose members are about to be removed all at once, because their objects are
+  /// being deleted.
   var clearing: Set<ClearedRelationship> = []
 
   /// Creates a context for the first store of a group.
@@ -249,8 +249,7 @@ public final class ManagedObjectContext {
 
   /// Removes an object from the context, so that it belongs to no context.
   ///
-  /// The object keeps its attributes, but releases all related objects, because reference cycles
-  /// would otherwise never be released.
+  /// The object keeps its attributes, but releases all related objects to break reference cycles.
   func abandon(_ object: ManagedObject) {
     let (wasNew, assigned) = (object.isInserted, object.changes?.assigned)
     object.state.subtract([.registered, .inserted, .updated])
@@ -263,7 +262,7 @@ public final class ManagedObjectContext {
 
   /// Unregisters an object without changing its ID.
   func leave(_ object: ManagedObject) {
-    // Another object may have this number by now.
+    // Check the object, because another object may have this number by now.
     if registered[object.number]?.takeUnretainedValue() === object {
       registered[object.number] = nil
       observer?.forget(object.number)
@@ -281,7 +280,7 @@ public final class ManagedObjectContext {
   func abandonAll(isOver: Bool = false) {
     forgetUndo()
     for object in allRegistered() {
-      // The deletion was not saved, so the row still exists.
+      // Unmark the object, because the deletion was not saved and the row still exists.
       if !object.isInaccessible { object.state.remove(.deleted) }
       abandon(object)
       guard isOver else { continue }

@@ -11,8 +11,8 @@ import Foundation
 /// }
 /// ```
 ///
-/// Events are read when the loop asks for them, so a slow loop needs no buffer, and pins only the
-/// generation that it reads. Each iterator reads the feed independently.
+/// Events are read when the loop asks for them, so a slow loop needs no buffer and pins only the
+/// generation that it is reading. Each iterator reads the feed independently.
 ///
 /// A feed delivers each change at least once. A feed with a consumer begins after the transactions
 /// that the consumer has acknowledged, and the history keeps all later transactions. A repeated
@@ -45,7 +45,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 
   /// The values that events contain.
   public enum IncludedValues: Sendable {
-    /// Only the key of each object.
+    /// Only the object's key.
     case none
     /// The values before the changes, if they are known.
     case before
@@ -99,7 +99,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// - Throws: `invalidArgument` if the feed has no consumer; `foreignStore` if the event comes
   ///   from another store; `historyExpired` if later transactions have been deleted, or if the
   ///   store was restored to a state before the event; any error from writing the store.
-  /// - Complexity: A transaction that writes one row. If there are many small transactions,
+  /// - Complexity: One transaction, which writes one row. If the feed has many small transactions,
   ///   acknowledging only some of them saves time.
   public func acknowledge(_ event: Event) throws {
     let consumer = try requireConsumer()
@@ -157,7 +157,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     private let feed: ChangeFeed
     private var reader: FeedReader?
     private var commits: RemoteChanges.Iterator
-    /// Whether the stores will have no more commits.
+    /// Whether the last commit to the stores has been received.
     private var hasAllCommits = false
     private var isEnded = false
 
@@ -210,7 +210,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
       case event(Event), nothing, suspended, closed
     }
 
-    /// Returns the next event, or the reason why there is none.
+    /// Returns the next event, or the reason why no event is available.
     private mutating func available() throws -> Available {
       do {
         if reader == nil { reader = try feed.reader() }

@@ -42,7 +42,7 @@ public struct FetchRequest<M: ManagedObject> {
   public var includesPendingChanges = true
   /// Whether objects of subclasses are included.
   public var includesSubentities = true
-  /// The position after which the objects begin, or `nil` to begin with the first object.
+  /// The position after which the result begins, or `nil` to begin with the first object.
   var position: FetchOrder.Keys?
   /// The name of the entity and the order of its objects, if the entity has no class.
   var named: NamedEntity?
@@ -104,7 +104,7 @@ public struct FetchRequest<M: ManagedObject> {
 
   /// Returns the entity of the requested objects.
   ///
-  /// - Throws: `unknownEntity` if the model does not have it.
+  /// - Throws: `unknownEntity` if the model does not contain the entity.
   func entity(in schema: Schema.Content) throws(ObjectGraphError) -> EntityDescription {
     guard let named else { return try schema.requiredEntity(of: M.self) }
     if let entity = schema.entity(named: named.name) { return entity }

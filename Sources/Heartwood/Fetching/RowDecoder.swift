@@ -69,7 +69,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
       value: found.value, property: found.property, codingPath: codingPath + [key])
   }
 
-  /// Decodes a value of a basic type, and builds a coding path only on failure.
+  /// Decodes a value of a basic type. The coding path is built only on failure.
   private func basic<Value: AttributeValue>(_ type: Value.Type, _ key: Key) throws -> Value {
     let (found, property) = try column(key)
     guard property?.isAttribute == true else {

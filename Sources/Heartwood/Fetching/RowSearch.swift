@@ -31,8 +31,8 @@ struct RowSearch {
 
   /// Calls `body` with each matching record until `body` returns `false`.
   ///
-  /// During each call, the record is the subject of `scope`. Rows are passed in the plan's order if
-  /// the path provides it, and are otherwise sorted by number.
+  /// During each call, the record is the subject of `scope`. If the path provides the plan's order,
+  /// rows are passed in that order; otherwise, they are sorted by number.
   func forEach(
     _ scope: QueryScope,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
@@ -94,8 +94,8 @@ struct RowSearch {
 
   /// Calls `body` with each entry of an index use until `body` returns `false`.
   ///
-  /// - Parameter body: A closure that is called with the object number and the key of each entry;
-  ///   the key is `nil` if the entry was looked up by a complete key.
+  /// - Parameter body: A closure that is called with the object number and the key of each entry.
+  ///   If the entry was looked up by a complete key, the key is `nil`.
   private func forEachNumber(
     _ use: IndexUse, reversed: Bool, _ body: (ObjectNumber, RawSpan?) throws -> Bool
   ) throws {

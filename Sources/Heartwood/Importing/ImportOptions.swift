@@ -12,8 +12,8 @@ public struct ImportOptions: Sendable {
 
   /// The path of each property's value in an element, by the name of the property.
   ///
-  /// A path consists of keys, separated by dots: `["magnitude": "properties.mag"]`. The value of
-  /// any other property has the property's name as its key.
+  /// A path consists of keys, separated by dots: `["magnitude": "properties.mag"]`. For any other
+  /// property, the key is the property's name.
   public var keys: [String: String] = [:]
   /// The path of the array that contains the elements, such as `features`, or `nil` if the text is
   /// an array, or one value after another as in JSON lines.

@@ -50,7 +50,8 @@ package struct EntityFacts: Sendable {
     superentity = entity.superentity?.name
     isAbstract = entity.isAbstract
     keyspace = storage.keyspace
-    // The description of a derivation begins with the number of the attribute and the formula.
+    // Read the attribute's number and the formula, with which the description of a derivation
+    // begins.
     let derived = (stored.derived ?? []).map { $0.split(separator: " ") }.filter { $0.count > 1 }
     attributes = entity.properties.compactMap { property in
       guard case .attribute(let type, let isOptional) = property.kind else { return nil }

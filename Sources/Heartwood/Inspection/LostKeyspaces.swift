@@ -1,4 +1,4 @@
-/// Recognises, by their contents, object graph keyspaces whose names are lost.
+/// Recognises object graph keyspaces whose names are lost by their contents.
 ///
 /// A keyspace is renamed only if exactly one name is possible for it.
 struct LostKeyspaces {
@@ -67,7 +67,7 @@ struct LostKeyspaces {
     }
   }
 
-  /// Finds keyspaces of rows, lists and the history.
+  /// Finds the keyspaces of rows, lists and the history.
   mutating func findOthers(_ stored: StoredModel, _ model: StoreModel) throws {
     var names = Set(try store.snapshot().keyspaceNames)
     var candidates: [String: [String]] = [:]
@@ -76,7 +76,7 @@ struct LostKeyspaces {
       guard !entries.isEmpty else { continue }
       candidates[name] = Self.possibleNames(entries, stored, model).filter { !names.contains($0) }
     }
-    // A name that is given to one keyspace is no longer possible for any other.
+    // Repeat, because a name assigned to one keyspace is no longer possible for any other.
     while true {
       let clear = candidates.first { name, possible in
         possible.count == 1

@@ -86,7 +86,8 @@ extension ObjectRepair {
     }
   }
 
-  /// The distance between the highest row and the next row ID, if the latter is lost.
+  /// The distance between the highest row ID found and the next row ID to use, if the latter is
+  /// lost.
   private static var skippedRowCount: Int64 { 1 << 24 }
 }
 

@@ -12,7 +12,7 @@ public struct ResultsSection<M: ManagedObject>: RandomAccessCollection {
 
   /// The objects.
   ///
-  /// - Complexity: O(objects of the section), plus one row read for each object that is not in
+  /// - Complexity: O(objects in the section), plus one row read for each object that is not in
   ///   memory.
   public var objects: [M] { list.objects(in: range) }
 

@@ -3,12 +3,12 @@
 /// This is a counted B+tree: each node stores the number of entries below it, and a table maps each
 /// object to its leaf. Looking up, inserting or removing an object, or finding its position,
 /// therefore visits only a few nodes on each level of the tree. Empty nodes are removed, but nodes
-/// are never merged, so a node keeps the space of removed entries for new ones.
+/// are never merged, so a node reuses the space of removed entries for new ones.
 final class ResultsTree {
   /// An object with its sort keys.
   struct Entry {
     let keys: FetchOrder.Keys
-    /// The object, or `nil` before it is first accessed.
+    /// The object, or `nil` if it has not been accessed yet.
     var object: ManagedObject?
 
     var number: ObjectNumber { keys.number }
@@ -45,7 +45,7 @@ final class ResultsTree {
 
   /// The maximum number of entries in a leaf, or of children in any other node.
   ///
-  /// A small number lets a node's array span few cache lines.
+  /// The number is small, so that a node's array spans few cache lines.
   private static let maxEntryCount = 64
 
   private let order: FetchOrder
@@ -220,8 +220,8 @@ final class ResultsTree {
 
   /// Returns the index of the child into which to insert an entry with the given sort keys.
   ///
-  /// This is the last child whose start does not sort after the keys, or the first child if there
-  /// is none.
+  /// This is the last child whose start does not sort after the keys or, if there is none, the
+  /// first child.
   private func child(of node: Node, for keys: FetchOrder.Keys) -> Int {
     var (lower, upper) = (1, node.children.count)
     while lower < upper {

@@ -22,10 +22,11 @@ struct CompositeDescription: Sendable {
     return names
   }
 
-  /// Returns the element of this attribute that a key path names, or `nil` if the key path ends
-  /// with a computed property or with a composite value.
+  /// Returns the element of this attribute that a key path refers to, or `nil` if the key path ends
+  /// with a computed property or a composite value.
   ///
-  /// A key path reveals the names of a structure's stored properties only in its description.
+  /// The method parses the key path's description, because only the description reveals the names
+  /// of a structure's stored properties.
   func element(at keyPath: AnyKeyPath, in entity: EntityDescription) -> PropertyDescription? {
     let text = "\(keyPath)"
     let elements = entity.properties[slots].filter { property in

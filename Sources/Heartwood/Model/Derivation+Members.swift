@@ -123,7 +123,7 @@ extension StoredValue {
   var approximation: Double? {
     switch self {
     case .double(bits: let bits): Double(bitPattern: bits)
-    // A decimal number is stored as text.
+    // Parse the text, because a decimal number is stored as text.
     case .string(let text): Double(text)
     default: wideInteger.map { Double($0) }
     }

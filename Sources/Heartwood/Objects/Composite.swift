@@ -36,7 +36,8 @@ public struct Composite<Value: CompositeValue> {
     )
   }
 
-  /// Unavailable: composite attributes can be declared only in subclasses of `ManagedObject`.
+  /// Unavailable, because composite attributes can be declared only in subclasses of
+  /// `ManagedObject`.
   @available(
     *, unavailable,
     message: "Composite attributes can be declared only in subclasses of ManagedObject."
@@ -94,7 +95,7 @@ public struct Composite<Value: CompositeValue> {
 }
 
 extension Composite: PropertyStorage {
-  /// Only the elements are stored.
+  /// The kind of the property itself is transient, because only its elements are stored.
   static var kind: PropertyDescription.Kind { .transient }
   static var composite: (any CompositeValue.Type)? { Value.self }
 }

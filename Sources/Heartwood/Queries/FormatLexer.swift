@@ -162,7 +162,7 @@ struct FormatLexer {
       case quote: return text
       case "\\": text.append(try escaped())
       case "%" where current == "%":
-        // In formats, `%%` always means a single percent sign.
+        // Skip the second percent sign, because `%%` always means a single one.
         position += 1
         text.append("%")
       default: text.append(character)
