@@ -60,7 +60,7 @@ final class TextSearch {
   /// The names of the index's attributes.
   var name: String { index.slots.map { entity.properties[$0].name }.joined(separator: ", ") }
 
-  /// The set of all attributes of the index, one bit each.
+  /// The set of all attributes of the index, with one bit for each attribute.
   var allFields: UInt64 { (1 << UInt64(index.slots.count)) &- 1 }
 
   /// The term that tests whether objects match the query.

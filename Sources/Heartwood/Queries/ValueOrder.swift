@@ -55,7 +55,7 @@ extension StoredValue {
     first < second ? -1 : first == second ? 0 : first > second ? 1 : nil
   }
 
-  /// Compares an integer with a floating-point number without rounding either of them.
+  /// Compares an integer with a floating-point number without rounding either number.
   ///
   /// Returns `nil` if the floating-point number is NaN.
   private static func order(_ integer: Int64, _ number: Double) -> Int? {

@@ -3,7 +3,7 @@
 /// A range may cover more entries than requested, but never fewer. It always includes both bounds,
 /// and all entries that cannot be distinguished from them because their keys are shortened.
 struct EntryRange: Hashable {
-  /// The first possible key of the range.
+  /// The lowest possible key in the range.
   let lower: Key
   /// The first key after the range, or `nil` if the range extends to the end of the keyspace.
   let upper: Key?
@@ -18,7 +18,7 @@ struct EntryRange: Hashable {
     max(lower.bytes.count, upper?.bytes.count ?? 0) < EntryKey.prefixByteCount
   }
 
-  /// Creates the range of the entries whose keys begin with the given values.
+  /// x
   init(_ values: [StoredValue]) {
     lower = Self.start(EntryKey.key(values))
     upper = values.isEmpty ? nil : Self.end(of: values)

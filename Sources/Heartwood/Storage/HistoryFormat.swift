@@ -83,7 +83,8 @@ package struct HistoryBounds {
     var reader = ByteReader(value.copy)
     next = try reader.next()
     deleted = try reader.next()
-    // Earlier versions of the format contain no time.
+    // Read the time only if it is present, because earlier versions of the format do not contain
+    // it.
     if !reader.isAtEnd { deletedTime = try reader.next() }
     guard deleted >= 0, deleted < next, next < .max else {
       throw StorageError(.corrupt, "The bounds of the history are invalid. Restore a backup.")
@@ -141,7 +142,7 @@ extension HistoryHeader {
 }
 
 extension [UInt8] {
-  /// Appends the length of a string, followed by the string.
+  /// x
   ///
   /// `nil` is encoded as a length that no string has.
   fileprivate mutating func append(text: String?) {

@@ -1,6 +1,6 @@
 /// Checks that values and rows can be read back after they have been stored.
 extension EntityStorage {
-  /// The maximum length of a row in bytes; a longer value could not be read back in one piece.
+  /// The maximum length of a row in bytes. A longer row could not be read back in one piece.
   private static let maxRowByteCount = Limits.maxCopiedValueByteCount
 
   /// Returns whether a record must be checked, because it might not be readable after it is stored.
@@ -8,8 +8,8 @@ extension EntityStorage {
 
   /// Checks that a row with the given values can be stored and read back.
   ///
-  /// - Throws: `validation` if it cannot. The error names the object, its entity, the property and
-  ///   the reason.
+  /// - Throws: `validation` if the row cannot be stored and read back. The error names the object,
+  ///   its entity, the property and the reason.
   /// - Complexity: O(n) for n attributes of variable length.
   func requireStorable(_ values: [StoredValue], _ id: @autoclosure () -> ManagedObjectID) throws {
     if let failure = refusal(of: values) {

@@ -53,7 +53,7 @@ package struct StoredModel: Codable, Equatable {
     /// The numbers of the possible destination entities.
     var targets: [Int]
     /// The keyspace that lists the members of each owner or, for a to-one relationship, the objects
-    /// that refer to each destination; `nil` if there is no such list.
+    /// that refer to each destination. The property is `nil` if there is no such list.
     var keyspace: String?
 
     // These keys occur in stored JSON and must never change.
@@ -203,8 +203,8 @@ extension TextIndexDescription {
   /// Returns the keyspace of the index.
   ///
   /// The name consists of the number of the declaring entity, the numbers of the attributes, and
-  /// the tokenizer's identifier. A program that does not know an index removes it when opening the
-  /// store, as with other indexes, so an index never lacks that program's changes.
+  /// the tokenizer's identifier. As with other indexes, a program that does not know an index
+  /// removes it when opening the store, so an index never lacks that program's changes.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     return "text.\(stored.number).\(numbers.joined(separator: "-")).\(tokenizer.identifier)"
@@ -214,8 +214,8 @@ extension TextIndexDescription {
 extension IndexDescription {
   /// Returns the keyspace of the index.
   ///
-  /// The name consists of the numbers of the declaring entity and of the attributes, so it does not
-  /// change when they are renamed.
+  /// The name consists of the number of the declaring entity and the numbers of the attributes, so
+  /// renaming does not change it.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     let kind = isUnique ? "unique" : "index"

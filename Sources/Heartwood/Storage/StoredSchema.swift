@@ -40,7 +40,7 @@ struct StoredSchema {
 
   // MARK: Entities
 
-  /// Describes an entity, after describing its superentities.
+  /// Adds the description of an entity, after those of its superentities.
   @discardableResult
   private mutating func describe(
     _ stored: StoredModel.StoredEntity, depth: Int
