@@ -244,8 +244,7 @@ final class TextUnion: TextCursor {
 /// The rows that contain at least one of several terms.
 struct TextRowList {
   fileprivate(set) var rows: [Int64] = []
-  /// The total weight of the positions in each row. If the index has no positions, the array is
-  /// empty.
+  /// The total weight of the positions in each row. The array is empty if there are no positions.
   fileprivate(set) var frequencies: [Int] = []
   /// The positions in each row, in ascending order, if they are needed.
   fileprivate(set) var positions: [Int64: [UInt32]] = [:]

@@ -142,15 +142,15 @@ struct SchemaReconciliation {
     let remedy =
       "Declare \(entity.name) or, to remove its rows permanently, give the schema a version above "
       + "\(before.version) and name \(entity.name) in `removing`."
-    // Do not keep the entity if another has the same name, because the two would be
+    // Refuse the migration if another entity has the same name, because the two would be
     // indistinguishable.
     guard !result.entities.contains(where: { $0.name == entity.name }) else {
       refusals.append("The store has another entity with the name \(entity.name). \(remedy)")
       return
     }
     result.entities.append(entity)
-    // Do not keep the entity if a declared entity is related to it, because changes to that entity
-    // would have to change this one's rows and entries.
+    // Refuse the migration if a declared entity is related to this entity, because changes to the
+    // declared entity would have to change the rows and entries of this one.
     if let related {
       refusals.append(
         "\(entity.name) exists only in the store, and is related to \(related.name). \(remedy)")
@@ -317,7 +317,7 @@ struct SchemaReconciliation {
 }
 
 extension StoredModel {
-  /// Returns the model after migration to a schema.
+  /// Returns the model after a migration to a schema.
   ///
   /// If the schema has a lower version but the models do not differ otherwise, this model is
   /// returned.

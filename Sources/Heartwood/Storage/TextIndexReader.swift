@@ -3,7 +3,7 @@ final class TextIndexReader {
   let keys: TextIndexKeys
   let fieldCount: Int
   private let keyspace: RowsKeyspace
-  /// The lengths that were read last, which belong to neighbouring rows.
+  /// The lengths that were read last. They belong to neighbouring rows.
   @exclusivity(unchecked) private var lengths: (number: Int64, bytes: [UInt8]) = (-1, [])
 
   init(_ keyspace: RowsKeyspace, entity number: Int, fieldCount: Int) {
@@ -34,7 +34,8 @@ final class TextIndexReader {
 
   /// Calls `body` with each term that is similar to a word, in ascending order.
   ///
-  /// - Complexity: Reads the terms that begin like a similar term, and seeks past all other terms.
+  /// - Complexity: Reads the terms whose beginning matches that of a similar term, and seeks past
+  ///   all other terms.
   func forEachTerm(
     similarTo test: inout TextSimilarity,
     _ body: (_ term: [UInt8], _ entry: TextIndexTerm) throws -> Void

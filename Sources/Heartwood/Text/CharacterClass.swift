@@ -14,7 +14,7 @@ enum CharacterClass: UInt8 {
   case midLetter
   /// Punctuation between digits, such as the comma in "1,000".
   case midNumber
-  /// Punctuation between letters or between digits: an apostrophe.
+  /// An apostrophe, which can be punctuation between letters or between digits.
   case midBoth
   /// A quotation mark, which is punctuation between Hebrew letters.
   case quote
@@ -29,8 +29,8 @@ enum CharacterClass: UInt8 {
     case UInt8(ascii: "_"): .joiner
     case UInt8(ascii: "'"): .midBoth
     case UInt8(ascii: "\""): .quote
-    // Letters on both sides of a full stop or a colon are parts of an address, so they are words
-    // of their own.
+    // Do not join letters on both sides of a full stop or a colon. They are parts of an address, so
+    // each part is a separate word.
     case UInt8(ascii: "."), UInt8(ascii: ","), UInt8(ascii: ";"): .midNumber
     default: .other
     }
@@ -63,8 +63,8 @@ enum CharacterClass: UInt8 {
       0x3040...0x30FF, 0x31F0...0x31FF, 0xA9E0...0xA9FF, 0xAA60...0xAADF, 0xAC00...0xD7A3,
       0xFF66...0xFF9D, 0x11700...0x1174F, 0x17000...0x18DFF, 0x1AFF0...0x1B2FF:
       self = Self(properties: scalar, letter: .paired)
-    // The parts of a decomposed Hangul syllable: the first one begins it, and the others belong to
-    // it.
+    // The parts of a decomposed Hangul syllable. The first part begins the syllable, and the other
+    // parts belong to it.
     case 0x1100...0x115F, 0xA960...0xA97F: self = .paired
     case 0x1160...0x11FF, 0xD7B0...0xD7FF: self = .mark
     case 0xFF9E, 0xFF9F: self = .mark

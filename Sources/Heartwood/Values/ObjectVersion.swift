@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A past or current version of an object, as found in the store's generations and history.
+/// A past or current version of an object, found in the store's generations or history.
 public struct ObjectVersion: Sendable {
   /// A readable generation that contains this version, or `nil` if only the history records the
   /// version.

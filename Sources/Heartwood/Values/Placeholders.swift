@@ -1,7 +1,7 @@
 public import Foundation
 
-// An in-place mutation moves a collection out of its object. Until the mutation ends, the object
-// contains an empty collection.
+// The placeholders for in-place mutations. Such a mutation moves a collection out of its object.
+// Until the mutation ends, the object contains an empty collection.
 
 extension Array where Element: AttributeValue & Codable {
   /// An empty array, which stands in for the attribute's value while the value is mutated in place.
