@@ -1,13 +1,13 @@
 /// The changes to the posting lists of a text index, gathered by term.
 ///
 /// The edits of a term form a stream of bytes, which is stored in *slices* of doubling size. Each
-/// slice ends with the offset of the next one. A posting therefore takes only a few bytes.
+/// slice ends with the offset of the next one. A posting takes only a few bytes.
 struct TextEdits {
   /// A change to one posting.
   struct Edit {
     let row: Int64
-    /// The start of the range that contains the new posting's content, within the bytes that are
-    /// passed with the edit. If the posting is removed, the range is empty.
+    /// The range of the new posting's content, within the bytes that are passed with the edit. If
+    /// the posting is removed, the range is empty.
     let start: Int
     let end: Int
   }
