@@ -52,7 +52,7 @@
 
     /// Fetches the objects that match a request.
     ///
-    /// The parameters are the same as those of the initializer with a predicate.
+    /// The other parameters are the same as those of the initializer that takes a predicate.
     public init(
       _ request: FetchRequest<M>, sectionedBy: PartialKeyPath<M>? = nil, id: AnyHashable? = nil,
       animation: Animation? = nil
@@ -97,8 +97,8 @@
 
     nonisolated init() {}
 
-    /// Returns the controller for a request, creating and fetching it if the view has none for this
-    /// request and context.
+    /// Returns the controller for a request. If the view has no controller for this request and
+    /// context, creates one and performs its fetch.
     func controller(
       _ id: AnyHashable?, _ context: ManagedObjectContext,
       _ make: () -> FetchedResultsController<M>

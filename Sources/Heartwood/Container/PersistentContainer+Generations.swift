@@ -20,7 +20,7 @@ extension PersistentContainer {
   /// context is pinned to it, and even after the program has ended. The required disk space is
   /// bounded, because the store keeps at most one older version of each database page for each
   /// name. If the token covers several stores, either all of them retain their generations under
-  /// the name, or none does.
+  /// the name, or none of them do.
   ///
   /// ```swift
   /// try container.keepGeneration(.current, as: "before-import")
@@ -120,7 +120,7 @@ extension PersistentContainer {
         let snapshot = try store.snapshot(at: live.generation)
         if snapshot.date <= date { return snapshot }
       } catch let error as StorageError where error.kind == .generationExpired {
-        // The generation was released in the meantime.
+        // Skip the generation, because it was released in the meantime.
         continue
       }
     }

@@ -47,8 +47,8 @@ public final class PersistentContainer: Sendable {
   /// Opens a store, creating it if necessary, and migrates it to the model.
   ///
   /// A migration is one transaction, which is applied completely or not at all. If two processes
-  /// open the store for migration at the same time, the second one waits, and then finds the store
-  /// already migrated.
+  /// open the store for migration at the same time, the second process waits until the first has
+  /// migrated the store.
   ///
   /// - Parameters:
   ///   - url: The directory of the store.
@@ -184,7 +184,7 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-/// An object that owns the view context, so that the context is always deallocated on the main
+/// An object that owns the view context and ensures that the context is deallocated on the main
 /// actor.
 ///
 /// The observers of the context's objects run on the main actor, but the container may be

@@ -51,7 +51,7 @@ extension ManagedObjectContext {
   }
 
   private func requireInsertable(_ object: ManagedObject) {
-    // `precondition` would drop the message in a release build.
+    // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard object.source == nil else {
       fatalError(
         "This \(type(of: object)) belongs to another context and cannot be inserted into a second "
@@ -100,7 +100,8 @@ extension ManagedObjectContext {
       object.awakeFromInsert()
     }
     if entity.hasUniqueConstraints {
-      // Values that `awakeFromInsert` sets count as declared values, not as assigned ones.
+      // Reset the set, because values that `awakeFromInsert` sets count as declared values, not as
+      // assigned ones.
       object.changes?.assigned = SlotSet()
       if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {

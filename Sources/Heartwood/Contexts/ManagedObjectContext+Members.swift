@@ -72,7 +72,8 @@ extension ManagedObjectContext {
       !model.isRemoved, let entity = object.entityDescription
     else { return nil }
     let view = try currentView()
-    // An object that is newer than the view may have members that the view lacks.
+    // Do not use a view that is older than the object, because it may lack some of the object's
+    // members.
     if let read = view.snapshot?.generation.frame, object.version >= read { return nil }
     return StoredMembers(
       owner: object.number, property: property, inverse: entity.inverses[property.slot]?.property,
@@ -102,7 +103,7 @@ extension ManagedObjectContext {
   ) -> Bool {
     guard member.source === self else { return false }
     if let found = try? storedMembers(of: object, property)?.contains(member) { return found }
-    // If reading fails, loading the members records the error.
+    // If reading fails, load the members, which records the error.
     _ = loadedMembers(of: object, property)
     return object.containsMember(member, property)
   }

@@ -192,8 +192,8 @@ extension ManagedObjectContext {
       case .attribute, .toOne, .transient: continue
       }
     }
-    // The loop has set all properties of a new object. Only those that were set in this context
-    // count as assigned.
+    // Copy the set of assigned properties. The loop has set all properties of a new object, but
+    // only those that were set in this context count as assigned.
     if isNew, original.isInserted, object.entityDescription?.hasUniqueConstraints == true {
       original.ownChanges.assigned = object.changes?.assigned ?? SlotSet()
     }

@@ -246,8 +246,8 @@ extension ManagedObjectContext: ObjectSource {
     } catch {
       // Check again, because the store may have been removed since the check above.
       if model.isRemoved, object.isFault, (try? markInaccessible(object)) != nil { return }
-      // The object remains a fault with the values of a new object. Record the error, so that saves
-      // throw it instead of storing these values.
+      // Record the error, so that saves throw it. The object remains a fault with the values of a
+      // new object, which must not be stored.
       recordFaultError(error)
     }
   }
@@ -283,7 +283,8 @@ extension ManagedObjectContext: ObjectSource {
     object.state.insert(.deleted)
     object.setHooks(.writing)
     if !isDeletedAnyway { object.version = ManagedObject.missingRowVersion }
-    // If the store was removed from the container, a save cannot delete the row.
+    // If the store was removed from the container, do not delete the row, because a save could not
+    // do so.
     if !model.isRemoved { deleted.insert(object) }
     if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
   }

@@ -195,7 +195,7 @@ extension ManagedObjectContext {
     guard object.source !== self else { return }
     if object.source == nil, !object.hasRow { return insert(object) }
     if let other = object.storeContext, other.store !== store {
-      // `precondition` would drop the message in a release build.
+      // Use `fatalError`, because `precondition` would drop the message in a release build.
       fatalError(
         "This \(type(of: object)) is in another store, and a relationship cannot refer to it. "
           + "Store the URI of its objectID in an attribute instead.")
@@ -230,8 +230,8 @@ extension ManagedObjectContext {
     // Skip an object that is being deleted, because it loses all members of the relationship at
     // once.
     if !clearing.isEmpty, clearing.contains(ClearedRelationship(other, there)) { return }
-    // If an object is related to itself through a relationship that is its own inverse, there is no
-    // other side to change.
+    // Do nothing if an object is related to itself through a relationship that is its own inverse,
+    // because there is no other side to change.
     if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
     if case .toOne = there.kind {
@@ -261,7 +261,7 @@ extension ManagedObjectContext {
       return
     }
     if let before = toOneTarget(of: other, there), before !== object {
-      // The other object can have only one target, so detach it from its current target first.
+      // Detach the other object from its current target first, because it can have only one target.
       if case .toOne = property.kind {
         setToOne(before, property, nil)
       } else {

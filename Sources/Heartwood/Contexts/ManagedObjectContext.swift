@@ -87,15 +87,15 @@ public final class ManagedObjectContext {
   /// with it.
   var upToDate: Generation?
   @exclusivity(unchecked) var undoLog: UndoLog?
-  /// Whether all changes during one event form one undo group; `false` by default.
+  /// Whether all changes during one event form one undo group. The default is `false`.
   ///
   /// In a view context, an event ends when the main actor is free; in a background context, at the
   /// end of a `perform` block. In other contexts, the property has no effect.
   public var groupsUndoByEvent = false
   /// Whether each save discards the recorded changes, so that ``undo()`` reverts only changes made
-  /// since that save; `false` by default.
+  /// since that save. The default is `false`.
   public var discardsUndoOnSave = false
-  /// A closure that is called at the first change of each undo group; `nil` by default.
+  /// A closure that is called at the first change of each undo group. The default is `nil`.
   ///
   /// Another undo manager can use it to register an action that calls ``undo()``.
   public var undoGroupBegan: (() -> Void)?
@@ -247,7 +247,7 @@ public final class ManagedObjectContext {
     if observer != nil { object.becomeObservable() }
   }
 
-  /// Removes an object from the context, so that it belongs to no context.
+  /// Removes an object from the context. The object then does not belong to any context.
   ///
   /// The object keeps its attributes, but releases all related objects to break reference cycles.
   func abandon(_ object: ManagedObject) {
@@ -307,7 +307,7 @@ public final class ManagedObjectContext {
     if let known = object.entityDescription { return known }
     if let recentEntity, recentEntity.type == type(of: object) { return recentEntity }
     guard let entity = model.schema.entity(of: type(of: object)) else {
-      // `precondition` would drop the message in a release build.
+      // Use `fatalError`, because `precondition` would drop the message in a release build.
       fatalError(
         "\(type(of: object)) is not part of the model. Pass the class to the Schema, or add a "
           + "store for the class.")
@@ -345,7 +345,8 @@ extension ManagedObject {
   /// Creates an object and inserts it into a context.
   public convenience init(context: ManagedObjectContext) {
     self.init()
-    // Values that an initializer sets count as declared values, not as assigned ones.
+    // Reset the list, because values that an initializer sets count as declared values, not as
+    // assigned ones.
     changes?.written = []
     context.insert(self)
   }

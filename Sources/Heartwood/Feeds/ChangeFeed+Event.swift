@@ -21,15 +21,16 @@ extension ChangeFeed {
     public let operation: Operation
     /// The ID of the object, or `nil` if the operation is `complete`.
     public let objectID: ManagedObjectID?
-    /// A unique attribute of the object, or `nil` if it has none.
+    /// A unique attribute of the object, or `nil` if the object has no such attribute.
     public var key: Key?
     /// The names of the properties that an update changed.
     public let changedProperties: Set<String>
-    /// The values in the generation that the feed read previously; `nil` if the object did not
-    /// exist there, if that generation is unknown, or if the feed omits these values.
+    /// The values in the generation that the feed read previously. The property is `nil` if the
+    /// object did not exist there, if that generation is unknown, or if the feed omits these
+    /// values.
     public internal(set) var before: Values?
-    /// The values in ``generation``; `nil` if the object does not exist there, or if the feed omits
-    /// these values.
+    /// The values in ``generation``. The property is `nil` if the object does not exist there, or
+    /// if the feed omits these values.
     public internal(set) var after: Values?
     /// The author of the transaction, or `nil` if none was set.
     public let author: String?

@@ -16,7 +16,7 @@ import Foundation
 ///
 /// A feed delivers each change at least once. A feed with a consumer begins after the transactions
 /// that the consumer has acknowledged, and the history keeps all later transactions. A repeated
-/// event has the same ``Event/id``, so that a program can detect it.
+/// event has the same ``Event/id``, by which a program can detect it.
 ///
 /// The feed ends when the task is cancelled or the store is closed, and waits while the store is
 /// suspended. The feed throws `historyExpired` if the next transactions have been deleted, and
@@ -91,7 +91,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// Whether the feed has a consumer.
   var hasConsumer: Bool { consumer != nil }
 
-  /// Records that the consumer has processed an event and all earlier ones.
+  /// Records that the consumer has processed an event and all earlier events.
   ///
   /// If the event is the last of its transaction, the consumer's next feed begins after it;
   /// otherwise, the method does nothing.
@@ -182,7 +182,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         switch try available() {
         case .event(let event): return event
         case .nothing:
-          // After the last commit, read once more.
+          // Read once more after the last commit.
           if hasAllCommits { break loop }
           hasAllCommits = await commits.next(isolation: actor) == nil
         case .suspended:

@@ -2,10 +2,10 @@ import Foundation
 
 /// A batch of events that is applied in one transaction.
 struct FeedBatch {
-  /// The counterpart, in this store, of another store's object.
+  /// The object in this store that corresponds to an object of another store.
   private struct Counterpart {
     let number: ObjectNumber
-    /// The counterpart's number before this batch, or `nil` if the object was unknown.
+    /// The object's number before this batch, or `nil` if the other store's object was unknown.
     var recorded: ObjectNumber?
     var values: AppliedValues
   }
@@ -83,7 +83,7 @@ struct FeedBatch {
 
   // MARK: Errors
 
-  /// Returns a failure for a model error, which names the event about the affected object.
+  /// Returns a failure for a model error. The failure names the event about the affected object.
   ///
   /// If that object has no event, for example because it is only related to objects with events,
   /// the failure names all events.

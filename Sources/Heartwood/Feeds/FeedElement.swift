@@ -2,8 +2,8 @@ import Foundation
 
 /// The plans for the entities of a feed, which a decoder's `userInfo` contains.
 final class FeedPlans: @unchecked Sendable {
-  // A decoder's `userInfo` requires Sendable. @unchecked because only the importing thread uses
-  // the plans.
+  // A decoder's `userInfo` requires `Sendable`. The conformance is `@unchecked` because only the
+  // importing thread uses the plans.
   private let schemas: [Schema.Content]
   private var plans: [String: ImportPlan] = [:]
 

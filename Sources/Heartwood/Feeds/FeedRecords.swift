@@ -56,7 +56,7 @@ struct FeedRecords {
   /// Returns the objects that no event at or after the given time was about.
   func unseen(since time: Int64, _ source: String) throws -> [(id: String, ObjectNumber)] {
     var unseen: [(String, ObjectNumber)] = []
-    // The keys of a source begin with its name.
+    // Start at the source's name, with which all its keys begin.
     try numbers.forEach(from: Key(source)) { key, value in
       let (owner, id) = try Key.decode(key, as: String.self, String.self)
       guard owner == source else { return false }

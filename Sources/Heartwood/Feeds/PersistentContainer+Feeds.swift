@@ -27,7 +27,7 @@ extension PersistentContainer {
   /// Applies the complete events of another container's feed, such as those in a file, to objects
   /// of the same entities.
   ///
-  /// See ``FeedReceiver`` for the details, and for feeds that do not end.
+  /// For details, and for feeds that do not end, see ``FeedReceiver``.
   ///
   /// - Parameters:
   ///   - events: Events as JSON documents, in their original order, with the values after the

@@ -33,7 +33,7 @@ struct StoreFeed {
   }
 
   let attached: StoreGroup.AttachedStore
-  /// The position after the last transaction whose events have all been returned; `nil` at the
+  /// The position after the last transaction whose events have all been returned, or `nil` at the
   /// start of the history.
   private(set) var position: HistoryPosition?
   private let values: ChangeFeed.IncludedValues

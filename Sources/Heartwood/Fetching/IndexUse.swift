@@ -88,8 +88,8 @@ extension IndexUse {
       self = use
       return
     }
-    // A unique index has no entries for objects with a `nil` value, so do not use it if the request
-    // could match such objects.
+    // Do not use a unique index if the request could match objects with a `nil` value, because the
+    // index has no entries for them.
     if index.isUnique {
       for slot in index.slots where !isNeverNull(slot) {
         guard let demand = demands[slot], !demand.includesNull else { return nil }

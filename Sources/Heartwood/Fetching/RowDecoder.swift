@@ -4,7 +4,8 @@ import Foundation
 struct RowDecoder: Decoder {
   let columns: RowColumns
   let node: Int
-  /// The name of the composite attribute to decode, with a separator; empty for an object.
+  /// The name of the composite attribute to decode, followed by a separator. The prefix is empty
+  /// for an object.
   var prefix = ""
   let codingPath: [any CodingKey]
   var userInfo: [CodingUserInfoKey: Any] { [:] }

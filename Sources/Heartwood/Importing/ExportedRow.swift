@@ -117,7 +117,8 @@ struct ExportedValue: Encodable {
     case .largeInteger(let value): try container.encode(value)
     case .double(bits: let bits):
       let double = Double(bitPattern: bits)
-      // The shortest decimal representations of a `Float` and of the equal `Double` differ.
+      // Encode a `Float` as such, because its shortest decimal representation differs from that of
+      // the equal `Double`.
       if storageType == .float {
         try container.encode(Float(double))
       } else {

@@ -2,8 +2,8 @@ import Foundation
 
 /// The properties of an entity that JSON objects set, and the JSON keys of their values.
 final class ImportPlan: @unchecked Sendable {
-  // A decoder's `userInfo` requires Sendable. @unchecked because only the importing thread uses
-  // the plan.
+  // A decoder's `userInfo` requires `Sendable`. The conformance is `@unchecked` because only the
+  // importing thread uses the plan.
   struct Field {
     let property: PropertyDescription
     /// The path of the value.

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - type: The class of the objects.
   ///   - keyPath: An attribute that is declared unique by itself.
-  ///   - data: JSON in UTF-8: an array of objects, or objects one after another, as in JSON lines.
+  ///   - data: JSON in UTF-8: an array of objects, or a sequence of objects such as JSON lines.
   ///   - options: The options.
   /// - Returns: The numbers of new, changed, unchanged and refused elements.
   /// - Throws: `invalidElement`, with the path of the value in the message, if an element cannot be

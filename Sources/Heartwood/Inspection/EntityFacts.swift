@@ -68,7 +68,7 @@ package struct EntityFacts: Sendable {
         deleteRule: property.options.deleteRule ?? .nullify,
         keyspace: storage.relationshipKeyspaces[property.slot])
     }
-    // The keyspace of the text index follows those of the other indexes.
+    // Append the text index last, because its keyspace follows those of the other indexes.
     indexes =
       zip(entity.indexes, stored.indexes).map { index, keyspace in
         Index(

@@ -94,14 +94,15 @@ struct LostKeyspaces {
     _ entries: [Entry], _ stored: StoredModel, _ model: StoreModel
   ) -> [String] {
     if entries.allSatisfy({ $0.numbers.count == 1 }) {
-      // A row ID is eight bytes long; a record is longer.
+      // Distinguish row IDs, which are eight bytes long, from records, which are longer.
       if entries.allSatisfy({ $0.value.count == 8 }) {
         return entries.allSatisfy({ isNextRow($0, stored) }) ? [StoredModel.rowsKeyspace] : []
       }
       return model.entities.filter { isRow(of: $0, entries, stored) }.map(\.keyspace)
     }
     guard entries.allSatisfy({ $0.numbers.count == 2 }) else { return [] }
-    // An object number contains an entity number, so it is greater than a transaction number.
+    // Recognise transaction numbers. An object number contains an entity number, so it is greater
+    // than any transaction number.
     if entries.allSatisfy({ $0.numbers[0] <= ObjectNumber.maxRow }) {
       return [HistoryFormat.keyspace]
     }

@@ -169,7 +169,8 @@ struct StoredImport {
     guard let owner = try run.changes.owner(index, [value], key, owners),
       let change = try run.changes.change(of: owner.number)
     else { return nil }
-    // An entity can share a unique constraint with other entities that inherit the attribute.
+    // Check the entity, because it can share a unique constraint with other entities that inherit
+    // the attribute.
     guard change.storage.entity.isKind(of: entity) else {
       throw index.conflict(ManagedObjectID(change.number, run.model.space))
     }

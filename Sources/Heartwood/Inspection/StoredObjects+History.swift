@@ -34,7 +34,8 @@ extension StoredObjects {
     }
   }
 
-  /// Returns the number of the generation that contains a version, or `nil` if none does.
+  /// Returns the number of the generation that contains a version, or `nil` if no generation
+  /// contains it.
   package func generationNumber(of version: ObjectVersion) -> UInt64? {
     version.generation?.generations.first?.generation.frame
   }

@@ -3,7 +3,7 @@ import Foundation
 extension StoredObjects {
   /// The format of imported text.
   package enum ImportSource {
-    /// JSON: an array, or one object after another, as in JSON lines.
+    /// JSON: an array, or a sequence of objects such as JSON lines.
     case json
     /// Comma-separated values with a header, as in ``ExportFormat/csv``.
     case csv

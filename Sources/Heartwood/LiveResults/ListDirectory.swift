@@ -11,7 +11,7 @@ struct ListDirectory {
     let slot: Int
     private var ranges: [Range] = []
     /// The greatest upper bound in each span of the binary search, stored at the middle of the
-    /// span; `nil` if a range in the span has no upper bound.
+    /// span. An element is `nil` if a range in the span has no upper bound.
     private var ends: [StoredValue?] = []
 
     struct Range {
@@ -120,7 +120,8 @@ struct ListDirectory {
 extension PropertyDemand {
   /// The requested values as ranges, or `nil` if they cannot be represented as ranges.
   var ranges: [(lower: StoredValue?, upper: StoredValue?)]? {
-    // A value that cannot be compared with itself, such as NaN, cannot be compared with any value.
+    // Compare the value with itself. A value for which this is impossible, such as NaN, cannot be
+    // compared with any value.
     func isOrdered(_ value: StoredValue) -> Bool { value.order(to: value) == 0 }
     if let values {
       return values.allSatisfy(isOrdered) ? values.map { ($0, $0) } : nil

@@ -133,7 +133,7 @@ final class LiveList {
   }
 
   static func reportMissing(_ position: Int) -> Never {
-    // `precondition` would drop the message in a release build.
+    // Use `fatalError`, because `precondition` would drop the message in a release build.
     fatalError("Position \(position) is not in the list. Pass a position from 0 to count - 1.")
   }
 

@@ -9,7 +9,8 @@ final class ResultsFeed: ContextFollower {
   unowned let storeContext: ManagedObjectContext
   /// The lists of the existing controllers.
   private(set) var lists: [LiveList] = []
-  /// The directory of each entity's lists, by entity; `nil` if the directories must be rebuilt.
+  /// The directory of each entity's lists, by entity. The property is `nil` if the directories must
+  /// be rebuilt.
   ///
   /// Adding or removing a list, for example, requires rebuilding them. Lists that are always
   /// refetched are not in any directory.
@@ -291,7 +292,7 @@ final class ResultsFeed: ContextFollower {
   }
 
   /// Returns the object with the given number if the object has unsaved changes and the query
-  /// includes such changes; otherwise `nil`.
+  /// includes such changes; otherwise, returns `nil`.
   func changedObject(_ number: ObjectNumber, _ query: LiveQuery) -> ManagedObject? {
     guard query.includesPendingChanges, let object = registered(number), object.hasChanges else {
       return nil

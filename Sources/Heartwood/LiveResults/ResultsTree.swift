@@ -20,8 +20,8 @@ final class ResultsTree {
     var children: [Node] = []
     var entries: [Entry] = []
     var count = 0
-    /// The sort keys at which the subtree begins: all entries before the subtree sort before these
-    /// keys, and none of the subtree's own entries does.
+    /// The sort keys at which the subtree begins. All entries before the subtree sort before these
+    /// keys, and all of the subtree's own entries sort at or after them.
     ///
     /// The keys stay the same when the first entry is removed. The tree compares them only for the
     /// second and later children of a node, so a first child may contain earlier entries.

@@ -67,7 +67,7 @@ extension ManagedObjectContext {
     }
     // Set this only after the merge, so that a failed merge is retried.
     autoMerge = newest
-    // Advance even if the new transactions changed no object.
+    // Advance even if the new transactions did not change any objects.
     advance()
   }
 

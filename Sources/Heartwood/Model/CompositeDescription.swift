@@ -32,8 +32,8 @@ struct CompositeDescription: Sendable {
     let elements = entity.properties[slots].filter { property in
       let path = property.name.dropFirst(name.count)
       guard text.hasSuffix(path) else { return false }
-      // The component before the element must be the attribute itself. It is described by its name
-      // or, where the name is not available, by its address and type.
+      // Check that the component before the element is the attribute itself. The description
+      // contains its name or, where the name is not available, its address and type.
       let before = text.dropLast(path.count)
       return before.hasSuffix(Self.separator + name) || before.hasSuffix(">")
     }

@@ -7,7 +7,7 @@ protocol PropertyStorage: SendableMetatype {
   static var kind: PropertyDescription.Kind { get }
   /// The destination class of a relationship, or `nil` if the property is not a relationship.
   static var destination: AnyClass? { get }
-  /// The type of an attribute whose values are collections; `nil` for other properties.
+  /// The type of an attribute whose values are collections, or `nil` for any other property.
   static var collection: (any CollectionAttributeValue.Type)? { get }
   /// The structure whose elements are properties of the model in place of the property itself, or
   /// `nil` if the property is not composite.

@@ -217,7 +217,7 @@ extension ManagedObject {
   /// Traps if the object's context no longer exists, because values that are not loaded are then
   /// unavailable.
   final func requireContext() {
-    // `precondition` would drop the message in a release build.
+    // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard source != nil else {
       fatalError(
         "An unloaded property of this \(type(of: self)) was used after the object's context was "

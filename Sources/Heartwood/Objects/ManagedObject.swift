@@ -28,7 +28,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The version of the object's row when the context last read or wrote it, or 0 if there is no
   /// row.
   ///
-  /// The version of a row is the base of the transaction that wrote the row: the number of the
+  /// The version of a row is the base of the transaction that wrote it, which is the number of the
   /// transaction's first frame.
   @exclusivity(unchecked) final var version: UInt64 = 0
   /// The value of `version` for an object whose row did not exist when the context tried to load
@@ -59,7 +59,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
     if changes != nil || entityDescription?.relationships.isEmpty == false { releaseChain() }
   }
 
-  /// The stored name of the class and its rules; by default, the name of the class and no rules.
+  /// The stored name and the rules of the class. By default, the stored name is the name of the
+  /// class, and there are no rules.
   open class var entity: Entity { Entity(String(describing: self)) }
 
   // MARK: State

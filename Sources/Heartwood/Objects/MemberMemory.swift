@@ -82,7 +82,7 @@ extension ManagedObject {
   ///
   /// If the members are not loaded, this method does nothing.
   ///
-  /// - Parameter position: The position in an ordered relationship; by default the end.
+  /// - Parameter position: The position in an ordered relationship. The default is the end.
   final func insertMember(
     _ member: ManagedObject, at position: Int? = nil, _ property: PropertyDescription
   ) {

@@ -92,8 +92,8 @@ final class ObjectFiller: Sendable {
         try fillHole(word.field, object)
         continue
       }
-      // The wrapper consists of a single `Int64` or `Double`, whose eight bytes are the same in
-      // memory as in the record.
+      // Copy the eight bytes. The wrapper consists of a single `Int64` or `Double`, which is the
+      // same in memory as in the record.
       (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
     }
     for field in typed {

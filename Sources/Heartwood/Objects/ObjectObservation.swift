@@ -6,7 +6,8 @@ import Observation
 /// Each value is therefore kept from the read until the notification.
 final class ObjectObservation {
   private let registrar = ObservationRegistrar()
-  /// The values that observers have read, by slot; `nil` for properties that they have not read.
+  /// The values that observers have read, by slot. An element is `nil` if observers have not read
+  /// the property.
   private(set) var seen: [StoredValue?]
 
   init(_ entity: EntityDescription) {

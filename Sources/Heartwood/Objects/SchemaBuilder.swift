@@ -52,8 +52,8 @@ struct SchemaBuilder {
     }
     guard let (properties, composites) = properties(of: type) else { return nil }
     var declaration = type.entity
-    // A class that does not override `entity` inherits the declaration of its superclass. Use the
-    // name of the class instead.
+    // Use the name of a class that does not override `entity`, because it inherits the declaration
+    // of its superclass.
     if let superentity, declaration.name == superentity.name {
       declaration = Entity(String(describing: type))
     }

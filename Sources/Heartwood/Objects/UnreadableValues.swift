@@ -53,7 +53,7 @@ extension ManagedObject {
 
   /// Copies the undecodable stored value of a property from another object.
   ///
-  /// If the other object has none, this object's undecodable value is discarded.
+  /// If the other object has no such value, this object's undecodable value is discarded.
   final func copyUnreadable(_ property: PropertyDescription, from other: ManagedObject) {
     if unreadable != nil { discardUnreadable(property) }
     if let value = other.unreadable?[property.slot] {

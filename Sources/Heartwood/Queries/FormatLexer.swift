@@ -200,7 +200,7 @@ struct FormatLexer {
   private mutating func argument() throws(ObjectGraphError) -> FormatToken.ArgumentKind {
     let start = position
     position += 1
-    // A length modifier (`l` or `ll`) is accepted but has no effect.
+    // Accept a length modifier (`l` or `ll`), which has no effect.
     var width = 0
     while width < 2, current == "l", character(1).map({ "dilufg".contains($0) }) == true {
       position += 1

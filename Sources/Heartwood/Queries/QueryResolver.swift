@@ -188,8 +188,8 @@ final class QueryResolver {
     guard let other = constant.space, case .integer(let bits) = constant.value else {
       return QueryTerm(constant: constant.value, constant.type)
     }
-    // The ID of an object in another store must not match an object with the same number in this
-    // store.
+    // Check the store. The ID of an object in another store must not match an object with the same
+    // number in this store.
     guard other.store == space.store else {
       return QueryTerm(constant: .integer(0), constant.type)
     }

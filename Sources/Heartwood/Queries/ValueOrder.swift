@@ -19,8 +19,8 @@ extension StoredValue {
   /// Compares two values.
   ///
   /// - Returns: A negative number if this value precedes the other, a positive number if it follows
-  ///   the other, or 0 if they are equal; `nil` if the values cannot be ordered, for example
-  ///   because one of them is `nil` or NaN.
+  ///   the other, and 0 if they are equal. The result is `nil` if the values cannot be ordered, for
+  ///   example because one of them is `nil` or NaN.
   func order(to other: StoredValue) -> Int? {
     switch (self, other) {
     case (.integer(let first), .integer(let second)): Self.order(first, second)

@@ -79,7 +79,7 @@ final class RowChange {
   /// Returns the new target of a reference, or `nil` if the reference will have no target.
   func target(_ slot: Int) -> ObjectNumber? { after[slot].reference }
 
-  /// Returns the target that a reference has in the store, or `nil` if it has none.
+  /// Returns the target of a reference in the store, or `nil` if there is none.
   func targetBefore(_ slot: Int) -> ObjectNumber? { before?[slot].reference }
 
   /// Sets a reference to a target other than the requested one, or clears it if `target` is `nil`.

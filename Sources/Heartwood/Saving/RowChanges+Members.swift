@@ -5,7 +5,7 @@ struct ListEdits {
     let slot: Int
   }
 
-  /// One side of the connection between two objects: a member of a relationship of `owner`.
+  /// One side of the connection between two objects: `owner` and a member of its relationship.
   struct Edge: Hashable {
     let owner: ObjectNumber
     let slot: Int

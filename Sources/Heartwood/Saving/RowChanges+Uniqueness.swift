@@ -94,8 +94,8 @@ extension RowChanges {
   private func claim(_ change: RowChange, _ owners: inout Owners) throws {
     for (position, key) in uniqueKeys(change.storage, change.after) {
       let index = change.storage.entity.indexes[position]
-      // If this row already has the value in the store, no other stored row has it. Only a row that
-      // claimed the value earlier in this save can conflict.
+      // Skip the lookup if this row already has the value in the store, because no other stored row
+      // has it. Only a row that claimed the value earlier in this save can conflict.
       let isOwn = change.before.map { before in
         index.slots.allSatisfy { before[$0].isIdentical(to: change.after[$0]) }
       }
@@ -162,7 +162,7 @@ extension RowChanges {
         case .error, .storeTrump, .rollback: false
         }
       if counts {
-        // If the reference was already edited in this save, the new value replaces that edit.
+        // Replace an earlier edit to the reference in this save with the new value.
         if row.edited.contains(slot), row.after[slot] != new.after[slot] { lost.insert(slot) }
         row.after[slot] = new.after[slot]
         if property.isRelationship { row.edited.insert(slot) }

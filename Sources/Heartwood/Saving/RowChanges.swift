@@ -38,7 +38,7 @@ final class RowChanges {
   /// Cascading deletions must not delete these rows either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
-  /// Whether the changes affect only attributes and no relationships, as in batch insertions and
+  /// Whether the changes affect only attributes, not relationships, as in batch insertions and
   /// updates.
   let areAttributesOnly: Bool
   /// Whether any of the changed rows may be related to other rows.
@@ -222,7 +222,7 @@ final class RowChanges {
 
   /// Writes the rows and their index entries.
   ///
-  /// All old index entries are removed first, so that a row can take over a unique value that
+  /// All old index entries are removed first, because a row can take over a unique value that
   /// another row no longer has.
   private func put() throws {
     for change in list where change.before != nil && !change.isDeleted && change.isEffective {

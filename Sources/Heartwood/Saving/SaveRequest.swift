@@ -309,8 +309,8 @@ struct SaveRequest {
     outcomes.append((object, .deleted))
   }
 
-  /// Applies the merge policy to the values of an object and those of its row, which other contexts
-  /// have changed.
+  /// Applies the merge policy to the values of an object and the values of its row, which other
+  /// contexts have changed.
   ///
   /// - Returns: The merged values, and the slots of the references whose edits win.
   private func merge(

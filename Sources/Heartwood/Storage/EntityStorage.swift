@@ -25,7 +25,8 @@ final class EntityStorage: Sendable {
   let keyspace: String
   /// The properties' numbers in the store, by slot.
   let propertyNumbers: [Int: UInt16]
-  /// The keyspaces of the relationships, by slot; `nil` for a property without a keyspace.
+  /// The keyspaces of the relationships, by slot. An element is `nil` for a property without a
+  /// keyspace.
   let relationshipKeyspaces: [String?]
   /// The attributes of variable length.
   let variableColumns: [PropertyDescription]

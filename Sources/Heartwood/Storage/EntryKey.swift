@@ -59,7 +59,7 @@ enum EntryKey {
     bytes.withBytes { hash.update($0) }
     var result = Array(bytes.prefix(prefixByteCount))
     result += repeatElement(0, count: separatorByteCount)
-    // The file format requires the hash in big-endian order.
+    // Swap the bytes, because the file format requires the hash in big-endian order.
     result.append(littleEndian: hash.finish().byteSwapped)
     return result
   }

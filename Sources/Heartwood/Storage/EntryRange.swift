@@ -41,7 +41,7 @@ struct EntryRange: Hashable {
   /// If `first` or `last` is `nil`, the range has no bound at that end. Entries that continue with
   /// `nil` are always excluded.
   init(_ values: [StoredValue], from first: StoredValue?, through last: StoredValue?) {
-    // The key of `values` and `nil`, with a byte `FF` appended, sorts after every key that
+    // Append a byte `FF` to the key of `values` and `nil`. The result sorts after every key that
     // continues with `nil`, because no component begins with `FF`.
     let afterNil = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }
     lower = Self.start(first.map { EntryKey.key(values + [$0]) } ?? afterNil())

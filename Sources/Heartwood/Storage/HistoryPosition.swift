@@ -52,7 +52,7 @@ extension HistoryPosition {
 extension HistoryHeader {
   /// The time of the transaction, rounded down to milliseconds.
   ///
-  /// The times of generations are rounded down, too, so that no snapshot is older than its
+  /// The times of generations are also rounded down, so that no snapshot is older than its
   /// contents.
   var date: Date { Date(timeIntervalSinceReferenceDate: (timestamp * 1000).rounded(.down) / 1000) }
 }

@@ -268,8 +268,8 @@ final class RowWriter {
     guard key.bytes.count > Limits.maxKeyByteCount else {
       return try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
     }
-    // Several entries may have the same shortened key, apart from the object number, so compare the
-    // values in their rows.
+    // Compare the values in the rows, because several entries may have shortened keys that differ
+    // only in the object number.
     var numbers: [ObjectNumber] = []
     let range = EntryRange(values(), ofAllIn: index)
     try entries.forEach(from: range.lower, upTo: range.upper) { key, value in

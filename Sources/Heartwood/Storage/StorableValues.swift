@@ -37,8 +37,8 @@ extension EntityStorage {
       }
       return longest.map { tooLong($0, total, Self.maxRowByteCount, isTotal: true) }
     }
-    // A deletion stores all preserved values in a single history entry. Leave room for the other
-    // data in the entry.
+    // Leave room for other data in the history entry, because a deletion stores all preserved
+    // values in a single entry.
     let limit = Self.maxRowByteCount - 1 << 16 - 64 * entity.columns.count
     let tombstone = preservedVariableColumns.reduce(0) { $0 + values[$1.slot].textByteCount }
     guard tombstone > limit else { return nil }

@@ -45,8 +45,8 @@ package struct StoredModel: Codable, Equatable {
 
   /// The declarations, destinations and keyspace of a relationship.
   struct StoredEnds: Codable, Equatable {
-    /// The identifier of the relationship: the number of the declaring entity and the number of the
-    /// property, separated by a dot.
+    /// The identifier of the relationship. It consists of the number of the declaring entity and
+    /// the number of the property, separated by a dot.
     var declaration: String
     /// The identifier of the inverse relationship, or `nil` if there is none.
     var inverse: String?

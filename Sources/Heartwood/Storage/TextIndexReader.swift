@@ -34,7 +34,7 @@ final class TextIndexReader {
 
   /// Calls `body` with each term that is similar to a word, in ascending order.
   ///
-  /// - Complexity: Reads the terms whose beginning matches that of a similar term, and seeks past
+  /// - Complexity: Reads the terms that have the same beginning as a similar term, and seeks past
   ///   all other terms.
   func forEachTerm(
     similarTo test: inout TextSimilarity,

@@ -48,9 +48,9 @@ enum CharacterClass: UInt8 {
       0xFE54, 0xFF0C, 0xFF0E, 0xFF1B:
       self = .midNumber
     case 0x66B: self = .digit
-    // The narrow space that separates groups of digits in a long number.
+    // Join digits across the narrow space that separates groups of digits in a long number.
     case 0x202F: self = .joiner
-    // The zero-width space separates words.
+    // Treat the zero-width space as a separator of words.
     case 0x200B: self = .other
     // Letters that other Unicode properties classify as symbols or punctuation.
     case 0x2C2...0x2C5, 0x2D2...0x2D7, 0x2DE...0x2FF, 0x55A...0x55C, 0x55E, 0x58A, 0x5F3,

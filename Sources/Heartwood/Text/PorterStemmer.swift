@@ -1,7 +1,7 @@
 /// Removes the endings of English words, using the algorithm from Porter's paper "An algorithm for
 /// suffix stripping" (1980).
 ///
-/// The comments name the steps of the paper.
+/// The comments refer to the steps in the paper.
 struct PorterStemmer {
   /// The letters of the word. The algorithm considers only the first `end` letters.
   private var word: [UInt8] = []
@@ -80,7 +80,7 @@ struct PorterStemmer {
     var wasVowel = false
     var followsConsonant = true
     for position in 0..<stemEnd {
-      // A y is a consonant unless it follows one.
+      // A "y" is a consonant unless it follows another consonant.
       let isConsonant =
         word[position] == UInt8(ascii: "y")
         ? position == 0 || !followsConsonant : self.isConsonant(position)

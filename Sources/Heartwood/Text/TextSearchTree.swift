@@ -173,7 +173,7 @@ struct TextSearchTree {
   /// Returns the leaf for words that begin like a token.
   ///
   /// The index contains stems, but the beginning of a word can be longer than the word's stem. For
-  /// example, "runn" is longer than "run". The method therefore also finds the stems of all words
+  /// example, "runn" is longer than "run". The leaf therefore also matches the stems of all words
   /// that may have this beginning.
   private func beginning(_ text: String, _ token: TextTokens.Token, _ fields: UInt64) -> Leaf {
     var tokens = TextTokens()

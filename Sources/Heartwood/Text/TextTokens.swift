@@ -19,8 +19,8 @@ package struct TextTokens {
     package var position: Int { Int(positionAndTail >> 1) }
     /// Whether the token is the last character of a run that is split into pairs.
     ///
-    /// Every such character begins a token, so that a single character can be found. A query for
-    /// several characters does not need this token.
+    /// Every such character begins a token, which makes it possible to find a single character. A
+    /// query for several characters does not need this token.
     var isTail: Bool { positionAndTail & 1 != 0 }
     /// The range of the word in the text, as offsets of UTF-8 bytes.
     package var sourceStart: Int { Int(source.start) }

@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Whether changes are recorded for ``undo()``; `false` by default.
+  /// Whether changes are recorded for ``undo()``. The default is `false`.
   ///
   /// ``rollback()``, ``reset()`` and saves that merge a new object into an existing row discard the
   /// recorded changes. If ``discardsUndoOnSave`` is `true`, every save discards them.
@@ -17,7 +17,8 @@ extension ManagedObjectContext {
       for storeContext in storeContexts {
         storeContext.undoLog = log
         storeContext.pendingValues = []
-        // Without these hooks, the setters of new objects would not report changes to the undo log.
+        // Set the hooks, because without them the setters of new objects would not report changes
+        // to the undo log.
         for object in storeContext.inserted.all {
           object.setHooks(storeContext.hooksForNew(storeContext.entity(of: object)))
         }
