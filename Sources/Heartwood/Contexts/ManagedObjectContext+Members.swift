@@ -111,7 +111,7 @@ extension ManagedObjectContext {
   /// Returns whether an object is a member, for a change that is about to add or remove it.
   ///
   /// If another context has made the same change, this method loads the members, so that undoing
-  /// the change here counts as a change of its own.
+  /// the change in this context counts as a separate change.
   private func isMemberBeforeChange(
     _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

@@ -20,7 +20,8 @@ extension ManagedObjectContext {
 
   /// Copies the values of the parent's object into the corresponding object of this context.
   ///
-  /// - Returns: `false` if the parent has no such object, or if the object is deleted there.
+  /// - Returns: `false` if the parent has no such object, or if the object is deleted in the
+  ///   parent.
   func fill(_ object: ManagedObject, from parent: ManagedObjectContext) -> Bool {
     guard let original = parent.existingObject(object.number) else { return false }
     if original.isFault { parent.fire(original) }
@@ -57,10 +58,11 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// Reloads an object from the parent if it is unchanged here and differs from the parent's
-  /// object.
+  /// Reloads an object from the parent if it is unchanged in this context and differs from the
+  /// parent's object.
   ///
-  /// - Complexity: O(properties), and O(members) for each relationship that is loaded here.
+  /// - Complexity: O(properties), plus O(members) for each relationship that is loaded in this
+  ///   context.
   func fillAgainIfStale(_ object: ManagedObject, from original: ManagedObject) {
     guard let parent, !object.isFault, !object.hasChanges, let entity = object.entityDescription
     else { return }

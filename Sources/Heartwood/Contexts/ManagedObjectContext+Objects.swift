@@ -168,8 +168,8 @@ extension ManagedObjectContext {
 
   /// Removes all objects and changes from the context.
   ///
-  /// Objects that the program still holds no longer belong to a context. They keep their loaded
-  /// attributes, but lose their related objects; faults have the same values as new objects.
+  /// Objects that the program still holds no longer belong to a context. These objects keep their
+  /// loaded attributes, but lose their related objects. Faults have the same values as new objects.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -283,8 +283,8 @@ extension ManagedObjectContext: ObjectSource {
     object.state.insert(.deleted)
     object.setHooks(.writing)
     if !isDeletedAnyway { object.version = ManagedObject.missingRowVersion }
-    // If the store was removed from the container, do not delete the row, because a save could not
-    // do so.
+    // Do not schedule a deletion if the store was removed from the container, because a save could
+    // not delete the row.
     if !model.isRemoved { deleted.insert(object) }
     if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
   }

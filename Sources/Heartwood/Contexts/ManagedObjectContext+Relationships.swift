@@ -243,8 +243,8 @@ extension ManagedObjectContext {
 
   /// Adds an object to the inverse of a relationship in another object.
   ///
-  /// If the other object can refer to only one object, its previous reference is removed on both
-  /// sides.
+  /// If the other object can refer to only one object, its previous reference and the inverse of
+  /// that reference are removed.
   func attach(
     _ object: ManagedObject, to other: ManagedObject, _ property: PropertyDescription
   ) {

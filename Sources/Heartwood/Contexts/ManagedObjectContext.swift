@@ -67,8 +67,8 @@ public final class ManagedObjectContext {
   /// The registered objects by number.
   ///
   /// The objects are not retained: each removes itself when it is deallocated. Like the context's
-  /// other collections, the table skips exclusivity checks, because it is used for every row. This
-  /// is safe, because changing a table calls no other code.
+  /// other collections, the table skips exclusivity checks, because it is used for every row.
+  /// Skipping the checks is safe, because changing a table does not call any other code.
   @exclusivity(unchecked) var registered = NumberTable<Unmanaged<ManagedObject>>()
   var retained: [ManagedObject] = []
   @exclusivity(unchecked) var inserted = ObjectList()

@@ -60,8 +60,8 @@ extension KeyedEncodingContainer where Key == ImportKey {
     case .largeInteger(let value): try encode(value, forKey: key)
     case .double(bits: let bits) where Double(bitPattern: bits).isFinite:
       let double = Double(bitPattern: bits)
-      // Encode a `Float` as such, because its shortest decimal representation differs from that of
-      // the equal `Double`.
+      // Encode a `Float` value as a `Float`, because its shortest decimal representation differs
+      // from that of the equal `Double`.
       if property.fieldStorageType == .float {
         try encode(Float(double), forKey: key)
       } else {

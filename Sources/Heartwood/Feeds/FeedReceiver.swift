@@ -136,8 +136,8 @@ public struct FeedReceiver {
   ///
   /// A program that omits events may omit the last event of a generation. A generation therefore
   /// also ends before the first transaction that it cannot contain. However, if the feed was
-  /// interrupted within a generation, that generation does not end there: the next one begins with
-  /// the remaining transactions.
+  /// interrupted within a generation, that generation does not end at this point: the next
+  /// generation begins with the remaining transactions.
   private func endOfGeneration(of source: String?, from index: Int) -> Int? {
     func isOwn(_ event: FeedElement) -> Bool { source == nil || event.source == source }
     guard var last = waiting[..<index].last(where: isOwn), !last.isLastOfGeneration else {

@@ -53,10 +53,10 @@ struct FeedRecords {
     }
   }
 
-  /// Returns the objects that no event at or after the given time was about.
+  /// Returns the objects about which no event has arrived at or after the given time.
   func unseen(since time: Int64, _ source: String) throws -> [(id: String, ObjectNumber)] {
     var unseen: [(String, ObjectNumber)] = []
-    // Start at the source's name, with which all its keys begin.
+    // Start at the name of the source, because all keys of the source begin with it.
     try numbers.forEach(from: Key(source)) { key, value in
       let (owner, id) = try Key.decode(key, as: String.self, String.self)
       guard owner == source else { return false }

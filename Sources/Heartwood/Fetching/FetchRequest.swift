@@ -9,7 +9,8 @@ public import Foundation
 public struct FetchRequest<M: ManagedObject> {
   /// The condition that objects must meet, or `nil` to fetch all objects.
   public var predicate: QueryPredicate<M>?
-  /// The text query that objects must match in addition to the predicate, or `nil` for none.
+  /// The text query that objects must match in addition to the predicate, or `nil` if there is no
+  /// query.
   ///
   /// The entity must declare a ``TextIndex``.
   public var textQuery: TextQuery?

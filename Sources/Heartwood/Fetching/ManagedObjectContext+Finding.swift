@@ -184,7 +184,8 @@ extension ManagedObjectContext {
   /// Returns a scope for the conditions of a plan.
   ///
   /// The scope reads objects from their rows. If an object was changed in this context or in a
-  /// parent, or hides objects that were deleted there, the scope reads it from memory instead.
+  /// parent, or if it hides objects that were deleted in one of them, the scope reads it from
+  /// memory instead.
   ///
   /// - Parameter hiding: The objects of this context that hide deleted objects.
   private func scope(

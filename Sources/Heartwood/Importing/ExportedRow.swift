@@ -117,8 +117,8 @@ struct ExportedValue: Encodable {
     case .largeInteger(let value): try container.encode(value)
     case .double(bits: let bits):
       let double = Double(bitPattern: bits)
-      // Encode a `Float` as such, because its shortest decimal representation differs from that of
-      // the equal `Double`.
+      // Encode a `Float` value as a `Float`, because its shortest decimal representation differs
+      // from that of the equal `Double`.
       if storageType == .float {
         try container.encode(Float(double))
       } else {

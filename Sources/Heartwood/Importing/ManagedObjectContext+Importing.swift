@@ -13,8 +13,8 @@ extension ManagedObjectContext {
   ///
   /// The import sets only the properties whose keys an element contains. A relationship is set from
   /// nested objects, which are also found or created by a unique attribute, or from values of that
-  /// attribute. The import makes one commit, with this context's author. It calls the same methods
-  /// of objects as a save. This context's unsaved changes are neither written nor modified.
+  /// attribute. The import makes one commit, with this context's author. Like a save, it calls the
+  /// objects' callback methods. This context's unsaved changes are neither written nor modified.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.

@@ -130,7 +130,7 @@ final class ResultsFeed: ContextFollower {
     return try top.currentView()
   }
 
-  /// Sets the generation that is reported with changes. It becomes that of the given view.
+  /// Sets the generation that is reported with changes to that of the given view.
   private func setGeneration(of view: StoreView) {
     let snapshot = storeContext.parent == nil ? view.snapshot : nil
     generation = snapshot.map { storeContext.group.token($0, of: storeContext.model) }

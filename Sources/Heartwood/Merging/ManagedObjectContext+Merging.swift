@@ -127,8 +127,8 @@ extension ManagedObjectContext {
   ///
   /// A pinned context advances to the newest generation. Objects that the transaction updated are
   /// reread and keep their unsaved changes. Objects that the transaction deleted leave the context,
-  /// unless they have unsaved changes here; in that case, the next save reports a conflict. Other
-  /// objects do not change.
+  /// unless they have unsaved changes in this context. In that case, the next save reports a
+  /// conflict. Other objects do not change.
   ///
   /// - Throws: Any error from reading rows; `foreignStore` if the transaction belongs to another
   ///   store; `childContext` if this is a child context, which always reads from its parent.

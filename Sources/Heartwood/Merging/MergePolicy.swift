@@ -20,9 +20,9 @@ public struct MergePolicy: Sendable {
 
   /// The save throws an error and writes nothing.
   public static let error = MergePolicy(.error)
-  /// A property that both sides changed gets the value from the store.
+  /// If both sides changed a property, the value in the store is kept.
   public static let mergeByPropertyStoreTrump = MergePolicy(.storeTrump)
-  /// A property that both sides changed gets the value from the context.
+  /// If both sides changed a property, the value in the context is saved.
   public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
   /// Objects in conflict are stored with all their values from the context.
   public static let overwrite = MergePolicy(.overwrite)
@@ -62,7 +62,7 @@ public struct MergeConflict: Sendable {
   /// The values of the attributes when the object was read, by name.
   public let base: [String: StoredValue]
   /// The values of the attributes in this context, or an empty dictionary if the object was deleted
-  /// here.
+  /// in this context.
   public let mine: [String: StoredValue]
   /// The values of the attributes in the store, or `nil` if the object was deleted there.
   public let theirs: [String: StoredValue]?
@@ -70,7 +70,8 @@ public struct MergeConflict: Sendable {
   public let baseReferences: [String: ManagedObjectID]
   /// The targets of to-one relationships in this context.
   public let myReferences: [String: ManagedObjectID]
-  /// The targets of to-one relationships in the store, or `nil` if the object was deleted there.
+  /// The targets of to-one relationships in the store, by name, or `nil` if the object was deleted
+  /// in the store.
   public let theirReferences: [String: ManagedObjectID]?
   /// Whether the object was deleted in this context.
   public let isDeletedHere: Bool
@@ -78,7 +79,8 @@ public struct MergeConflict: Sendable {
   public var result: [String: StoredValue] = [:]
   /// The to-one targets that the policy chooses, by relationship name.
   public var resultReferences: [String: ManagedObjectID?] = [:]
-  /// Whether to delete the row; initially `true` if the object was deleted here.
+  /// Whether to delete the row. Initially, this is `true` if the object was deleted in this
+  /// context.
   ///
   /// A policy can set it to `false` to keep a row that another context has changed, or to `true` to
   /// accept a deletion by another context.

@@ -80,7 +80,8 @@ enum TextForm: String {
 }
 
 extension Derivation where Value == String {
-  /// The source string with case and diacritics folded, for searches that ignore both.
+  /// The source string with case and diacritics folded, for searches that ignore case and
+  /// diacritics.
   public static func canonical(_ source: KeyPath<Owner, String>) -> Derivation {
     text(.canonical, source)
   }
@@ -95,7 +96,8 @@ extension Derivation where Value == String {
 }
 
 extension Derivation where Value == String? {
-  /// The source string with case and diacritics folded, for searches that ignore both.
+  /// The source string with case and diacritics folded, for searches that ignore case and
+  /// diacritics.
   public static func canonical(_ source: KeyPath<Owner, String?>) -> Derivation {
     text(.canonical, source)
   }

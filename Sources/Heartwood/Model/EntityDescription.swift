@@ -39,7 +39,7 @@ final class EntityDescription: @unchecked Sendable {
   /// The slot of the property that begins at each memory offset, or -1 if no property begins there.
   ///
   /// The offsets are relative to that of the first property.
-  /// Every property setter looks up its slot here, so the lookup must be fast.
+  /// Every property setter looks up its slot in this array, so the lookup must be fast.
   private let slotsByOffset: [Int16]
   private let firstOffset: Int
 

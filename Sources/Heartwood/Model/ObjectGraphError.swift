@@ -4,7 +4,7 @@
 public struct ObjectGraphError: Error, Sendable {
   /// A kind of failure.
   ///
-  /// This is a struct rather than an enumeration, so that new kinds do not break a program's
+  /// The type is a struct rather than an enumeration, so that new kinds do not break a program's
   /// `switch`.
   public struct Kind: Hashable, Sendable {
     let name: String

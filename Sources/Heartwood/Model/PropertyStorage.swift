@@ -2,7 +2,8 @@
 ///
 /// - Note: Pointers must point to an initialised wrapper of the type; the schema guarantees this.
 protocol PropertyStorage: SendableMetatype {
-  /// The in-memory representation of the property, or `other` if it has no case of its own.
+  /// The in-memory representation of the property, or `other` if the enumeration has no case for
+  /// it.
   static var representation: PropertyRepresentation { get }
   static var kind: PropertyDescription.Kind { get }
   /// The destination class of a relationship, or `nil` if the property is not a relationship.

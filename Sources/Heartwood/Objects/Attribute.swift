@@ -26,7 +26,7 @@ public struct Attribute<Value: AttributeValue> {
   ///
   /// - Parameters:
   ///   - wrappedValue: The value in new objects.
-  ///   - name: The attribute's name in the store; by default the name of the property.
+  ///   - name: The attribute's name in the store. The default is the name of the property.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
   ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
   public init(
@@ -53,7 +53,7 @@ public struct Attribute<Value: AttributeValue> {
   ///   - wrappedValue: The value in new objects.
   ///   - rule: A rule for the values of the attribute.
   ///   - otherRules: More rules.
-  ///   - name: The attribute's name in the store; by default the name of the property.
+  ///   - name: The attribute's name in the store. The default is the name of the property.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
   ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
   public init(

@@ -18,9 +18,9 @@ public struct Composite<Value: CompositeValue> {
   ///
   /// - Parameters:
   ///   - wrappedValue: The value in new objects.
-  ///   - name: The attribute's name in the store's model, used as a prefix of its column names; by
-  ///     default, the name of the property. The rest of the API always uses the name of the
-  ///     property.
+  ///   - name: The attribute's name in the store's model, which is used as a prefix of its column
+  ///     names. The default is the name of the property. The rest of the API always uses the name
+  ///     of the property.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
   ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
   public init(

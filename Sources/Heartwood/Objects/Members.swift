@@ -38,7 +38,8 @@ extension ToMany {
     @discardableResult
     public func insert(_ member: Destination) -> Bool { members.add(member) }
 
-    /// Removes a member, on both sides of the relationship, and returns `false` if it was absent.
+    /// Removes a member from the relationship and updates the inverse, or returns `false` if the
+    /// member is absent.
     @discardableResult
     public func remove(_ member: Destination) -> Bool { members.remove(member) }
   }
@@ -84,7 +85,8 @@ extension OrderedToMany {
     @discardableResult
     public func append(_ member: Destination) -> Bool { members.add(member) }
 
-    /// Removes a member, on both sides of the relationship, and returns `false` if it was absent.
+    /// Removes a member from the relationship and updates the inverse, or returns `false` if the
+    /// member is absent.
     @discardableResult
     public func remove(_ member: Destination) -> Bool { members.remove(member) }
   }

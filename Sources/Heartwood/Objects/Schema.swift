@@ -13,8 +13,8 @@ import Synchronization
 /// schema's version is higher than the store's, properties that the classes no longer declare are
 /// removed from the store.
 ///
-/// A schema may omit classes of the store to which none of its own classes is related. The rows of
-/// an omitted class stay in the store until a schema names their entity in ``removing``.
+/// A schema may omit a class of the store if none of the schema's classes is related to it. The
+/// rows of an omitted class stay in the store until a schema names their entity in ``removing``.
 public struct Schema: Sendable {
   /// The version of the model.
   ///

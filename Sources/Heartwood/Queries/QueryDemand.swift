@@ -93,8 +93,8 @@ extension QueryDemand {
 }
 
 extension QueryTerm {
-  /// The subject of a demand on the term, or `nil` if the term is neither the fetched object nor
-  /// one of its own properties.
+  /// The subject of a demand on the term, or `nil` if the term is neither the fetched object nor a
+  /// property of that object.
   fileprivate var subject: QueryDemand.Subject? {
     isSubject ? .own : property.map { .property($0.slot) }
   }

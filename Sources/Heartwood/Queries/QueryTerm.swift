@@ -68,8 +68,8 @@ extension QueryTerm {
   ///
   /// `other` is the term with which this term is compared.
   ///
-  /// - Returns: The converted term. This term itself is returned if it is not a constant, if
-  ///   `other` is a constant too, or if the type of `other` cannot represent the constant.
+  /// - Returns: The converted term. Returns this term unchanged if it is not a constant, if `other`
+  ///   is also a constant, or if the type of `other` cannot represent the constant.
   func fitted(to other: QueryTerm) -> QueryTerm {
     guard let constant, other.constant == nil else { return self }
     let value = constant.fitted(to: other)

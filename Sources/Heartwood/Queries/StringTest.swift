@@ -1,4 +1,4 @@
-/// A test of a string, for predicates on string properties.
+/// A test that a predicate applies to a string property.
 public struct StringTest: Sendable {
   enum Kind: Sendable {
     case equality

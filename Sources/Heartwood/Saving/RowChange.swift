@@ -1,9 +1,9 @@
 /// A change to one row in a transaction, including the row's current and new values.
 ///
-/// This is a class because lists of changes are traversed several times. Each step of a traversal
-/// thus retains only one object; a struct would contain four. The properties skip exclusivity
-/// checks, because they are used several times for every row. This is safe, because they hold only
-/// values and are used by a single thread.
+/// The type is a class, because lists of changes are traversed several times. Each step of a
+/// traversal retains only one object; a struct would contain four objects to retain. The properties
+/// skip exclusivity checks, because they are used several times for every row. This is safe,
+/// because they hold only values and are used by a single thread.
 final class RowChange {
   let storage: EntityStorage
   let number: ObjectNumber
@@ -19,7 +19,7 @@ final class RowChange {
   @exclusivity(unchecked) var isNew = false
   /// The object's current number, for error messages.
   ///
-  /// A new object gets its permanent number only if the transaction succeeds.
+  /// A new object receives its permanent number only if the transaction succeeds.
   @exclusivity(unchecked) var reportedNumber: ObjectNumber
   /// Whether the change comes from a managed object that is being saved.
   @exclusivity(unchecked) var isOfObject = false

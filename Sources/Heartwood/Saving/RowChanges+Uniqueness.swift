@@ -162,7 +162,8 @@ extension RowChanges {
         case .error, .storeTrump, .rollback: false
         }
       if counts {
-        // Replace an earlier edit to the reference in this save with the new value.
+        // Record an earlier edit to the reference in this save as lost, because the new value
+        // replaces it.
         if row.edited.contains(slot), row.after[slot] != new.after[slot] { lost.insert(slot) }
         row.after[slot] = new.after[slot]
         if property.isRelationship { row.edited.insert(slot) }

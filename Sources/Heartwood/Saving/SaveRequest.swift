@@ -164,7 +164,8 @@ struct SaveRequest {
 
   // MARK: Conflict resolution
 
-  /// If another context has changed an object that has no edits here, handles the conflict.
+  /// Handles the conflict if another context has changed an object that has no edits in this
+  /// context.
   ///
   /// Returns `false` if no other context has changed the object.
   private mutating func check(_ object: ManagedObject) throws -> Bool {

@@ -36,7 +36,7 @@ package struct StoredModel: Codable, Equatable {
     case toOne
     case toMany(isOrdered: Bool)
 
-    // These keys occur in stored JSON and must never change.
+    // Never change these keys, because they occur in stored JSON.
     private enum AttributeCodingKeys: String, CodingKey {
       case storageType = "form"
       case isOptional
@@ -56,7 +56,7 @@ package struct StoredModel: Codable, Equatable {
     /// that refer to each destination. The property is `nil` if there is no such list.
     var keyspace: String?
 
-    // These keys occur in stored JSON and must never change.
+    // Never change these keys, because they occur in stored JSON.
     private enum CodingKeys: String, CodingKey {
       case declaration, inverse, targets
       case keyspace = "place"
@@ -75,7 +75,7 @@ package struct StoredModel: Codable, Equatable {
     var property: UInt16
     var storageType: StorageType
 
-    // These keys occur in stored JSON and must never change.
+    // Never change these keys, because they occur in stored JSON.
     private enum CodingKeys: String, CodingKey {
       case property
       case storageType = "form"

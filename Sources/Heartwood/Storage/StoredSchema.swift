@@ -30,7 +30,8 @@ struct StoredSchema {
 
   /// The type of entities without a class.
   ///
-  /// It is not a subclass of ``ManagedObject``, so no objects of such entities are created.
+  /// The type is not a subclass of ``ManagedObject``, so objects of such entities are never
+  /// created.
   private final class NoClass {}
 
   private static func damage(_ entity: String) -> StorageError {

@@ -44,7 +44,7 @@ package struct TextPostings {
   }
 
   /// Reads the content of the current posting. Returns the total weight of its positions in the
-  /// given attributes, or `nil` if it has no positions there.
+  /// given attributes, or `nil` if it has no positions in them.
   @inline(__always)
   package mutating func frequency(_ weights: [Int], _ fields: UInt64) throws -> Int? {
     var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)

@@ -1,6 +1,6 @@
 /// A text query whose text a tokenizer has split into terms.
 struct TextSearchTree {
-  /// A test of single terms.
+  /// A test that applies to single terms.
   struct Leaf: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
       case word

@@ -3,9 +3,9 @@ final class UndoLog {
   /// A change, with the data that is needed to revert it.
   enum Step {
     // If `isFirst` is `true`, the change is the first one since the object was read or inserted.
-    // Undo then restores the value last read from the row rather than the value recorded here,
-    // because the object may have been read again since the change. In a new object, undo also
-    // makes the property count as not set.
+    // In that case, undo restores the value last read from the row rather than the value recorded
+    // in this step, because the object may have been reread since the change. In a new object, undo
+    // also makes the property count as not set.
     case value(ManagedObject, PropertyDescription, StoredValue, isFirst: Bool)
     case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
     case joined(ManagedObject, PropertyDescription, ManagedObject)

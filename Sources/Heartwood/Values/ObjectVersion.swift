@@ -25,9 +25,10 @@ public struct ObjectVersion: Sendable {
   /// The kind of change that the transaction made to the object, or `nil` if the history does not
   /// contain the transaction that wrote this version.
   public let change: PersistentHistoryChange.Kind?
-  /// The author of the transaction that wrote this version, or `nil` if the history records none.
+  /// The author of the transaction that wrote this version, or `nil` if the history does not record
+  /// one.
   public let author: String?
-  /// The name of the context that wrote this version, or `nil` if the history records none.
+  /// The name of the context that wrote this version, or `nil` if the history does not record one.
   public let contextName: String?
 
   /// Returns the value of the attribute with the given name, or `nil` if ``values`` does not

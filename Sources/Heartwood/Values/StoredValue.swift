@@ -24,7 +24,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
   /// Bytes.
   case bytes([UInt8])
 
-  // These keys occur in stored JSON and must never change.
+  // Never change these keys, because they occur in stored JSON.
   private enum CodingKeys: String, CodingKey {
     case null, bool, integer, largeInteger, date, uuid, string, bytes
     case double = "number"
