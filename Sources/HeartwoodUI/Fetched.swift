@@ -97,8 +97,10 @@
 
     nonisolated init() {}
 
-    /// Returns the controller for a request. If the view has no controller for this request and
-    /// context, creates one and performs its fetch.
+    /// Returns the controller for a request.
+    ///
+    /// If the view has no controller for this request and context, creates one and performs its
+    /// fetch.
     func controller(
       _ id: AnyHashable?, _ context: ManagedObjectContext,
       _ make: () -> FetchedResultsController<M>

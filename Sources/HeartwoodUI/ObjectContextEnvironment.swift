@@ -20,7 +20,9 @@
       set { self[ObjectContextKey.self] = newValue }
     }
 
-    /// The container of the context. It must exist for as long as the context is used.
+    /// The container of the context.
+    ///
+    /// It must exist for as long as the context is used.
     var persistentContainer: PersistentContainer? {
       get { self[ContainerKey.self] }
       set { self[ContainerKey.self] = newValue }

@@ -158,9 +158,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Runs `body` in a transaction on the newest generation. The store's model must be unchanged.
+  /// Runs `body` in a transaction on the newest generation.
   ///
-  /// In a migration stage, `body` runs in a savepoint of the stage's transaction instead.
+  /// The store's model must be unchanged. In a migration stage, `body` runs in a savepoint of the
+  /// stage's transaction instead.
   ///
   /// - Returns: The generation that the transaction creates.
   /// - Throws: The error that `body` throws, in which case nothing has changed;

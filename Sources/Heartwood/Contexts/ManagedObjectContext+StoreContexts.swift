@@ -10,8 +10,9 @@ import Foundation
 /// `otherStoreContext` returns for the class, ID or object, or to all store contexts. The rest of
 /// the method therefore handles one store. The only cost of this dispatch is the lookup.
 extension ManagedObjectContext {
-  /// The root context, which the program uses. This is the owner of this store context or, if there
-  /// is no owner, this context itself.
+  /// The root context, which the program uses.
+  ///
+  /// This is the owner of this store context or, if there is no owner, this context itself.
   var rootContext: ManagedObjectContext { owner ?? self }
 
   /// All store contexts if this is the root context; otherwise, only this store context.

@@ -87,17 +87,21 @@ public final class ManagedObjectContext {
   /// with it.
   var upToDate: Generation?
   @exclusivity(unchecked) var undoLog: UndoLog?
-  /// Whether all changes during one event form one undo group. The default is `false`.
+  /// Whether all changes during one event form one undo group.
   ///
-  /// In a view context, an event ends when the main actor is free; in a background context, at the
-  /// end of a `perform` block. In other contexts, the property has no effect.
+  /// The default is `false`. In a view context, an event ends when the main actor is free; in a
+  /// background context, at the end of a `perform` block. In other contexts, the property has no
+  /// effect.
   public var groupsUndoByEvent = false
   /// Whether each save discards the recorded changes, so that ``undo()`` reverts only changes made
-  /// since that save. The default is `false`.
-  public var discardsUndoOnSave = false
-  /// A closure that is called at the first change of each undo group. The default is `nil`.
+  /// since that save.
   ///
-  /// Another undo manager can use it to register an action that calls ``undo()``.
+  /// The default is `false`.
+  public var discardsUndoOnSave = false
+  /// A closure that is called at the first change of each undo group.
+  ///
+  /// The default is `nil`. Another undo manager can use it to register an action that calls
+  /// ``undo()``.
   public var undoGroupBegan: (() -> Void)?
   /// The queues that receive the context's changes, one for each observer.
   @exclusivity(unchecked) var changeQueues: [WeakChangeQueue] = []
@@ -117,7 +121,9 @@ public final class ManagedObjectContext {
   /// The entity of the object that was inserted last.
   @exclusivity(unchecked) private var recentEntity: EntityDescription?
   @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
-  /// The numbers that objects had before they were saved. All contexts of the tree share this map.
+  /// The numbers that objects had before they were saved.
+  ///
+  /// All contexts of the tree share this map.
   package let renumbered: RenumberedObjects
   /// The generation that the context reads.
   var pin = Pin.none
@@ -127,7 +133,9 @@ public final class ManagedObjectContext {
   weak var recentView: StoreView?
   /// The effect of a save on the context's pin.
   public var generationAfterSave = GenerationAfterSave.advance
-  /// The objects whose deletion is in progress. This record ends cyclic cascades.
+  /// The objects whose deletion is in progress.
+  ///
+  /// This record ends cyclic cascades.
   var isDeleting: Set<ObjectIdentifier> = []
   /// The relationships whose members are about to be removed all at once, because their objects are
   /// being deleted.
@@ -247,9 +255,10 @@ public final class ManagedObjectContext {
     if observer != nil { object.becomeObservable() }
   }
 
-  /// Removes an object from the context. The object then does not belong to any context.
+  /// Removes an object from the context.
   ///
-  /// The object keeps its attributes, but releases all related objects to break reference cycles.
+  /// The object then does not belong to any context. The object keeps its attributes, but releases
+  /// all related objects to break reference cycles.
   func abandon(_ object: ManagedObject) {
     let (wasNew, assigned) = (object.isInserted, object.changes?.assigned)
     object.state.subtract([.registered, .inserted, .updated])

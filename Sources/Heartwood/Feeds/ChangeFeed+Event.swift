@@ -25,12 +25,14 @@ extension ChangeFeed {
     public var key: Key?
     /// The names of the properties that an update changed.
     public let changedProperties: Set<String>
-    /// The values in the generation that the feed read previously. The property is `nil` if the
-    /// object did not exist there, if that generation is unknown, or if the feed omits these
-    /// values.
-    public internal(set) var before: Values?
-    /// The values in ``generation``. The property is `nil` if the object does not exist there, or
+    /// The values in the generation that the feed read previously.
+    ///
+    /// The property is `nil` if the object did not exist there, if that generation is unknown, or
     /// if the feed omits these values.
+    public internal(set) var before: Values?
+    /// The values in ``generation``.
+    ///
+    /// The property is `nil` if the object does not exist there, or if the feed omits these values.
     public internal(set) var after: Values?
     /// The author of the transaction, or `nil` if none was set.
     public let author: String?
@@ -51,9 +53,11 @@ extension ChangeFeed {
     /// In the last event of a generation, this is the number of the event's own transaction. Once
     /// that event has been processed, a copy of the store matches the generation.
     public let newestTransaction: Int64
-    /// A token that resumes a feed. If this event is the last of its transaction, the feed resumes
-    /// after the event; otherwise, it resumes before the transaction. The token is `nil` until all
-    /// existing objects have been returned.
+    /// A token that resumes a feed.
+    ///
+    /// If this event is the last of its transaction, the feed resumes after the event; otherwise,
+    /// it resumes before the transaction. The token is `nil` until all existing objects have been
+    /// returned.
     public internal(set) var token: PersistentHistoryToken?
     /// The URI of the store.
     public let source: String

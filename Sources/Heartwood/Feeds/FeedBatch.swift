@@ -83,10 +83,10 @@ struct FeedBatch {
 
   // MARK: Errors
 
-  /// Returns a failure for a model error. The failure names the event about the affected object.
+  /// Returns a failure for a model error.
   ///
-  /// If that object has no event, for example because it is only related to objects with events,
-  /// the failure names all events.
+  /// The failure names the event about the affected object. If that object has no event, for
+  /// example because it is only related to objects with events, the failure names all events.
   private func failure(
     _ error: ObjectGraphError, _ elements: ArraySlice<FeedElement>
   ) -> FeedFailure {
@@ -271,10 +271,10 @@ struct FeedBatch {
     }
   }
 
-  /// Returns the number of a related object. Returns `nil` if a later generation deletes the
-  /// object, or if the merge policy keeps its deletion in this store.
+  /// Returns the number of a related object.
   ///
-  /// The object's own event may not have arrived yet.
+  /// Returns `nil` if a later generation deletes the object, or if the merge policy keeps its
+  /// deletion in this store. The object's own event may not have arrived yet.
   private mutating func target(
     _ reference: FeedReference, _ source: String
   ) throws -> ObjectNumber? {

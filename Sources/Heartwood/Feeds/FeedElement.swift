@@ -52,8 +52,9 @@ struct FeedElement: Decodable {
   /// The time of the transaction or, for existing objects, the time of the generation, in
   /// milliseconds since 1970.
   let time: Int64
-  /// The time at which the object counts as seen. It is never earlier than the time recorded for
-  /// the previous event.
+  /// The time at which the object counts as seen.
+  ///
+  /// It is never earlier than the time recorded for the previous event.
   var seen: Int64 = 0
   /// The value of the unique attribute that identifies the object, or `nil` if there is none.
   private(set) var key: StoredValue?
@@ -64,8 +65,10 @@ struct FeedElement: Decodable {
   /// The values, or `nil` if the object no longer existed.
   private(set) var values: FeedValues?
 
-  /// Adds the changes of an earlier event about the same object. An event alone is incomplete,
-  /// because it contains only the to-many relationships that its transaction changed.
+  /// Adds the changes of an earlier event about the same object.
+  ///
+  /// An event alone is incomplete, because it contains only the to-many relationships that its
+  /// transaction changed.
   mutating func complete(from earlier: FeedElement) {
     values?.add(earlier.values?.targets ?? [])
     changed = changed.flatMap { own in earlier.changed.map { own.union($0) } }

@@ -75,7 +75,9 @@ package struct FeedReader {
     return oldest?.index
   }
 
-  /// Releases the generations. The feed then continues with the newest ones.
+  /// Releases the generations.
+  ///
+  /// The feed then continues with the newest ones.
   ///
   /// - Throws: `generationExpired` if a generation's existing objects have not all been returned.
   mutating func restart() throws {

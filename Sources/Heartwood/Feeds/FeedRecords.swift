@@ -19,7 +19,9 @@ struct FeedRecords {
   /// The feed position of each source, encoded as a key.
   private let positions: KeyspaceWriter
   /// For each object, by source and ID: its number in this store, the time of the last event about
-  /// it, and the hashes of its values. The records are encoded as keys.
+  /// it, and the hashes of its values.
+  ///
+  /// The records are encoded as keys.
   private let numbers: KeyspaceWriter
   /// The ID of each object in its source, by source and by number in this store.
   private let subjects: KeyspaceWriter

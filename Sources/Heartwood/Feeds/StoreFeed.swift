@@ -106,7 +106,9 @@ struct StoreFeed {
     return event
   }
 
-  /// Releases the generations. The feed then continues with the newest one.
+  /// Releases the generations.
+  ///
+  /// The feed then continues with the newest one.
   ///
   /// - Throws: `generationExpired` if a generation's existing objects have not all been returned.
   mutating func restart() throws {

@@ -16,8 +16,9 @@ struct AccessPath {
   let kind: Kind
   /// Whether index entries are read backwards, or `nil` if rows are not read in index order.
   var direction: Bool?
-  /// The number of leading sort terms by which the path orders the rows. The property is `nil` if
-  /// the path orders rows by all terms or by none.
+  /// The number of leading sort terms by which the path orders the rows.
+  ///
+  /// The property is `nil` if the path orders rows by all terms or by none.
   var leadingTermCount: Int?
   /// The estimated number of rows to examine.
   let rowCount: Double

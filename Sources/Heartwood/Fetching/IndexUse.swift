@@ -5,8 +5,9 @@ struct IndexUse {
   private let attributes: [Int]
   let isUnique: Bool
   let keyspace: String
-  /// The keys to look up individually. Each contains the values of all attributes of a unique
-  /// index.
+  /// The keys to look up individually.
+  ///
+  /// Each contains the values of all attributes of a unique index.
   let keys: [Key]
   /// The ranges of entries to read in addition to the keys, in order.
   let ranges: [EntryRange]

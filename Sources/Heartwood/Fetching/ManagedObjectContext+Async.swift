@@ -43,8 +43,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Creates objects for the rows that another thread read. If the context has changed in the
-  /// meantime, the method fetches again instead.
+  /// Creates objects for the rows that another thread read.
+  ///
+  /// If the context has changed in the meantime, the method fetches again instead.
   private func finishFetch<M: ManagedObject>(
     _ request: FetchRequest<M>, _ rows: [FoundRow], _ snapshot: Snapshot
   ) throws -> [M] {

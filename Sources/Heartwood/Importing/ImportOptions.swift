@@ -15,10 +15,14 @@ public struct ImportOptions: Sendable {
   /// A path consists of keys, separated by dots: `["magnitude": "properties.mag"]`. For any other
   /// property, the key is the property's name.
   public var keys: [String: String] = [:]
-  /// The path of the array that contains the elements, such as `features`. The property is `nil` if
-  /// the text itself is an array, or a sequence of values such as JSON lines.
+  /// The path of the array that contains the elements, such as `features`.
+  ///
+  /// The property is `nil` if the text itself is an array, or a sequence of values such as JSON
+  /// lines.
   public var elements: String?
-  /// The format of dates. The default is ISO 8601, with or without fractions of seconds.
+  /// The format of dates.
+  ///
+  /// The default is ISO 8601, with or without fractions of seconds.
   public var dateDecodingStrategy = ExactDates.decoding
   /// The format of `Data`.
   public var dataDecodingStrategy = JSONDecoder.DataDecodingStrategy.base64

@@ -23,7 +23,9 @@ public struct ImportReport: Sendable {
   public internal(set) var unchangedCount = 0
   /// The number of elements that were not imported.
   public internal(set) var refusedCount = 0
-  /// The first 100 elements that were not imported, in order. ``refusedCount`` counts all of them.
+  /// The first 100 elements that were not imported, in order.
+  ///
+  /// ``refusedCount`` counts all of them.
   public internal(set) var refusals: [Refusal] = []
 
   /// The keys of elements that do not correspond to a property, if the import looks for such keys.

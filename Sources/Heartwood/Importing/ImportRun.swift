@@ -77,7 +77,9 @@ struct ImportRun {
     }
   }
 
-  /// Saves the objects of several elements together. If saving fails, nothing changes.
+  /// Saves the objects of several elements together.
+  ///
+  /// If saving fails, nothing changes.
   private mutating func saveTogether(
     _ batch: ArraySlice<(position: Int, row: ImportedRow)>
   ) throws {

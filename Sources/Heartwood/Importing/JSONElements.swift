@@ -1,7 +1,8 @@
-/// Splits JSON text into its elements. Only one element is held in memory at a time.
+/// Splits JSON text into its elements.
 ///
-/// The text contains either an array, possibly nested in the outermost object, or a sequence of
-/// values, such as JSON lines. Foundation parses the elements.
+/// Only one element is held in memory at a time. The text contains either an array, possibly nested
+/// in the outermost object, or a sequence of values, such as JSON lines. Foundation parses the
+/// elements.
 package struct JSONElements {
   /// Returns the next bytes of the text, or no bytes at its end.
   private let read: () throws -> [UInt8]

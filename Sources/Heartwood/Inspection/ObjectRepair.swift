@@ -6,8 +6,9 @@ import Foundation
 /// to-many relationships. References to lost rows become `nil`, regardless of the delete rule.
 /// Derived attributes are recomputed by the next program that opens the store with its classes.
 package final class ObjectRepair {
-  /// The changes that the repair made to objects. Losses that the salvage report lists are not
-  /// included.
+  /// The changes that the repair made to objects.
+  ///
+  /// Losses that the salvage report lists are not included.
   package struct Summary: Sendable {
     /// The names of the entities, by the keyspaces of their rows.
     package var entities: [String: String] = [:]

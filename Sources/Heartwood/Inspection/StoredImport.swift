@@ -12,8 +12,9 @@ struct StoredImport {
   private var undo: [ObjectNumber: RowChange.Request] = [:]
   /// The relationships to objects that did not exist when their elements were applied.
   private var postponed: [Postponed] = []
-  /// Whether all elements have been applied. If so, an object that is still missing will not
-  /// arrive.
+  /// Whether all elements have been applied.
+  ///
+  /// If so, an object that is still missing will not arrive.
   private var isComplete = false
   private var report = ImportReport()
 

@@ -3,8 +3,10 @@ package struct ObjectDifference: Encodable, Sendable {
   package let id: String
   /// `inserted`, `updated` or `deleted`.
   package let operation: String
-  /// The values before the change. For an inserted object, the property is `nil`; for an updated
-  /// object, it contains only the values that differ.
+  /// The values before the change.
+  ///
+  /// For an inserted object, the property is `nil`; for an updated object, it contains only the
+  /// values that differ.
   package let before: [String: ObjectValue]?
   package let after: [String: ObjectValue]?
 

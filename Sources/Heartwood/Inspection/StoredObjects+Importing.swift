@@ -164,8 +164,10 @@ private struct CSVRows: ImportedRows {
     return ImportedRow(plan, attributes: attributes, targets: targets)
   }
 
-  /// Returns the object that a field refers to. As in exports, the field contains the value of a
-  /// unique attribute or, if the object has none, its ID.
+  /// Returns the object that a field refers to.
+  ///
+  /// As in exports, the field contains the value of a unique attribute or, if the object has none,
+  /// its ID.
   private func target(
     _ field: String, _ property: PropertyDescription
   ) throws -> ImportedRow.Target {

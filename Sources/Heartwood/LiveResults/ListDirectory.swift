@@ -11,7 +11,9 @@ struct ListDirectory {
     let slot: Int
     private var ranges: [Range] = []
     /// The greatest upper bound in each span of the binary search, stored at the middle of the
-    /// span. An element is `nil` if a range in the span has no upper bound.
+    /// span.
+    ///
+    /// An element is `nil` if a range in the span has no upper bound.
     private var ends: [StoredValue?] = []
 
     struct Range {

@@ -16,8 +16,9 @@ public struct ResultsChange: Sendable {
   ///
   /// Removed, inserted and moved objects are not included.
   public let updated: [ManagedObjectID]
-  /// The difference between the old and new section names. The difference is empty if there are no
-  /// sections.
+  /// The difference between the old and new section names.
+  ///
+  /// The difference is empty if there are no sections.
   public let sectionDifference: CollectionDifference<String?>
   /// The generation that the list now shows.
   ///

@@ -9,11 +9,10 @@ final class ResultsFeed: ContextFollower {
   unowned let storeContext: ManagedObjectContext
   /// The lists of the existing controllers.
   private(set) var lists: [LiveList] = []
-  /// The directory of each entity's lists, by entity. The property is `nil` if the directories must
-  /// be rebuilt.
+  /// The directory of each entity's lists, by entity.
   ///
-  /// Adding or removing a list, for example, requires rebuilding them. Lists that are always
-  /// refetched are not in any directory.
+  /// The property is `nil` if the directories must be rebuilt. Adding or removing a list, for
+  /// example, requires rebuilding them. Lists that are always refetched are not in any directory.
   private var directories: [Int: ListDirectory]?
   /// The token of the generation that the lists show.
   private(set) var generation: QueryGenerationToken?
@@ -306,8 +305,10 @@ final class ResultsFeed: ContextFollower {
     shown[object.number] = .some(object.isDeleted ? nil : try object.columnValues())
   }
 
-  /// Returns the shown values of an object. Returns `.some(nil)` if the object is shown as deleted,
-  /// and `nil` if it is shown without unsaved changes.
+  /// Returns the shown values of an object.
+  ///
+  /// Returns `.some(nil)` if the object is shown as deleted, and `nil` if it is shown without
+  /// unsaved changes.
   func shownValues(_ number: ObjectNumber) -> [StoredValue]?? { shown[number] }
 
   /// Returns the current number of the object that a reference points to.

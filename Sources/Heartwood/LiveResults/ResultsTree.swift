@@ -20,11 +20,12 @@ final class ResultsTree {
     var children: [Node] = []
     var entries: [Entry] = []
     var count = 0
-    /// The sort keys at which the subtree begins. All entries before the subtree sort before these
-    /// keys, and all of the subtree's own entries sort at or after them.
+    /// The sort keys at which the subtree begins.
     ///
-    /// The keys stay the same when the first entry is removed. The tree compares them only for the
-    /// second and later children of a node, so a first child may contain earlier entries.
+    /// All entries before the subtree sort before these keys, and all of the subtree's own entries
+    /// sort at or after them. The keys stay the same when the first entry is removed. The tree
+    /// compares them only for the second and later children of a node, so a first child may contain
+    /// earlier entries.
     let start: FetchOrder.Keys?
 
     init(parent: Node?, start: FetchOrder.Keys?) {

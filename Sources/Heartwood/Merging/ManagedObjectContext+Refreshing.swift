@@ -39,8 +39,9 @@ extension ManagedObjectContext {
     try reload(object, under: changes)
   }
 
-  /// Turns all objects without unsaved changes into faults. All other objects are reread and keep
-  /// their changes.
+  /// Turns all objects without unsaved changes into faults.
+  ///
+  /// All other objects are reread and keep their changes.
   public func refreshAllObjects() {
     confinement?.enter()
     defer { confinement?.leave() }

@@ -52,8 +52,10 @@ public struct MergePolicy: Sendable {
   }
 }
 
-/// A conflict for a custom policy to resolve. Either two contexts, including this one, have changed
-/// the same object, or one of them has changed it and the other has deleted it.
+/// A conflict for a custom policy to resolve.
+///
+/// Either two contexts, including this one, have changed the same object, or one of them has
+/// changed it and the other has deleted it.
 public struct MergeConflict: Sendable {
   /// The ID of the object.
   public let objectID: ManagedObjectID
@@ -79,10 +81,10 @@ public struct MergeConflict: Sendable {
   public var result: [String: StoredValue] = [:]
   /// The to-one targets that the policy chooses, by relationship name.
   public var resultReferences: [String: ManagedObjectID?] = [:]
-  /// Whether to delete the row. Initially, this is `true` if the object was deleted in this
-  /// context.
+  /// Whether to delete the row.
   ///
-  /// A policy can set it to `false` to keep a row that another context has changed, or to `true` to
-  /// accept a deletion by another context.
+  /// Initially, this is `true` if the object was deleted in this context. A policy can set it to
+  /// `false` to keep a row that another context has changed, or to `true` to accept a deletion by
+  /// another context.
   public var isDeleted = false
 }

@@ -60,8 +60,9 @@ public enum AttributeRule: Sendable {
   case indexed
 }
 
-/// Declares an index over one or more attributes. Its entries are sorted by the first attribute,
-/// then by the next, and so on.
+/// Declares an index over one or more attributes.
+///
+/// Its entries are sorted by the first attribute, then by the next, and so on.
 public struct Index: EntityRule {
   let attributes: [AnyKeyPath]
 
@@ -69,8 +70,9 @@ public struct Index: EntityRule {
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 
-/// Declares a full-text index over one or more string attributes. A ``TextQuery`` looks up words in
-/// the index.
+/// Declares a full-text index over one or more string attributes.
+///
+/// A ``TextQuery`` looks up words in the index.
 ///
 /// ```swift
 /// TextIndex(\Note.title, \Note.body, weights: [2, 1], tokenizer: .words(stemming: .english))

@@ -116,8 +116,10 @@ extension [ObjectGraphError] {
 }
 
 extension ObjectGraphError: CustomStringConvertible {
-  /// The message, followed by the individual failures. If the class and the property are known and
-  /// the message does not name them, they precede the message.
+  /// The message, followed by the individual failures.
+  ///
+  /// If the class and the property are known and the message does not name them, they precede the
+  /// message.
   public var description: String {
     let isNamed = propertyName == nil && entityName.map(message.contains) ?? true
     let subject = [entityName, propertyName].compactMap { $0 }.joined(separator: ".")

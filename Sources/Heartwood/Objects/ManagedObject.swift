@@ -44,11 +44,14 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   ///
   /// Reading such an attribute returns a substitute.
   @exclusivity(unchecked) final var unreadable: [Int: StoredValue]?
-  /// The object's index in the context's list of changed objects. The index is meaningless if the
-  /// object is not in that list.
+  /// The object's index in the context's list of changed objects.
+  ///
+  /// The index is meaningless if the object is not in that list.
   @exclusivity(unchecked) final var listPosition = 0
 
-  /// Creates an object that does not belong to a context yet. Call `insert` to add it to a context.
+  /// Creates an object that does not belong to a context yet.
+  ///
+  /// Call `insert` to add it to a context.
   ///
   /// - Precondition: Every property of the subclass has a declared value. Subclasses therefore need
   ///   no `init`.
@@ -59,8 +62,9 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
     if changes != nil || entityDescription?.relationships.isEmpty == false { releaseChain() }
   }
 
-  /// The stored name and the rules of the class. By default, the stored name is the name of the
-  /// class, and there are no rules.
+  /// The stored name and the rules of the class.
+  ///
+  /// By default, the stored name is the name of the class, and there are no rules.
   open class var entity: Entity { Entity(String(describing: self)) }
 
   // MARK: State

@@ -21,8 +21,9 @@ final class ObjectChanges {
   /// A spare copy has no other references, so an in-place mutation can modify it without copying
   /// the list first.
   var spareLists: [Int: [ManagedObject]] = [:]
-  /// Spare copies of the current member sets, by slot. They serve the same purpose as
-  /// ``spareLists``.
+  /// Spare copies of the current member sets, by slot.
+  ///
+  /// They serve the same purpose as ``spareLists``.
   var spareSets: [Int: Set<ManagedObject>] = [:]
 
   /// The ID space of an object that has left its context, or `nil` for any other object.

@@ -6,8 +6,9 @@ import Observation
 /// Each value is therefore kept from the read until the notification.
 final class ObjectObservation {
   private let registrar = ObservationRegistrar()
-  /// The values that observers have read, by slot. An element is `nil` if observers have not read
-  /// the property.
+  /// The values that observers have read, by slot.
+  ///
+  /// An element is `nil` if observers have not read the property.
   private(set) var seen: [StoredValue?]
 
   init(_ entity: EntityDescription) {

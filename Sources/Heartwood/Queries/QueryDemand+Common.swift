@@ -53,8 +53,10 @@ extension QueryDemand {
     return .among(values)
   }
 
-  /// Returns the smallest range that covers several tests. Returns `nil` if the range would be
-  /// unbounded, or if a test is not a range (for example, if it is a prefix test).
+  /// Returns the smallest range that covers several tests.
+  ///
+  /// Returns `nil` if the range would be unbounded, or if a test is not a range (for example, if it
+  /// is a prefix test).
   private static func range(_ tests: [Test]) -> Test? {
     var ends: [(lower: StoredValue?, upper: StoredValue?)] = []
     for test in tests {

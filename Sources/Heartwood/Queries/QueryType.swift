@@ -36,8 +36,9 @@ indirect enum QueryType: Sendable {
     }
   }
 
-  /// The entity of an object, or of the objects in a list. The property is `nil` for values and
-  /// unknown entities.
+  /// The entity of an object, or of the objects in a list.
+  ///
+  /// The property is `nil` for values and unknown entities.
   var entity: EntityDescription? {
     switch self {
     case .object(let entity): entity

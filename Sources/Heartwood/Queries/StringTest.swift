@@ -71,10 +71,10 @@ extension QueryPredicate {
     self.init(path: keyPath, test, differences)
   }
 
-  /// Creates a predicate that tests an optional string property. A `nil` value does not pass any
-  /// test.
+  /// Creates a predicate that tests an optional string property.
   ///
-  /// The parameters are the same as for a string that is not optional.
+  /// A `nil` value does not pass any test. The parameters are the same as for a string that is not
+  /// optional.
   public init(
     _ keyPath: any KeyPath<M, String?> & Sendable, _ test: StringTest,
     ignoring differences: StringDifferences = []

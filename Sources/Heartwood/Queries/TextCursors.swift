@@ -3,7 +3,9 @@
 /// The properties skip exclusivity checks, because cursors are used for every row. This is safe,
 /// because only one thread uses them.
 class TextCursor {
-  /// The current row. The value is 0 before the first row, and ``end`` after the last row.
+  /// The current row.
+  ///
+  /// The value is 0 before the first row, and ``end`` after the last row.
   @exclusivity(unchecked) final var row: Int64 = 0
   static let end = Int64.max
 
@@ -244,7 +246,9 @@ final class TextUnion: TextCursor {
 /// The rows that contain at least one of several terms.
 struct TextRowList {
   fileprivate(set) var rows: [Int64] = []
-  /// The total weight of the positions in each row. The array is empty if there are no positions.
+  /// The total weight of the positions in each row.
+  ///
+  /// The array is empty if there are no positions.
   fileprivate(set) var frequencies: [Int] = []
   /// The positions in each row, in ascending order, if they are needed.
   fileprivate(set) var positions: [Int64: [UInt32]] = [:]

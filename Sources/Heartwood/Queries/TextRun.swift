@@ -252,8 +252,9 @@ final class TextRun {
     private let run: TextRun
     private let part: Part
     private(set) var cursor: TextCursor?
-    /// The leaves that contribute to the relevance, in the order of their positions. Each has a
-    /// cursor that is at or before the current row.
+    /// The leaves that contribute to the relevance, in the order of their positions.
+    ///
+    /// Each has a cursor that is at or before the current row.
     private(set) var scored: [(leaf: Int, cursor: TextLeafCursor)] = []
     private var used: [Int: TextLeafCursor] = [:]
 

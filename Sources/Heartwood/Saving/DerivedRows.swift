@@ -108,7 +108,7 @@ struct DerivedRows {
   /// transaction already changes and in rows that would otherwise stay unchanged.
   ///
   /// - Precondition: All relationships have been written.
-  /// - x: The changes to the rows that would otherwise stay unchanged. These rows keep their
+  /// - Returns: The changes to the rows that would otherwise stay unchanged. These rows keep their
   ///   versions, so that other contexts see their objects as unchanged.
   mutating func deriveRelated(_ changes: RowChanges) throws -> [RowChange] {
     guard model.hasDerived else { return [] }

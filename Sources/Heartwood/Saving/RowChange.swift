@@ -15,7 +15,9 @@ final class RowChange {
   @exclusivity(unchecked) var after: [StoredValue]
   /// Whether the row is to be deleted.
   @exclusivity(unchecked) var isDeleted = false
-  /// Whether the change inserts a new object. The object may be merged into an existing row.
+  /// Whether the change inserts a new object.
+  ///
+  /// The object may be merged into an existing row.
   @exclusivity(unchecked) var isNew = false
   /// The object's current number, for error messages.
   ///

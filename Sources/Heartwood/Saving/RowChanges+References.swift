@@ -104,13 +104,12 @@ extension RowChanges {
     for claim in claims { try requireMutual(claim) }
   }
 
-  /// Pairs the two objects of a claim. If the target is not available, the method resets the
-  /// claim's reference instead.
+  /// Pairs the two objects of a claim.
   ///
-  /// The target is not available if it does not exist or has already been paired. A target that
-  /// does not yet refer to the claiming object is also unavailable if an edit to its reference was
-  /// overridden in a conflict, or if it has another partner and the claim's reference was not
-  /// edited.
+  /// If the target is not available, the method resets the claim's reference instead. The target is
+  /// not available if it does not exist or has already been paired. A target that does not yet
+  /// refer to the claiming object is also unavailable if an edit to its reference was overridden in
+  /// a conflict, or if it has another partner and the claim's reference was not edited.
   private func pair(_ claim: Claim, _ paired: inout Set<End>) throws {
     let (change, slot) = (claim.change, claim.slot)
     let (own, there) = (

@@ -29,7 +29,9 @@ final class RowChanges {
   var denials: [Denial] = []
   /// The ordered lists to write, in the order in which they were encountered.
   @exclusivity(unchecked) var lists = ListEdits()
-  /// The rows that have been looked up, by number. The value is `true` if the row exists.
+  /// The rows that have been looked up, by number.
+  ///
+  /// The value is `true` if the row exists.
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
   /// The rows that the caller already knows to be deleted.
   private(set) var missingRows: Set<ObjectNumber> = []

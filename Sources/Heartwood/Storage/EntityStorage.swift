@@ -6,8 +6,9 @@ final class EntityStorage: Sendable {
   /// The number of the entity in the store.
   let number: Int
   let layouts: [RecordLayout]
-  /// The property of each field, by layout. The element is `nil` if the class no longer has the
-  /// property.
+  /// The property of each field, by layout.
+  ///
+  /// The element is `nil` if the class no longer has the property.
   let properties: [[PropertyDescription?]]
   /// The number of each property's field in each layout, ordered by layout and then by slot; -1 if
   /// the layout has no field for the property.
@@ -25,13 +26,16 @@ final class EntityStorage: Sendable {
   let keyspace: String
   /// The properties' numbers in the store, by slot.
   let propertyNumbers: [Int: UInt16]
-  /// The keyspaces of the relationships, by slot. An element is `nil` for a property without a
-  /// keyspace.
+  /// The keyspaces of the relationships, by slot.
+  ///
+  /// An element is `nil` for a property without a keyspace.
   let relationshipKeyspaces: [String?]
   /// The attributes of variable length.
   let variableColumns: [PropertyDescription]
-  /// The attributes of a deleted object that the history keeps. These are the attributes that the
-  /// model preserves, and a unique attribute that identifies the object to readers of the history.
+  /// The attributes of a deleted object that the history keeps.
+  ///
+  /// These are the attributes that the model preserves, and a unique attribute that identifies the
+  /// object to readers of the history.
   let preservedColumns: [PropertyDescription]
   /// The preserved attributes of variable length.
   let preservedVariableColumns: [PropertyDescription]

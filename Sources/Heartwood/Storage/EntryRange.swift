@@ -18,7 +18,7 @@ struct EntryRange: Hashable {
     max(lower.bytes.count, upper?.bytes.count ?? 0) < EntryKey.prefixByteCount
   }
 
-  /// x
+  /// Creates the range of the entries whose keys begin with the given values.
   init(_ values: [StoredValue]) {
     lower = Self.start(EntryKey.key(values))
     upper = values.isEmpty ? nil : Self.end(of: values)

@@ -1,4 +1,6 @@
-/// Reads the changes of a history one by one. Only some of them are in memory at a time.
+/// Reads the changes of a history one by one.
+///
+/// Only some of them are in memory at a time.
 struct HistoryCursor {
   /// A change with its transaction.
   struct Change {
@@ -35,7 +37,9 @@ struct HistoryCursor {
   private let keyspace: KeyspaceReader?
   /// The next changes, in reverse order.
   private var waiting: [Change] = []
-  /// The last change that was read. It may be the last of its transaction.
+  /// The last change that was read.
+  ///
+  /// It may be the last of its transaction.
   private var pending: Change?
   private var transaction: Transaction?
   /// The key of the next entry, or `nil` if all entries have been read.

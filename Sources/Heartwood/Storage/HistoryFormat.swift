@@ -142,7 +142,7 @@ extension HistoryHeader {
 }
 
 extension [UInt8] {
-  /// x
+  /// Appends the length of a string, followed by the string.
   ///
   /// `nil` is encoded as a length that no string has.
   fileprivate mutating func append(text: String?) {

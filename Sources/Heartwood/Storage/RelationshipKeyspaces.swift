@@ -33,8 +33,10 @@ extension StoredModel {
     return "\(isOrdered ? "orders" : "lists").\(try declaration(property, entity))"
   }
 
-  /// Returns the identifier of a relationship. It has the form `N.P`, where `N` is the number of
-  /// the declaring entity, and `P` is the number of the property in that entity.
+  /// Returns the identifier of a relationship.
+  ///
+  /// It has the form `N.P`, where `N` is the number of the declaring entity, and `P` is the number
+  /// of the property in that entity.
   private func declaration(
     _ property: PropertyDescription, _ entity: EntityDescription
   ) throws -> String {

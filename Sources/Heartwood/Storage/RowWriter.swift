@@ -12,8 +12,9 @@ final class RowWriter {
   @exclusivity(unchecked) private var objectKeyspaces: [KeyspaceWriter?]
   /// The keyspaces of index entries, by the positions of the declaring entity and of the index.
   @exclusivity(unchecked) private var entryKeyspaces: [[KeyspaceWriter?]]
-  /// The next row ID of each entity, by position. An element is `nil` if the transaction has not
-  /// needed it yet.
+  /// The next row ID of each entity, by position.
+  ///
+  /// An element is `nil` if the transaction has not needed it yet.
   @exclusivity(unchecked) private var nextRows: [Int64?]
   @exclusivity(unchecked) private var encoder = RecordEncoder()
   /// The writers of text indexes, by the position of the objects' entity.
@@ -352,8 +353,9 @@ final class RowWriter {
 }
 
 extension IndexDescription {
-  /// Returns whether rows with the given values have the same entry in the index. Returns `false`
-  /// if `other` is `nil`.
+  /// Returns whether rows with the given values have the same entry in the index.
+  ///
+  /// Returns `false` if `other` is `nil`.
   fileprivate func isSame(_ values: [StoredValue], _ other: [StoredValue]?) -> Bool {
     guard let other else { return false }
     return slots.allSatisfy { values[$0].isIdentical(to: other[$0]) }

@@ -1,6 +1,8 @@
 /// Checks that values and rows can be read back after they have been stored.
 extension EntityStorage {
-  /// The maximum length of a row in bytes. A longer row could not be read back in one piece.
+  /// The maximum length of a row in bytes.
+  ///
+  /// A longer row could not be read back in one piece.
   private static let maxRowByteCount = Limits.maxCopiedValueByteCount
 
   /// Returns whether a record must be checked, because it might not be readable after it is stored.

@@ -22,8 +22,9 @@ final class StoreModel: Sendable {
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
   private let families: [[EntityStorage]]
-  /// The keyspaces of relationships, by entity and slot. An element is `nil` for a property without
-  /// a keyspace.
+  /// The keyspaces of relationships, by entity and slot.
+  ///
+  /// An element is `nil` for a property without a keyspace.
   private let relationshipKeyspaces: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[String]]

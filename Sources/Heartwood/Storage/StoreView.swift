@@ -55,8 +55,9 @@ final class StoreView {
     return false
   }
 
-  /// Whether the view can still be read. It can no longer be read after the store has been
-  /// suspended.
+  /// Whether the view can still be read.
+  ///
+  /// It can no longer be read after the store has been suspended.
   var isCurrent: Bool {
     guard let snapshot else { return true }
     return (try? snapshot.requireCurrent()) != nil

@@ -45,15 +45,19 @@ package struct StoredModel: Codable, Equatable {
 
   /// The declarations, destinations and keyspace of a relationship.
   struct StoredEnds: Codable, Equatable {
-    /// The identifier of the relationship. It consists of the number of the declaring entity and
-    /// the number of the property, separated by a dot.
+    /// The identifier of the relationship.
+    ///
+    /// It consists of the number of the declaring entity and the number of the property, separated
+    /// by a dot.
     var declaration: String
     /// The identifier of the inverse relationship, or `nil` if there is none.
     var inverse: String?
     /// The numbers of the possible destination entities.
     var targets: [Int]
     /// The keyspace that lists the members of each owner or, for a to-one relationship, the objects
-    /// that refer to each destination. The property is `nil` if there is no such list.
+    /// that refer to each destination.
+    ///
+    /// The property is `nil` if there is no such list.
     var keyspace: String?
 
     // Never change these keys, because they occur in stored JSON.

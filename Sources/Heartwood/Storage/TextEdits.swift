@@ -6,8 +6,9 @@ struct TextEdits {
   /// A change to one posting.
   struct Edit {
     let row: Int64
-    /// The range of the new posting's content, within the bytes that are passed with the edit. If
-    /// the posting is removed, the range is empty.
+    /// The range of the new posting's content, within the bytes that are passed with the edit.
+    ///
+    /// If the posting is removed, the range is empty.
     let start: Int
     let end: Int
   }

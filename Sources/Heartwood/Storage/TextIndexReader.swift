@@ -3,7 +3,9 @@ final class TextIndexReader {
   let keys: TextIndexKeys
   let fieldCount: Int
   private let keyspace: RowsKeyspace
-  /// The lengths that were read last. They belong to neighbouring rows.
+  /// The lengths that were read last.
+  ///
+  /// They belong to neighbouring rows.
   @exclusivity(unchecked) private var lengths: (number: Int64, bytes: [UInt8]) = (-1, [])
 
   init(_ keyspace: RowsKeyspace, entity number: Int, fieldCount: Int) {

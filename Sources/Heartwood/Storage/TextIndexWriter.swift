@@ -71,8 +71,9 @@ final class TextIndexWriter {
     }
   }
 
-  /// Keeps the words of a row, so that the row can become pending. If many rows change, the method
-  /// does nothing.
+  /// Keeps the words of a row, so that the row can become pending.
+  ///
+  /// If many rows change, the method does nothing.
   private func keep(_ row: Int64, _ before: [UInt64]?, _ after: [UInt64]?) {
     guard let count = rows?.count else { return }
     // Count words, because each word takes more than a byte.

@@ -43,8 +43,10 @@ package struct TextPostings {
     return true
   }
 
-  /// Reads the content of the current posting. Returns the total weight of its positions in the
-  /// given attributes, or `nil` if it has no positions in them.
+  /// Reads the content of the current posting.
+  ///
+  /// Returns the total weight of its positions in the given attributes, or `nil` if it has no
+  /// positions in them.
   @inline(__always)
   package mutating func frequency(_ weights: [Int], _ fields: UInt64) throws -> Int? {
     var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)
@@ -147,8 +149,10 @@ package struct TextPostingsBuilder {
     package let bytes: [UInt8]
   }
 
-  /// The maximum length of a block with several postings, together with its term. With this limit,
-  /// four blocks and their keys fit in the smallest page, so that blocks need no separate pages.
+  /// The maximum length of a block with several postings, together with its term.
+  ///
+  /// With this limit, four blocks and their keys fit in the smallest page, so that blocks need no
+  /// separate pages.
   static let maxByteCount = 980
 
   package private(set) var blocks: [Block] = []

@@ -3,7 +3,9 @@
 ///
 /// The comments refer to the steps in the paper.
 struct PorterStemmer {
-  /// The letters of the word. The algorithm considers only the first `end` letters.
+  /// The letters of the word.
+  ///
+  /// The algorithm considers only the first `end` letters.
   private var word: [UInt8] = []
   private var end = 0
   /// The length of the stem that precedes the suffix that was compared last.

@@ -1,5 +1,7 @@
-/// The position of a word in an object. It consists of the attribute's position in the index, and
-/// the number of words before this word in the attribute.
+/// The position of a word in an object.
+///
+/// It consists of the attribute's position in the index, and the number of words before this word
+/// in the attribute.
 enum TextPosition {
   private static let fieldShift: UInt32 = 24
 

@@ -42,8 +42,10 @@ public struct TextQuery: Sendable {
     self.init(.input(parser.query()), levelCount: TextQueryParser.maxLevelCount)
   }
 
-  /// Creates a query with the given numbers of levels and parts. Both numbers are limited, so that
-  /// no code recurses too deeply and no chain of operators copies long arrays.
+  /// Creates a query with the given numbers of levels and parts.
+  ///
+  /// Both numbers are limited, so that no code recurses too deeply and no chain of operators copies
+  /// long arrays.
   private init(_ node: @autoclosure () -> Node, levelCount: Int = 1, partCount: Int = 1) {
     let maxima = (TextSearchTree.maxLevelCount, TextSearchTree.maxPartCount)
     let isTooLarge = levelCount > maxima.0 || partCount > maxima.1

@@ -27,10 +27,13 @@ struct TextQueryParser {
   private static let maxScalarCount = 1 << 15
   /// The maximum number of words and phrases.
   private static let maxItemCount = 256
-  /// The maximum nesting depth of parentheses, names and negations. Deeper ones are ignored.
+  /// The maximum nesting depth of parentheses, names and negations.
+  ///
+  /// Deeper ones are ignored.
   private static let maxDepth = 32
-  /// The maximum number of levels in the parsed query. Each pair of parentheses adds a conjunction
-  /// and alternatives.
+  /// The maximum number of levels in the parsed query.
+  ///
+  /// Each pair of parentheses adds a conjunction and alternatives.
   static let maxLevelCount = 3 * maxDepth
 
   private var items: [Item] = []

@@ -23,8 +23,9 @@ struct TextRanking {
   private static let saturation = 1.2
   private static let lengthShare = 0.75
   static let weightUnit = 1024.0
-  /// The maximum length that is considered. Any additional length does not make an object less
-  /// relevant.
+  /// The maximum length that is considered.
+  ///
+  /// Any additional length does not make an object less relevant.
   static let maxLength = Int(UInt16.max)
 
   init(_ statistics: TextStatistics, _ tree: TextSearchTree, weights: [Int]) {

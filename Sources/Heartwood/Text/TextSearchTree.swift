@@ -12,8 +12,9 @@ struct TextSearchTree {
 
     let kind: Kind
     let term: [UInt8]
-    /// The attributes to search. Each is represented by one bit, at the attribute's position in the
-    /// index.
+    /// The attributes to search.
+    ///
+    /// Each is represented by one bit, at the attribute's position in the index.
     let fields: UInt64
   }
 
@@ -34,10 +35,13 @@ struct TextSearchTree {
 
   private(set) var leaves: [Leaf] = []
   private(set) var root: Node?
-  /// Whether each leaf contributes to the relevance. Leaves below a negation do not contribute.
+  /// Whether each leaf contributes to the relevance.
+  ///
+  /// Leaves below a negation do not contribute.
   private(set) var areScored: [Bool] = []
-  /// Whether the positions of each leaf are needed. They are needed if the leaf is part of a
-  /// phrase.
+  /// Whether the positions of each leaf are needed.
+  ///
+  /// They are needed if the leaf is part of a phrase.
   private(set) var needPositions: [Bool] = []
   private var positions: [Leaf: Int] = [:]
   private let tokenizer: TextTokenizer
@@ -117,7 +121,9 @@ struct TextSearchTree {
     }
   }
 
-  /// Combines parts. Each distinct part is used only once.
+  /// Combines parts.
+  ///
+  /// Each distinct part is used only once.
   private mutating func combined(
     _ nodes: [TextQuery.Node], _ fields: UInt64, areAlternatives: Bool
   ) throws -> Node? {

@@ -13,7 +13,9 @@ struct TextHighlights {
   /// The positions of the matching words, in ascending order.
   private let found: [Int]
 
-  /// Finds the words that match a query. Negated parts of the query are ignored.
+  /// Finds the words that match a query.
+  ///
+  /// Negated parts of the query are ignored.
   ///
   /// - Parameter field: The position of the attribute in the index.
   init(_ text: String, field: Int, _ tree: TextSearchTree, _ tokenizer: TextTokenizer) {

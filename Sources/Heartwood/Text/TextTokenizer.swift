@@ -16,7 +16,9 @@ public struct TextTokenizer: Sendable {
   }
 
   let kind: Kind
-  /// The name and the version, as recorded in the store. When they change, the index is rebuilt.
+  /// The name and the version, as recorded in the store.
+  ///
+  /// When they change, the index is rebuilt.
   let identifier: String
 
   /// Returns the tokenizer for words of all languages.
@@ -85,7 +87,9 @@ public struct TextTokenizer: Sendable {
     return stemmer.stems(completing: beginning)
   }
 
-  /// Whether the tokenizer can be used. A tool cannot use a program's custom tokenizer.
+  /// Whether the tokenizer can be used.
+  ///
+  /// A tool cannot use a program's custom tokenizer.
   var isKnown: Bool {
     if case .unknown = kind { return false }
     return true

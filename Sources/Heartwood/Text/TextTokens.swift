@@ -1,6 +1,8 @@
 /// The tokens of a text: its terms, with their positions.
 package struct TextTokens {
-  /// A token. It uses 32-bit numbers, because a long text can have millions of tokens.
+  /// A token.
+  ///
+  /// It uses 32-bit numbers, because a long text can have millions of tokens.
   package struct Token {
     private let bytes: (start: UInt32, end: UInt32)
     private let source: (start: UInt32, end: UInt32)
@@ -33,9 +35,13 @@ package struct TextTokens {
   /// The position of the next token.
   private(set) var nextPosition = 0
 
-  /// The maximum length of a term in UTF-8 bytes. Longer terms are truncated.
+  /// The maximum length of a term in UTF-8 bytes.
+  ///
+  /// Longer terms are truncated.
   static let maxTermByteCount = 128
-  /// The maximum number of words in a text. Further words are ignored.
+  /// The maximum number of words in a text.
+  ///
+  /// Further words are ignored.
   static let maxPosition = 1 << 24
 
   package init() {}

@@ -2,7 +2,9 @@ import Foundation
 
 /// The options of the tokenizer for words.
 struct WordScanner: Sendable {
-  /// The version of the rules. When it changes, existing indexes are rebuilt.
+  /// The version of the rules.
+  ///
+  /// When it changes, existing indexes are rebuilt.
   static let version = 2
 
   let stemming: TextTokenizer.Stemming

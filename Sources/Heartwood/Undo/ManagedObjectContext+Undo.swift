@@ -301,7 +301,9 @@ extension ManagedObjectContext {
   }
 
   /// Returns the original value of a property, with the current number of the object that it refers
-  /// to. The number may have changed, because saving a new object in a parent renumbers it.
+  /// to.
+  ///
+  /// The number may have changed, because saving a new object in a parent renumbers it.
   private func current(_ original: StoredValue, _ property: PropertyDescription) -> StoredValue {
     guard property.isReference, let number = original.reference else { return original }
     return .integer(resolved(number).bits)

@@ -1,8 +1,9 @@
 extension ManagedObjectContext {
-  /// Whether changes are recorded for ``undo()``. The default is `false`.
+  /// Whether changes are recorded for ``undo()``.
   ///
-  /// ``rollback()``, ``reset()`` and saves that merge a new object into an existing row discard the
-  /// recorded changes. If ``discardsUndoOnSave`` is `true`, every save discards them.
+  /// The default is `false`. ``rollback()``, ``reset()`` and saves that merge a new object into an
+  /// existing row discard the recorded changes. If ``discardsUndoOnSave`` is `true`, every save
+  /// discards them.
   public var tracksUndo: Bool {
     get { undoLog != nil }
     set {

@@ -1,4 +1,6 @@
-/// The record of changes for undo and redo. All store contexts of a context share it.
+/// The record of changes for undo and redo.
+///
+/// All store contexts of a context share it.
 final class UndoLog {
   /// A change, with the data that is needed to revert it.
   enum Step {
@@ -57,7 +59,9 @@ final class UndoLog {
   private struct Group {
     var steps: [Step] = []
     var name: String?
-    /// Whether a save followed the changes. If so, all earlier groups were also saved.
+    /// Whether a save followed the changes.
+    ///
+    /// If so, all earlier groups were also saved.
     var isSaved = false
 
     /// Applies `transform` to each step, and drops the steps for which it returns `nil`.

@@ -33,10 +33,14 @@ public protocol AttributeValue {
 }
 
 extension AttributeValue {
-  /// Whether values of the type can be `nil`. The default is `false`.
+  /// Whether values of the type can be `nil`.
+  ///
+  /// The default is `false`.
   public static var isOptional: Bool { false }
 
-  /// The placeholder that the object stores during an in-place mutation. The default is `nil`.
+  /// The placeholder that the object stores during an in-place mutation.
+  ///
+  /// The default is `nil`.
   @inlinable
   public static var placeholderWhileChanging: Self? { nil }
 

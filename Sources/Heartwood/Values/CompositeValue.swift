@@ -26,7 +26,8 @@ public protocol CompositeValue: SendableMetatype {
 }
 
 extension CompositeValue {
-  /// The names of elements in earlier versions of the structure. By default, no element was
-  /// renamed.
+  /// The names of elements in earlier versions of the structure.
+  ///
+  /// By default, no element was renamed.
   public static var formerElementNames: [String: [String]] { [:] }
 }

@@ -8,11 +8,14 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
   /// A token for whichever generation is newest at the time of each read.
   public static let current = QueryGenerationToken()
 
-  /// The generation of one store. The property is `nil` if the token represents the newest
-  /// generation, or if there is no store.
+  /// The generation of one store.
+  ///
+  /// The property is `nil` if the token represents the newest generation, or if there is no store.
   private let generation: GenerationToken?
-  /// The generations of the other stores. The property is `nil` if the token represents the newest
-  /// generation, or if there is only one store.
+  /// The generations of the other stores.
+  ///
+  /// The property is `nil` if the token represents the newest generation, or if there is only one
+  /// store.
   private let others: [GenerationToken]?
 
   private init() {

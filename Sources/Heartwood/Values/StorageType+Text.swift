@@ -1,8 +1,9 @@
 import Foundation
 
 extension StorageType {
-  /// Zero, or an empty value. For `Codable` values, the property is `null`, because their types are
-  /// not known.
+  /// Zero, or an empty value.
+  ///
+  /// For `Codable` values, the property is `null`, because their types are not known.
   var zero: StoredValue {
     switch self {
     case .bool: .bool(false)

@@ -94,8 +94,9 @@ public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
   /// A reference to another object, by its number.
   case reference = 18
 
-  /// The size of a value in the fixed part of a record, in bytes. The size is 0 if values are
-  /// stored in the variable part.
+  /// The size of a value in the fixed part of a record, in bytes.
+  ///
+  /// The size is 0 if values are stored in the variable part.
   var byteCount: Int {
     switch self {
     case .bool, .int8, .uint8: 1
