@@ -14,9 +14,9 @@ extension PersistentContainer {
   /// ```
   ///
   /// The store is opened with the options of the first store, except for the migration stages. If
-  /// the first store is in memory, so is the new store; the URL then serves as its name. The new
-  /// store uses the schema version of the container. Other processes and containers must add the
-  /// store themselves.
+  /// the first store is in memory, the new store is also in memory, and the URL serves as its name.
+  /// The new store uses the schema version of the container. Other processes and containers must
+  /// add the store themselves.
   ///
   /// - Parameters:
   ///   - url: The directory of the store.

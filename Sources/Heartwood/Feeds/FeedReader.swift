@@ -77,7 +77,7 @@ package struct FeedReader {
 
   /// Releases the generations.
   ///
-  /// The feed then continues with the newest ones.
+  /// The feed then continues with the newest generations.
   ///
   /// - Throws: `generationExpired` if a generation's existing objects have not all been returned.
   mutating func restart() throws {

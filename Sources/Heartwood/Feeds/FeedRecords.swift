@@ -18,8 +18,8 @@ struct FeedPosition: Comparable {
 struct FeedRecords {
   /// The feed position of each source, encoded as a key.
   private let positions: KeyspaceWriter
-  /// For each object, by source and ID: its number in this store, the time of the last event about
-  /// it, and the hashes of its values.
+  /// The number of each object in this store, the time of the last event about it, and the hashes
+  /// of its values, by source and ID.
   ///
   /// The records are encoded as keys.
   private let numbers: KeyspaceWriter

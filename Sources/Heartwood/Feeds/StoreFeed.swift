@@ -108,7 +108,7 @@ struct StoreFeed {
 
   /// Releases the generations.
   ///
-  /// The feed then continues with the newest one.
+  /// The feed then continues with the newest generation.
   ///
   /// - Throws: `generationExpired` if a generation's existing objects have not all been returned.
   mutating func restart() throws {

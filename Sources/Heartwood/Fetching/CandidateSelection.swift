@@ -20,7 +20,7 @@ struct CandidateSelection {
 
   /// The sort keys of the candidate that was at the limit when the candidates were last sorted.
   ///
-  /// A new candidate that sorts after it cannot belong to the result.
+  /// A new candidate that sorts after these keys cannot belong to the result.
   private var lastWanted: FetchOrder.Keys?
 
   /// The number of candidates to collect, beyond twice the limit, before sorting them.

@@ -7,7 +7,7 @@ struct IndexUse {
   let keyspace: String
   /// The keys to look up individually.
   ///
-  /// Each contains the values of all attributes of a unique index.
+  /// Each key contains the values of all attributes of a unique index.
   let keys: [Key]
   /// The ranges of entries to read in addition to the keys, in order.
   let ranges: [EntryRange]

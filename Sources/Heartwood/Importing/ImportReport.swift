@@ -25,7 +25,7 @@ public struct ImportReport: Sendable {
   public internal(set) var refusedCount = 0
   /// The first 100 elements that were not imported, in order.
   ///
-  /// ``refusedCount`` counts all of them.
+  /// ``refusedCount`` counts all elements that were not imported.
   public internal(set) var refusals: [Refusal] = []
 
   /// The keys of elements that do not correspond to a property, if the import looks for such keys.

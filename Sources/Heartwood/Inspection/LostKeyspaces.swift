@@ -1,4 +1,4 @@
-/// Recognises object graph keyspaces whose names are lost by their contents.
+/// Identifies the object graph keyspaces whose names are lost, based on their contents.
 ///
 /// A keyspace is renamed only if exactly one name is possible for it.
 struct LostKeyspaces {

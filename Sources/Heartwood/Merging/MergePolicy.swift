@@ -54,7 +54,7 @@ public struct MergePolicy: Sendable {
 
 /// A conflict for a custom policy to resolve.
 ///
-/// Either two contexts, including this one, have changed the same object, or one of them has
+/// Either this context and another context have both changed the same object, or one of them has
 /// changed it and the other has deleted it.
 public struct MergeConflict: Sendable {
   /// The ID of the object.

@@ -62,7 +62,7 @@ public enum AttributeRule: Sendable {
 
 /// Declares an index over one or more attributes.
 ///
-/// Its entries are sorted by the first attribute, then by the next, and so on.
+/// The entries of the index are sorted by the first attribute, then by the next, and so on.
 public struct Index: EntityRule {
   let attributes: [AnyKeyPath]
 

@@ -113,7 +113,8 @@ final class EntityDescription: @unchecked Sendable {
   /// The unique attribute whose value represents an object in references, or `nil` if there is
   /// none.
   ///
-  /// This is the first one that is not optional or, if all are optional, the first one.
+  /// This is the first unique attribute that is not optional or, if all are optional, the first
+  /// one.
   var referringAttribute: PropertyDescription? {
     let unique = uniqueProperties
     return unique.first { !$0.isOptionalAttribute } ?? unique.first

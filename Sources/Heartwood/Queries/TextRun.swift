@@ -254,7 +254,7 @@ final class TextRun {
     private(set) var cursor: TextCursor?
     /// The leaves that contribute to the relevance, in the order of their positions.
     ///
-    /// Each has a cursor that is at or before the current row.
+    /// Each leaf has a cursor that is at or before the current row.
     private(set) var scored: [(leaf: Int, cursor: TextLeafCursor)] = []
     private var used: [Int: TextLeafCursor] = [:]
 

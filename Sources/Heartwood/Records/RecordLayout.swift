@@ -22,9 +22,8 @@ package final class RecordLayout: Sendable {
     /// The property's number, which is the same in every layout of the entity.
     let property: UInt16
     let storageType: StorageType
-    /// For a fixed-length field, the offset of its bytes.
-    ///
-    /// For a variable field, the offset of the integer that specifies where the field ends.
+    /// The offset of the field's bytes or, for a variable field, of the integer that specifies
+    /// where the field ends.
     let offset: Int
     /// The number of variable fields that precede this one, or `nil` for a fixed-length field.
     let variableIndex: Int?

@@ -39,7 +39,7 @@ struct HistoryCursor {
   private var waiting: [Change] = []
   /// The last change that was read.
   ///
-  /// It may be the last of its transaction.
+  /// The change may be the last of its transaction.
   private var pending: Change?
   private var transaction: Transaction?
   /// The key of the next entry, or `nil` if all entries have been read.

@@ -5,7 +5,7 @@ final class TextIndexReader {
   private let keyspace: RowsKeyspace
   /// The lengths that were read last.
   ///
-  /// They belong to neighbouring rows.
+  /// These are the lengths of neighbouring rows.
   @exclusivity(unchecked) private var lengths: (number: Int64, bytes: [UInt8]) = (-1, [])
 
   init(_ keyspace: RowsKeyspace, entity number: Int, fieldCount: Int) {

@@ -71,8 +71,8 @@ struct VersionReader {
         && (before.row?.values ?? []).isIdentical(to: after.row?.values ?? [])
       let between = before.generation + 1...after.generation
       let version = after.row?.version ?? 0
-      // Check whether the history records the change. It lacks the changes of programs that opened
-      // the store without history tracking.
+      // Check whether the history records the change. The history lacks the changes of programs
+      // that opened the store without history tracking.
       let isKnown = known.contains { between.contains($0.base) && version <= $0.base }
       guard !isSame, !isKnown else { continue }
       steps.append(Step(base: between.contains(version) ? version : after.generation))

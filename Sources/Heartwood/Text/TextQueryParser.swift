@@ -29,7 +29,7 @@ struct TextQueryParser {
   private static let maxItemCount = 256
   /// The maximum nesting depth of parentheses, names and negations.
   ///
-  /// Deeper ones are ignored.
+  /// Deeper levels are ignored.
   private static let maxDepth = 32
   /// The maximum number of levels in the parsed query.
   ///

@@ -14,7 +14,7 @@ struct TextSearchTree {
     let term: [UInt8]
     /// The attributes to search.
     ///
-    /// Each is represented by one bit, at the attribute's position in the index.
+    /// Each attribute is represented by one bit, at the attribute's position in the index.
     let fields: UInt64
   }
 

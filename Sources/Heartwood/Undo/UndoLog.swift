@@ -1,6 +1,6 @@
 /// The record of changes for undo and redo.
 ///
-/// All store contexts of a context share it.
+/// All store contexts of a context share the record.
 final class UndoLog {
   /// A change, with the data that is needed to revert it.
   enum Step {

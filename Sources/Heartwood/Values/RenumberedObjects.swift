@@ -1,9 +1,9 @@
 /// A map from replaced object numbers to their replacements.
 ///
-/// All contexts of one tree share it. Objects that are inserted one after another usually receive
-/// consecutive numbers, so one entry can represent a run of numbers. A million objects that are
-/// inserted and saved together take about thirty entries. The stored properties skip exclusivity
-/// checks, because every lookup of an object by number reads them.
+/// All contexts of one tree share the map. Objects that are inserted one after another usually
+/// receive consecutive numbers, so one entry can represent a run of numbers. A million objects that
+/// are inserted and saved together take about thirty entries. The stored properties skip
+/// exclusivity checks, because every lookup of an object by number reads them.
 package final class RenumberedObjects {
   /// The replacements of temporary numbers, indexed by entity number.
   ///
