@@ -15,11 +15,10 @@
   /// }
   /// ```
   ///
-  /// The list is a ``ResultsList``: a collection that loads objects as rows come on screen,
-  /// optionally in sections. The view is updated with a new list when the live list changes, and
+  /// The list is a ``ResultsList``, a collection that loads objects as rows come on screen. It can
+  /// be divided into sections. The view is updated with a new list when the live list changes, and
   /// when a property that the view has read changes, whichever context or process made the change.
-  /// The context comes from the environment;
-  /// see ``SwiftUICore/View/persistentContainer(_:)``.
+  /// The context comes from the environment; see ``SwiftUICore/View/persistentContainer(_:)``.
   ///
   /// If the fetch fails, the list is empty, and `$notes` is the error.
   @propertyWrapper
@@ -53,7 +52,7 @@
 
     /// Fetches the objects that match a request.
     ///
-    /// The parameters are the same as those of the initializer with a predicate.
+    /// The other parameters are the same as those of the initializer that takes a predicate.
     public init(
       _ request: FetchRequest<M>, sectionedBy: PartialKeyPath<M>? = nil, id: AnyHashable? = nil,
       animation: Animation? = nil
@@ -90,7 +89,7 @@
     }
   }
 
-  /// The controller that a view uses for as long as the view exists.
+  /// The controller that a view uses while the view exists.
   @MainActor final class FetchedList<M: ManagedObject> {
     private var controller: FetchedResultsController<M>?
     private var id: AnyHashable?
@@ -98,8 +97,10 @@
 
     nonisolated init() {}
 
-    /// Returns the controller for a request, creating and fetching it if the view has none for this
-    /// request and context.
+    /// Returns the controller for a request.
+    ///
+    /// If the view has no controller for this request and context, creates one and performs its
+    /// fetch.
     func controller(
       _ id: AnyHashable?, _ context: ManagedObjectContext,
       _ make: () -> FetchedResultsController<M>

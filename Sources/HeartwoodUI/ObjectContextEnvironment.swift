@@ -13,14 +13,16 @@
 
     /// The context of the objects that views show, or `nil` if no enclosing view has set one.
     ///
-    /// A sheet with edits that can be discarded can set a child context instead. Turn on
+    /// For example, a sheet whose edits can be discarded can set a child context. Turn on
     /// `tracksObservation` in such a context, so that views follow its objects.
     public var objectContext: ManagedObjectContext? {
       get { self[ObjectContextKey.self] }
       set { self[ObjectContextKey.self] = newValue }
     }
 
-    /// The container of the context, which must exist as long as its context is used.
+    /// The container of the context.
+    ///
+    /// It must exist for as long as the context is used.
     var persistentContainer: PersistentContainer? {
       get { self[ContainerKey.self] }
       set { self[ContainerKey.self] = newValue }
@@ -30,8 +32,8 @@
   extension View {
     /// Makes a container's view context the context of this view and of all views inside it.
     ///
-    /// The context then tracks observation, so that views follow the objects they show, and
-    /// automatically merges the commits of other contexts and processes.
+    /// The method also makes the context track observation, so that views follow the objects that
+    /// they show, and merge the commits of other contexts and processes automatically.
     @MainActor
     public func persistentContainer(_ container: PersistentContainer) -> some View {
       let context = container.viewContext

@@ -11,8 +11,9 @@
     /// .onAppear { if let undoManager { context.registerUndo(with: undoManager) } }
     /// ```
     ///
-    /// The context then tracks undo, and all changes during one event form one undo group. After
-    /// ``rollback()`` and ``reset()``, call `removeAllActions(withTarget:)` on the undo manager.
+    /// The method also turns on undo tracking in the context, and makes all changes during one
+    /// event form one undo group. After ``rollback()`` and ``reset()``, call
+    /// `removeAllActions(withTarget:)` on the undo manager.
     @MainActor
     public func registerUndo(with manager: UndoManager) {
       tracksUndo = true

@@ -67,7 +67,7 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
   }
 }
 
-/// A request that updates attributes of all rows that match a condition.
+/// A request that updates the attributes of all rows that match a condition.
 ///
 /// ```swift
 /// try context.execute(BatchUpdateRequest<Message>(where: #Predicate { !$0.isRead }) { row in
@@ -145,7 +145,7 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
 
 /// A row in a batch request.
 ///
-/// Its attributes can be read and set without creating an object.
+/// A closure can read and set the row's attributes without creating an object.
 public struct BatchRow<M: ManagedObject> {
   let content: BatchRowContent
 
@@ -161,8 +161,8 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of the current row of a batch request.
 ///
-/// The properties skip exclusivity checks, because each access to an attribute uses several of
-/// them. This is safe, because only one thread uses the object.
+/// The properties skip exclusivity checks for speed: each access to an attribute uses several of
+/// the properties. Skipping the checks is safe, because only one thread uses this instance.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
@@ -246,7 +246,7 @@ final class BatchRowContent {
     }
   }
 
-  /// Throws the first error that an access to an attribute has recorded, if there is one.
+  /// Throws the first error that was recorded while the closure accessed attributes, if any.
   ///
   /// The subscript of ``BatchRow`` cannot throw, so its errors are recorded instead.
   func requireSuccess() throws {

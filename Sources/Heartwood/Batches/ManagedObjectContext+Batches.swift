@@ -3,7 +3,7 @@ extension ManagedObjectContext {
   ///
   /// This context's unsaved changes are neither written nor modified.
   ///
-  /// - Returns: The number of rows, and their IDs if the request asks for them.
+  /// - Returns: The number of rows and, if the request asks for them, their IDs.
   /// - Throws: Any error that the request's closure throws; `constraintConflict`, `deniedDelete`,
   ///   `unknownEntity`, `unknownProperty` or `foreignObject`; any error from writing the store. If
   ///   the method throws, the store is unchanged.
@@ -45,7 +45,7 @@ extension ManagedObjectContext {
 
 /// A batch request that the context can execute.
 protocol ExecutableBatch: BatchRequest {
-  /// The class of the objects whose rows the request changes.
+  /// The class of the rows that the request changes.
   var objectType: ManagedObject.Type { get }
   var resultType: BatchResultType { get }
   /// The description of the request in the log.
@@ -55,7 +55,7 @@ protocol ExecutableBatch: BatchRequest {
   func execute(_ run: inout BatchRun) throws
 }
 
-/// The execution of a batch request, in one transaction.
+/// The execution of a batch request in one transaction.
 struct BatchRun {
   let model: StoreModel
   let rows: RowWriter
@@ -69,7 +69,7 @@ struct BatchRun {
   private(set) var numbers: [ObjectNumber] = []
   private(set) var count = 0
 
-  /// The number of pending changes that triggers a write.
+  /// The number of pending changes at which they are written.
   private static let flushCount = 256
 
   init(

@@ -22,12 +22,12 @@ public struct ContextChange: Sendable {
   public internal(set) var updated: Set<ManagedObjectID> = []
   /// The deleted objects.
   public internal(set) var deleted: Set<ManagedObjectID> = []
-  /// The objects that were reverted, read again or turned into faults.
+  /// The objects that were reverted, reread or turned into faults.
   public internal(set) var refreshed: Set<ManagedObjectID> = []
   /// The generation that the save created.
   ///
-  /// The property is `nil` if the generation no longer exists, in a child context, or for kinds
-  /// other than ``Kind/didSave``.
+  /// The property is `nil` in a child context, for kinds other than ``Kind/didSave``, and if the
+  /// generation no longer exists.
   public internal(set) var generation: QueryGenerationToken?
 
   fileprivate mutating func add(_ other: ContextChange) {
@@ -39,7 +39,7 @@ public struct ContextChange: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// A sequence of all later changes to the context's objects.
+  /// A sequence of all changes made to the context's objects from now on.
   ///
   /// Each access creates a new sequence, which only one observer may iterate over. The observer can
   /// run on any thread.
@@ -53,7 +53,7 @@ extension ManagedObjectContext {
   /// Task { for await change in changes where change.kind == .didSave { … } }
   /// ```
   ///
-  /// - Complexity: While there is an observer, each change to an object inserts one element into a
+  /// - Complexity: While an observer exists, each change to an object inserts one element into a
   ///   set.
   public var changes: some AsyncSequence<ContextChange, Never> & Sendable {
     let queue = ContextChangeQueue()
@@ -109,8 +109,7 @@ final class ContextChangeQueue: Sendable {
   private let waker: AsyncStream<Void>.Continuation
 
   fileprivate init() {
-    // One buffered signal suffices, because an observer takes all pending changes before it waits
-    // again.
+    // Buffer only one signal, because an observer takes all pending changes before it waits again.
     (wakeups, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 

@@ -5,7 +5,7 @@ protocol ContextFollower: AnyObject {
   /// Called after an operation, such as a save, that may have cleared the unsaved changes of any of
   /// the context's objects.
   func recordChangeOfAllObjects()
-  /// Called after something has changed in a parent context.
+  /// Called after a parent context has changed.
   func recordParentChange()
   /// Called after the number of an object has changed.
   func recordNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber)
@@ -35,13 +35,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Registers a follower, which is notified of all later changes.
+  /// Registers a follower to be notified of all later changes.
   func follow(_ follower: any ContextFollower) {
     self.follower = follower
     var next: ManagedObjectContext? = self
     while let context = next {
       context.isFollowed = true
-      // Without this hook, the setters of new objects do not report changes.
+      // Set the hook, because without it the setters of new objects do not report changes.
       for object in context.inserted.all { object.setHooks(.writing) }
       next = context.parent
     }
@@ -54,8 +54,8 @@ extension ManagedObjectContext {
     scheduleProcessingOnce()
   }
 
-  /// Notifies the followers of this store context and its children that any changed object may have
-  /// lost its unsaved changes.
+  /// Notifies the followers of this store context and its children that any changed objects may
+  /// have lost their unsaved changes.
   func notifyFollowersOfAllObjects() {
     if observer != nil { rootContext.observer?.notifyOfContextChanges() }
     guard isFollowed else { return }

@@ -10,7 +10,7 @@ final class ContextObserver {
   /// The counts of inserted, updated and deleted objects at the latest notification or, if there
   /// has been none, at an observer's first read.
   ///
-  /// `nil` if no observer has read them yet.
+  /// The property is `nil` if no observer has read the counts yet.
   private var seen: [Int]?
 
   init(_ storeContext: ManagedObjectContext) {

@@ -15,10 +15,10 @@ import Dispatch
 public actor BackgroundContext {
   /// A call to ``perform(_:)``, and the calls within it that wait for their turn.
   ///
-  /// Call 0 represents the context itself, and contains every call that no other call contains.
+  /// Call 0 represents the context itself: every top-level call counts as a call within it.
   private struct Call {
     var isBusy = false
-    /// The earliest waiting call comes first.
+    /// The waiting calls, earliest first.
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
@@ -27,8 +27,8 @@ public actor BackgroundContext {
   private var calls = [0: Call()]
   private var lastCall = 0
 
-  /// The calls that contain the current task's work, by the identity of their contexts, with the
-  /// innermost call last.
+  /// The calls within which the current task runs, innermost last, by the identity of their
+  /// contexts.
   @TaskLocal private static var outerCalls: [ObjectIdentifier: [Int]] = [:]
 
   /// The executor that runs the actor's work.
@@ -43,10 +43,10 @@ public actor BackgroundContext {
 
   /// Runs `body` with the context, after all earlier calls have finished.
   ///
-  /// While `body` waits for something, such as a download, no other call runs. However, a call
-  /// within `body`, or within a task that `body` creates, does not wait for the outer call. The
-  /// inner call runs while `body` waits, and ends before the outer one. If calls on two contexts
-  /// wait for each other, they never finish.
+  /// While `body` waits for something, such as a download, no other call runs. However, a call made
+  /// by `body`, or by a task that `body` creates, does not wait for the outer call. The inner call
+  /// runs while `body` waits, and ends before the outer call does. If calls on two contexts wait
+  /// for each other, they never finish.
   ///
   /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns: other
   /// calls may run before the caller's next call, and would see unsaved changes.
@@ -57,7 +57,8 @@ public actor BackgroundContext {
     _ body: nonisolated(nonsending) @Sendable (ManagedObjectContext) async throws -> R
   ) async throws -> R {
     var outerCalls = Self.outerCalls
-    // A task may outlive the call that created it.
+    // Check whether the outer call is still running, because a task may outlive the call that
+    // created it.
     let outer = outerCalls[ObjectIdentifier(self)]?.last { calls[$0] != nil } ?? 0
     await begin(within: outer)
     lastCall += 1
@@ -83,8 +84,8 @@ public actor BackgroundContext {
     return try result.get()
   }
 
-  /// Waits until no other call within the given one is running, and then prevents other calls from
-  /// starting.
+  /// Waits until no call within the given call is running, and then prevents further calls within
+  /// it from starting.
   private func begin(within call: Int) async {
     guard calls[call]?.isBusy == true else {
       calls[call]?.isBusy = true

@@ -1,7 +1,8 @@
 import Dispatch
 
-/// An executor that runs the jobs of an actor with a context, in order, on a thread outside Swift's
-/// concurrency pool.
+/// An executor for an actor that owns a context.
+///
+/// It runs the actor's jobs in order, on a thread outside Swift's concurrency pool.
 ///
 /// ```swift
 /// actor Notebook {

@@ -34,10 +34,10 @@ extension PersistentContainer {
 
   /// Reverts all objects to their state in a given generation, by creating one new generation.
   ///
-  /// All changes saved since that generation are undone: deleted rows are restored with their IDs,
-  /// and rows inserted since then are deleted. Indexes, relationships and the history are updated.
-  /// Callbacks, delete rules and validation do not run, because the store has already been in this
-  /// state.
+  /// All changes saved since that generation are reverted: deleted rows are restored with their
+  /// IDs, and rows inserted since then are deleted. Indexes, relationships and the history are
+  /// updated. Callbacks, delete rules and validation do not run, because the store has already been
+  /// in this state.
   ///
   /// If a context has unsaved changes to the same objects, its next save finds a conflict. Contexts
   /// are not notified; merge the returned changes or the history into them.
@@ -47,8 +47,8 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - token: The generation to revert to.
-  ///   - known: The newest generation whose changes may be undone, or `nil` to undo all changes. If
-  ///     any object has changed since this generation, the method throws.
+  ///   - known: The newest generation whose changes may be reverted, or `nil` to revert all
+  ///     changes. If any object has changed since this generation, the method throws.
   ///   - author: The author of the change, for the history.
   /// - Returns: The changes that the call made. Their ``ChangeSet/generation`` is the generation
   ///   that the call created or, if that one no longer exists, the newest generation.
@@ -80,8 +80,8 @@ extension PersistentContainer {
     return changes
   }
 
-  /// Returns the one store whose objects differ from those in its snapshot, or any store if none of
-  /// them differs.
+  /// Returns the only store whose objects differ from those in its snapshot, or an arbitrary store
+  /// if no store differs.
   ///
   /// - Throws: `multipleStores` if the objects of several stores differ.
   private func differing(

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension PersistentContainer {
-  /// Removes a store with all its data, or does nothing if there is none at the URL.
+  /// Removes a store and all its data, or does nothing if no store exists at the URL.
   ///
   /// ```swift
   /// try PersistentContainer.destroyStore(at: url)
@@ -22,7 +22,7 @@ extension PersistentContainer {
   ///   - source: The URL of a store.
   ///   - target: A URL at which nothing exists yet; its parent directory must exist.
   /// - Throws: `busy` as for ``destroyStore(at:)``; `notAStore`;
-  ///   `invalidArgument` if there is something at `target`; `io`, for example if the URLs are on
+  ///   `invalidArgument` if something exists at `target`; `io`, for example if the URLs are on
   ///   different volumes.
   public static func moveStore(from source: URL, to target: URL) throws {
     try Store.move(from: source.path, to: target.path)

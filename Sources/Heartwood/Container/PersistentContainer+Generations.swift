@@ -20,7 +20,7 @@ extension PersistentContainer {
   /// context is pinned to it, and even after the program has ended. The required disk space is
   /// bounded, because the store keeps at most one older version of each database page for each
   /// name. If the token covers several stores, either all of them retain their generations under
-  /// the name, or none does.
+  /// the name, or none of them do.
   ///
   /// ```swift
   /// try container.keepGeneration(.current, as: "before-import")
@@ -28,7 +28,8 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - token: The generation, or `.current` for the newest one.
-  ///   - name: The name: 1 to 255 bytes of UTF-8. The generation may already have this name.
+  ///   - name: The name: 1 to 255 bytes of UTF-8. Giving the generation a name that it already has
+  ///     is allowed.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `invalidArgument` if another
   ///   generation has the name; `tooLarge` if the name is empty or too long; any error from writing
   ///   a store.
@@ -100,8 +101,8 @@ extension PersistentContainer {
   /// A generation is retained if it is the newest one, has a name, or is held by a process. Other
   /// generations are discarded, so the result is not necessarily the last generation before the
   /// given time. The token itself does not retain the generation; it is valid only as long as the
-  /// generation exists. The token does not cover stores whose retained generations are all newer
-  /// than that time.
+  /// generation exists. If all retained generations of a store are newer than the given time, the
+  /// token does not cover that store.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: The same as `Store.liveGenerations`. The method also pins generations, newest
@@ -119,7 +120,7 @@ extension PersistentContainer {
         let snapshot = try store.snapshot(at: live.generation)
         if snapshot.date <= date { return snapshot }
       } catch let error as StorageError where error.kind == .generationExpired {
-        // The generation was released in the meantime.
+        // Skip the generation, because it was released in the meantime.
         continue
       }
     }
@@ -128,7 +129,8 @@ extension PersistentContainer {
 
   /// Creates a context that is pinned to a generation.
   ///
-  /// The context can change objects like any other; its saves are applied to the newest generation.
+  /// The context can change objects like any other context; its saves are applied to the newest
+  /// generation.
   ///
   /// - Throws: `generationExpired`, `foreignStore` or `removedStore`.
   public func newContext(

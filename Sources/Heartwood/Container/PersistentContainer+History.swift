@@ -9,8 +9,8 @@ extension PersistentContainer {
   ///
   /// - Parameter token: The position after which to start, or `nil` for the complete history.
   /// - Throws: `historyExpired` if some of the transactions have been deleted, or if the store was
-  ///   restored to a state before the token; `foreignStore` if the token belongs to other stores;
-  ///   `corrupt` or `io`.
+  ///   restored to a state from before the token; `foreignStore` if the token belongs to other
+  ///   stores; `corrupt` or `io`.
   /// - Complexity: Reads each database page that contains returned transactions once.
   public func fetchHistory(
     after token: PersistentHistoryToken?
@@ -41,8 +41,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Returns the transactions after a date, according to the clocks of the processes that wrote
-  /// them.
+  /// Returns the transactions committed after a date, according to the clocks of the processes that
+  /// wrote them.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: Reads each database page of the history once.
@@ -55,9 +55,9 @@ extension PersistentContainer {
   /// Deletes the history up to and including a token's transaction.
   ///
   /// Unless `force` is `true`, the deletion stops at the position of the slowest registered
-  /// consumer. Tokens for positions before the end of the deleted history expire; `token` itself
-  /// stays valid. If the container has several stores, the history of each store is deleted in a
-  /// separate transaction.
+  /// consumer. Tokens for positions within the deleted history expire; `token` itself stays valid.
+  /// If the container has several stores, the history of each store is deleted in a separate
+  /// transaction.
   ///
   /// - Parameters:
   ///   - token: The last transaction to delete.
@@ -66,7 +66,7 @@ extension PersistentContainer {
   ///     hold back further deletions.
   /// - Throws: `foreignStore` if the token belongs to another store; `historyExpired` if the store
   ///   was restored to a state before the token; any error from writing the store.
-  /// - Complexity: Deletes each entry of the transactions, and syncs once.
+  /// - Complexity: Deletes each entry of the deleted transactions, and syncs once.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
     let attachedStores = group.attachedStores
     try requireOwn(token, attachedStores)
@@ -80,8 +80,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Deletes the transactions before a date, according to the clocks of the processes that wrote
-  /// them.
+  /// Deletes the transactions committed before a date, according to the clocks of the processes
+  /// that wrote them.
   ///
   /// The deletion stops at the first transaction that is not older than the date. Unless `force` is
   /// `true`, it also stops at the position of the slowest registered consumer.
@@ -91,7 +91,7 @@ extension PersistentContainer {
   ///   - force: Whether to delete transactions that registered consumers have not yet processed;
   ///     see ``deleteHistory(before:force:)-(PersistentHistoryToken,_)``.
   /// - Throws: `corrupt`; any error from writing the store.
-  /// - Complexity: Reads and deletes each entry of the transactions, and syncs once.
+  /// - Complexity: Reads and deletes each entry of the deleted transactions, and syncs once.
   public func deleteHistory(before date: Date, force: Bool = false) throws {
     for attached in group.attachedStores {
       try attached.store.write { transaction in
@@ -198,8 +198,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Advances a consumer to a token's position, in each store where the consumer is at an earlier
-  /// one.
+  /// Advances a consumer to a token's position in each store where the consumer is at an earlier
+  /// position.
   ///
   /// - Throws: The same errors as ``registerHistoryConsumer(_:at:)``.
   package func advanceHistoryConsumer(_ name: String, to token: PersistentHistoryToken) throws {

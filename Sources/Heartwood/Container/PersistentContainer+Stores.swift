@@ -14,9 +14,9 @@ extension PersistentContainer {
   /// ```
   ///
   /// The store is opened with the options of the first store, except for the migration stages. If
-  /// the first store is in memory, so is the new store; the URL then serves as its name. The
-  /// version of the container's schema also applies to the new store. Other processes and
-  /// containers must add the store themselves.
+  /// the first store is in memory, the new store is also in memory, and the URL serves as its name.
+  /// The new store uses the schema version of the container. Other processes and containers must
+  /// add the store themselves.
   ///
   /// - Parameters:
   ///   - url: The directory of the store.
@@ -65,7 +65,7 @@ extension PersistentContainer {
   ///
   /// - Parameter url: The directory of the store.
   /// - Throws: `invalidArgument` if the container has no such store; any error from the final
-  ///   checkpoint, in which case the store is removed all the same.
+  ///   checkpoint, in which case the store is removed nevertheless.
   /// - Complexity: Waits for running transactions, and runs a checkpoint like `Store.close`.
   public func removeStore(url: URL) throws {
     let removed = try group.remove(url)
@@ -103,8 +103,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws an error for a class that was not specified for the new store, although a specified
-  /// class refers to it or inherits from it.
+  /// Throws an error for a class that a class of the new store refers to or inherits from, but that
+  /// was not itself specified.
   ///
   /// The message of the error begins with `reason`. If the class already belongs to another store,
   /// the message ends with `remedy`.

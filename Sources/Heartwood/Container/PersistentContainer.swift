@@ -41,14 +41,14 @@ public final class PersistentContainer: Sendable {
   @MainActor private var view: ViewContext?
   /// The task that merges commits by other contexts and processes into the view context.
   ///
-  /// Deallocating the container cancels the task.
+  /// The task is cancelled when the container is deallocated.
   private let viewFollower = Mutex<Task<Void, Never>?>(nil)
 
   /// Opens a store, creating it if necessary, and migrates it to the model.
   ///
   /// A migration is one transaction, which is applied completely or not at all. If two processes
-  /// open the store for migration at the same time, the second one waits, and then finds the store
-  /// already migrated.
+  /// open the store for migration at the same time, the second process waits until the first has
+  /// migrated the store.
   ///
   /// - Parameters:
   ///   - url: The directory of the store.
@@ -56,8 +56,8 @@ public final class PersistentContainer: Sendable {
   ///   - options: The options.
   /// - Throws: `invalidModel` with all errors in the classes; `incompatibleSchema` with the
   ///   differences from the store's model; an error from a migration stage; a `StorageError` if the
-  ///   store cannot be opened, for example `readOnly` if it requires a migration but must not be
-  ///   changed.
+  ///   store cannot be opened, for example `readOnly` if the store requires a migration but was
+  ///   opened read-only.
   /// - Complexity: If the model is unchanged, only the model is read. Otherwise, each row of an
   ///   entity is read once for each index, relationship or derived attribute that is new or
   ///   changed.
@@ -117,7 +117,7 @@ public final class PersistentContainer: Sendable {
     self.options = options
   }
 
-  /// Creates a container for an open store with a model that was read from the store.
+  /// Creates a container for an open store, using a model that was read from the store.
   init(store: Store, model: StoreModel) {
     group = StoreGroup(StoreGroup.AttachedStore(url: nil, store: store, model: model))
     version = 0
@@ -153,7 +153,7 @@ public final class PersistentContainer: Sendable {
     }
   }
 
-  /// Creates a context, which the caller must use on one thread at a time.
+  /// Creates a context, which must be used on one thread at a time.
   public func newContext() -> sending ManagedObjectContext {
     ManagedObjectContext(group)
   }
@@ -167,7 +167,7 @@ public final class PersistentContainer: Sendable {
   ///
   /// - Parameters:
   ///   - author: The author of the changes, for the history.
-  ///   - token: The generation that the context reads, or `nil` to read the newest generation at
+  ///   - token: The generation that the context reads, or `nil` to use the newest generation at
   ///     each read.
   ///   - body: The work to perform. Changes that it does not save are lost.
   /// - Returns: The result of `body`.
@@ -184,7 +184,7 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-/// An object that owns the view context, so that the context is always deallocated on the main
+/// An object that owns the view context and ensures that the context is deallocated on the main
 /// actor.
 ///
 /// The observers of the context's objects run on the main actor, but the container may be

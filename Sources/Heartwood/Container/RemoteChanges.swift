@@ -32,7 +32,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
     known = group.attachedStores.map { ($0, $0.store.commits()) }
   }
 
-  /// Creates an iterator, which reports all changes since the sequence was created.
+  /// Creates an iterator that reports all changes since the sequence was created.
   public func makeAsyncIterator() -> Iterator {
     let observers = CommitObservers(group)
     for (attached, commits) in known { observers.observe(commits, of: attached) }
@@ -77,7 +77,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
       for attached in observers.group.attachedStores {
         let store = attached.model.space.store
         guard let snapshot = await Self.newest(of: attached.store) else {
-          // Skip a store that was removed in the meantime.
+          // Skip the store if it was removed in the meantime.
           if attached.model.isRemoved { continue }
           return nil
         }
@@ -124,7 +124,7 @@ private final class CommitObservers: Sendable {
 
   private struct Content {
     var observedStores: [ObservedStore] = []
-    /// The newest generation of each store whose latest commits the iterator has not yet received.
+    /// The newest generation of each store that has commits the iterator has not yet received.
     var newGenerations: [UUID: Generation] = [:]
   }
 
@@ -147,7 +147,7 @@ private final class CommitObservers: Sendable {
   let group: StoreGroup
   /// A stream that signals pending changes.
   ///
-  /// Several pending signals are equivalent to one.
+  /// Multiple pending signals have the same effect as one.
   let wakeups: AsyncStream<Void>
   private let waker: AsyncStream<Void>.Continuation
   private let state = SharedState()

@@ -31,14 +31,14 @@ final class ConfinementCheck {
 
   /// Records that this thread is using the context, and traps if another thread is using it.
   ///
-  /// Uses by the same thread can be nested.
+  /// The same thread can nest calls to this method.
   func enter() {
     let thread = SystemThread.current
     if user.load(ordering: .relaxed) != thread {
       let isFree = user.compareExchange(
         expected: 0, desired: thread, ordering: .acquiring
       ).exchanged
-      // `precondition` would drop the message in a release build.
+      // Use `fatalError`, because `precondition` would drop the message in a release build.
       guard isFree else {
         fatalError(
           "A context was used by two threads at once. Use a BackgroundContext, or one context for "

@@ -6,14 +6,14 @@ extension ManagedObjectContext {
   ///
   /// - Precondition: The object belongs to this context, or was never saved and has left its
   ///   context.
-  /// - Complexity: O(related objects), all of which are loaded. Cascades use heap memory instead of
-  ///   stack space, so a long cascade does not overflow the stack.
+  /// - Complexity: O(related objects); the method loads them all. Cascades use heap memory instead
+  ///   of stack space, so a long cascade does not overflow the stack.
   public func delete(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
     if let storeContext = otherStoreContext(holding: object) { return storeContext.delete(object) }
     if object.source == nil, object.changes?.wasNew == true { return }
-    // `precondition` would drop the message in a release build.
+    // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard object.source === self else {
       fatalError(
         "This \(type(of: object)) belongs to another context, or to none, and cannot be deleted "
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
         object: object, relationships: object.entityDescription?.relationships.reversed() ?? []))
   }
 
-  /// Performs one step of the last deletion in the work list.
+  /// Performs the next step of the last deletion in the work list.
   private func advance(_ work: inout [Deletion]) {
     let top = work.count - 1
     let object = work[top].object
@@ -87,8 +87,8 @@ extension ManagedObjectContext {
         clearing.insert(ClearedRelationship(object, property))
       }
     case .noAction, .deny:
-      // The rules `noAction` and `deny` leave references to a saved object in place. References to
-      // an unsaved object must be removed, because such an object never gets a row.
+      // Remove references to an unsaved object even if the rule is `noAction` or `deny`, because
+      // such an object never gets a row. References to a saved object stay in place.
       if object.isInserted { unrelate(object, property) }
     case .nullify: unrelate(object, property)
     }
@@ -117,7 +117,7 @@ extension ManagedObjectContext {
     deleted.remove(object)
     object.state.remove(.deleted)
     notifyObservers(of: object, as: \.inserted)
-    // The object's changes may have been reverted while it was deleted.
+    // Check for changes, because they may have been reverted while the object was deleted.
     guard let changes = object.changes, !changes.isEmpty else {
       object.state.remove(.updated)
       return
@@ -142,7 +142,7 @@ extension ManagedObjectContext {
     let changes = object.ownChanges
     changes.count += 1
     change(changes)
-    // A deleted object stays deleted; the change takes effect if the deletion is reverted.
+    // Do not mark a deleted object as updated. The change takes effect if the deletion is reverted.
     guard !object.isDeleted else { return }
     object.state.insert(.updated)
     updated.insert(object)
@@ -184,7 +184,7 @@ extension ManagedObjectContext {
 
   /// Reverts all unsaved changes.
   ///
-  /// Changed objects get back the values that they had when they were read; the store is not read
+  /// Changed objects return to the values that they had when they were read; the store is not read
   /// again.
   public func rollback() {
     confinement?.enter()

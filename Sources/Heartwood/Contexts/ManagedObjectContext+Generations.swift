@@ -22,7 +22,8 @@ extension ManagedObjectContext {
     case within(WriteTransaction, StoreView)
   }
 
-  /// The token of the pinned generation, or `nil` if the context reads the newest one.
+  /// The token of the pinned generation, or `nil` if the context is not pinned and reads the newest
+  /// generation.
   ///
   /// If the newest generation is to be pinned at the next read, the token is
   /// ``QueryGenerationToken/current`` until then. In a child context, which reads its parent's
@@ -45,8 +46,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Pins the context to a generation, so that it does not see changes that other contexts save
-  /// later.
+  /// Pins the context to a generation, so that changes saved later by other contexts are not
+  /// visible in it.
   ///
   /// Objects that were already read keep their values until they are fetched again or refreshed;
   /// faults are read from the new generation. Saves are applied to the newest generation.
@@ -54,9 +55,9 @@ extension ManagedObjectContext {
   /// - Parameter token: A token, which may come from another context or process; `.current` to pin
   ///   the newest generation at the next read; or `nil` to remove the pin.
   /// - Throws: `generationExpired` if the generation is no longer retained; `removedStore` or
-  ///   `foreignStore` if it belongs to none of the container's stores; `childContext` if this is a
-  ///   child context; `autoMergeNeedsCurrentGeneration` for a fixed generation while the context
-  ///   merges automatically.
+  ///   `foreignStore` if the generation belongs to none of the container's stores; `childContext`
+  ///   if this is a child context; `autoMergeNeedsCurrentGeneration` if the context merges
+  ///   automatically and `token` is a fixed generation.
   /// - Complexity: Takes one lock for each store whose generation this process has not pinned yet.
   public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
     confinement?.enter()
@@ -151,15 +152,16 @@ extension ManagedObjectContext {
     switch rootContext.generationAfterSave {
     case .unpin: for storeContext in rootContext.storeContexts { storeContext.pin = .none }
     case .advance:
-      // A later commit may have replaced the saved generation, so that it can no longer be pinned.
-      // In that case, pin the newest generation at the next read.
+      // If a later commit has already replaced the saved generation, that generation can no longer
+      // be pinned. In that case, pin the newest generation at the next read.
       do { try rootContext.pinNewest((self, saved)) } catch { advance() }
     }
   }
 
-  /// Runs `body` in a transaction on the newest generation, which must still have the same model.
+  /// Runs `body` in a transaction on the newest generation.
   ///
-  /// In a migration stage, `body` runs in a savepoint of the stage's transaction instead.
+  /// The store's model must be unchanged. In a migration stage, `body` runs in a savepoint of the
+  /// stage's transaction instead.
   ///
   /// - Returns: The generation that the transaction creates.
   /// - Throws: The error that `body` throws, in which case nothing has changed;
@@ -178,7 +180,8 @@ extension ManagedObjectContext {
     try requirePresent()
     do {
       return try store.write { transaction in
-        // The store may have been removed while this method waited for the writer lock.
+        // Check again, because the store may have been removed while this method waited for the
+        // writer lock.
         try requirePresent()
         try model.requireCurrent(.transaction(transaction.keyspace(StoredModel.keyspace)))
         try body(transaction)

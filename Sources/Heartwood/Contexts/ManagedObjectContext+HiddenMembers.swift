@@ -1,4 +1,4 @@
-/// The stored relationships of deleted objects in one generation.
+/// The relationships of deleted objects, as stored in one generation.
 struct StoredRelations {
   /// The generation, or `nil` if nothing has been read.
   var generation: Generation?
@@ -12,7 +12,7 @@ extension ManagedObjectContext {
   /// that was deleted in this context.
   ///
   /// The returned objects hide the deleted object, so predicates must be evaluated for them instead
-  /// of for their rows. They are up to date with their rows.
+  /// of for their rows. The returned objects are up to date with their rows.
   ///
   /// - Complexity: O(deleted objects). The relationships of each deleted object are read once for
   ///   each generation.

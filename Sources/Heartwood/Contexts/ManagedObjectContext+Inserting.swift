@@ -1,9 +1,10 @@
 extension ManagedObjectContext {
-  /// Inserts an object, so that the next save creates a row for it.
+  /// Inserts an object into the context.
   ///
-  /// Related objects that belong to no context are also inserted. Inserting an object whose
-  /// deletion has not been saved reverts the deletion. An object whose insertion was reverted
-  /// before a save, or whose row was deleted, becomes a new object with another ID.
+  /// The next save creates a row for it. Related objects that do not belong to a context are also
+  /// inserted. Inserting an object whose deletion has not been saved reverts the deletion. An
+  /// object whose insertion was reverted before a save, or whose row was deleted, becomes a new
+  /// object with another ID.
   ///
   /// - Precondition: The object's class is in the model and is not abstract. The object belongs to
   ///   no other context and has no row.
@@ -51,7 +52,7 @@ extension ManagedObjectContext {
   }
 
   private func requireInsertable(_ object: ManagedObject) {
-    // `precondition` would drop the message in a release build.
+    // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard object.source == nil else {
       fatalError(
         "This \(type(of: object)) belongs to another context and cannot be inserted into a second "
@@ -69,7 +70,8 @@ extension ManagedObjectContext {
   func register(new object: ManagedObject) -> [Int: PendingRelated] {
     let before = object.changes
     object.changes = nil
-    // The object may have belonged to a context with another model.
+    // Look up the entity again, because the object may have belonged to a context with another
+    // model.
     if object.number.bits != 0 { object.entityDescription = nil }
     let entity = entity(of: object)
     guard !entity.isAbstract else {
@@ -83,11 +85,13 @@ extension ManagedObjectContext {
     object.state.insert(.inserted)
     let former = object.number
     register(object, nextTemporaryNumber(entity))
-    // A list may still contain the object under the number that it had before it was deleted.
+    // Update lists that still contain the object under the number that it had before it was
+    // deleted.
     if before?.wasNew == true { follower?.recordNumber(object.number, insteadOf: former) }
     inserted.insert(object)
     undoLog?.record(.insertion(object))
-    // Creating a key path takes longer than all these tests.
+    // Test first whether anyone is notified, because creating a key path takes longer than the
+    // tests.
     if isFollowed || observer != nil || !changeQueues.isEmpty {
       notifyObservers(of: object, as: \.inserted)
     }
@@ -97,7 +101,8 @@ extension ManagedObjectContext {
       object.awakeFromInsert()
     }
     if entity.hasUniqueConstraints {
-      // Values that `awakeFromInsert` sets count as declared values, not as assigned ones.
+      // Reset the set, because values that `awakeFromInsert` sets count as declared values, not as
+      // assigned ones.
       object.changes?.assigned = SlotSet()
       if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {

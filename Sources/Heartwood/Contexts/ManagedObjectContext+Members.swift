@@ -1,6 +1,7 @@
-/// Counts, finds and changes members of to-many relationships that are not loaded.
+/// Counts, finds and changes the members of to-many relationships without loading them.
 extension ManagedObjectContext {
-  /// The entries of a relationship that is not loaded, and the unsaved changes to it.
+  /// The stored entries of a relationship that is not loaded, and the unsaved changes to the
+  /// relationship.
   private struct StoredMembers {
     let owner: ObjectNumber
     let property: PropertyDescription
@@ -24,7 +25,8 @@ extension ManagedObjectContext {
       return try isStored(member)
     }
 
-    /// Returns whether another context has made the same change to a member as this context.
+    /// Returns whether another context has already saved the change to a member that this context
+    /// made.
     func isSharedChange(_ member: ManagedObject) throws -> Bool {
       guard let changes else { return false }
       return changes.added.contains(member)
@@ -35,7 +37,8 @@ extension ManagedObjectContext {
     private func isStored(_ member: ManagedObject) throws -> Bool {
       guard !member.number.isTemporary else { return false }
       guard property.isOrdered else { return try hasEdge(keyspace, owner, member.number) }
-      // The entries of a list have positions in their keys, so search the other side if possible.
+      // Search the other side if possible, because the keys of a list's entries contain positions
+      // instead of members.
       if let inverse, let storage = view.model.storage(of: member.number) {
         if inverse.isReference {
           let target = try view.withRecord(member.number, storage) {
@@ -59,8 +62,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the stored members of a relationship, or `nil` if its members are loaded or must be
-  /// loaded to determine which are visible here.
+  /// Returns the stored members of a relationship, or `nil` if the members are loaded, or if they
+  /// must be loaded to determine which of them are visible in this context.
   private func storedMembers(
     of object: ManagedObject, _ property: PropertyDescription
   ) throws -> StoredMembers? {
@@ -69,7 +72,8 @@ extension ManagedObjectContext {
       !model.isRemoved, let entity = object.entityDescription
     else { return nil }
     let view = try currentView()
-    // An object that is newer than the view may have members that the view lacks.
+    // Do not use a view that is older than the object, because it may lack some of the object's
+    // members.
     if let read = view.snapshot?.generation.frame, object.version >= read { return nil }
     return StoredMembers(
       owner: object.number, property: property, inverse: entity.inverses[property.slot]?.property,
@@ -99,15 +103,15 @@ extension ManagedObjectContext {
   ) -> Bool {
     guard member.source === self else { return false }
     if let found = try? storedMembers(of: object, property)?.contains(member) { return found }
-    // If reading fails, loading the members records the error.
+    // If reading fails, load the members, which records the error.
     _ = loadedMembers(of: object, property)
     return object.containsMember(member, property)
   }
 
-  /// Returns whether an object is a member, before it is added or removed.
+  /// Returns whether an object is a member, for a change that is about to add or remove it.
   ///
-  /// If another context has made the same change, the members are loaded, so that undoing the
-  /// change here is a separate change.
+  /// If another context has made the same change, this method loads the members, so that undoing
+  /// the change in this context counts as a separate change.
   private func isMemberBeforeChange(
     _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

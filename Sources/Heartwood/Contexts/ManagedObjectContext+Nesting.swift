@@ -18,9 +18,10 @@ extension ManagedObjectContext {
     weak var context: ManagedObjectContext?
   }
 
-  /// Fills an object of this context with the values that the same object has in the parent.
+  /// Copies the values of the parent's object into the corresponding object of this context.
   ///
-  /// - Returns: `false` if the parent has no such object, or if the object is deleted there.
+  /// - Returns: `false` if the parent has no such object, or if the object is deleted in the
+  ///   parent.
   func fill(_ object: ManagedObject, from parent: ManagedObjectContext) -> Bool {
     guard let original = parent.existingObject(object.number) else { return false }
     if original.isFault { parent.fire(original) }
@@ -57,9 +58,11 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// Fills an object again if it is unchanged here and differs from the parent's object.
+  /// Reloads an object from the parent if it is unchanged in this context and differs from the
+  /// parent's object.
   ///
-  /// - Complexity: O(properties), and O(members) for each relationship that is loaded here.
+  /// - Complexity: O(properties), plus O(members) for each relationship that is loaded in this
+  ///   context.
   func fillAgainIfStale(_ object: ManagedObject, from original: ManagedObject) {
     guard let parent, !object.isFault, !object.hasChanges, let entity = object.entityDescription
     else { return }
@@ -84,8 +87,8 @@ extension ManagedObjectContext {
   /// Returns the object with the given number.
   ///
   /// Returns `nil` if the object is deleted, has no row in the pinned generation, or is a new
-  /// object whose insertion was reverted. A new object exists only in contexts, so its insertion
-  /// was reverted if it is in neither this context nor any of its parents.
+  /// object whose insertion was reverted. A new object has no row, so if neither this context nor
+  /// any of its parents contains the object, its insertion was reverted.
   private func existingObject(_ number: ObjectNumber) -> ManagedObject? {
     let number = resolved(number)
     var context: ManagedObjectContext? = number.isTemporary ? self : nil
@@ -123,7 +126,7 @@ extension ManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
-    // The parent may have deleted objects that the saved objects refer to.
+    // Reload the changed objects, because they may refer to objects that the parent has deleted.
     if !parent.deleted.isEmpty {
       for object in changed {
         if let original = parent.object(object.number) { fillAgainIfStale(object, from: original) }
@@ -136,16 +139,16 @@ extension ManagedObjectContext {
   /// number.
   private func adopt(_ object: ManagedObject, into parent: ManagedObjectContext) {
     let original = type(of: object).init()
-    // `awakeFromInsert` was already called in this context.
+    // Do not call `awakeFromInsert` again, because it was already called in this context.
     original.state.insert(.hasAwoken)
     parent.insert(original)
-    // The parent may have a fault with this number, if the program has looked up the ID there.
+    // If the program has looked up the ID in the parent, dismiss the fault that the lookup created.
     parent.dismissFault(object.number)
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// Returns the members that the parent's object has in each relationship that was changed in this
-  /// context, by slot.
+  /// Returns, by slot, the parent object's members in each relationship that was changed in this
+  /// context.
   ///
   /// Call this method before pushing any changes, because pushing one side of a relationship
   /// changes both sides.
@@ -164,8 +167,8 @@ extension ManagedObjectContext {
 
   /// Applies the changes of an object to the parent's object.
   ///
-  /// - Parameter before: The members that the changed relationships had in the parent before the
-  ///   push, by slot.
+  /// - Parameter before: The members of the changed relationships in the parent before the push, by
+  ///   slot.
   private func push(
     _ object: ManagedObject, to parent: ManagedObjectContext, _ before: [Int: [ObjectNumber]]
   ) {
@@ -191,8 +194,8 @@ extension ManagedObjectContext {
       case .attribute, .toOne, .transient: continue
       }
     }
-    // The loop has set all properties of a new object. Only those that were set in this context
-    // count as assigned.
+    // Copy the set of assigned properties. The loop has set all properties of a new object, but
+    // only those that were set in this context count as assigned.
     if isNew, original.isInserted, object.entityDescription?.hasUniqueConstraints == true {
       original.ownChanges.assigned = object.changes?.assigned ?? SlotSet()
     }

@@ -1,8 +1,8 @@
 extension ManagedObjectContext {
   /// Returns the object with the given ID, as a fault if the object is not registered.
   ///
-  /// The method does not read the store, and the row need not exist. A temporary ID identifies the
-  /// object that was inserted in this context, a parent or a child, even after a save. For a
+  /// The method does not read the store, and the row need not exist. If an object was inserted in
+  /// this context, a parent or a child, its temporary ID still identifies it after a save. For a
   /// temporary ID from any other context, the method returns a fault without a row.
   ///
   /// - Precondition: The ID belongs to this container and to class `M`.
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
 
   /// Returns whether an ID belongs to this store.
   ///
-  /// The number in the ID does not identify the store, because all stores use the same numbers.
+  /// The number alone does not identify the store, because stores assign numbers independently.
   func isOwn(_ id: ManagedObjectID) -> Bool {
     id.space === model.space || id.space.store == model.space.store
   }
@@ -168,8 +168,8 @@ extension ManagedObjectContext {
 
   /// Removes all objects and changes from the context.
   ///
-  /// Objects that the program still holds then belong to no context. They keep their loaded
-  /// attributes, but lose their related objects; faults have the same values as new objects.
+  /// Objects that the program still holds no longer belong to a context. These objects keep their
+  /// loaded attributes, but lose their related objects. Faults have the same values as new objects.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -223,7 +223,7 @@ extension ManagedObjectContext: ObjectSource {
     fire(object) { try currentView() }
   }
 
-  /// Loads the values of a fault from the generation of a view.
+  /// Loads the values of a fault from a view.
   func fire(_ object: ManagedObject, in view: StoreView) {
     fire(object) { view }
   }
@@ -244,10 +244,10 @@ extension ManagedObjectContext: ObjectSource {
       }
       if isThere == nil { try markInaccessible(object) }
     } catch {
-      // The store may have been removed since the check above.
+      // Check again, because the store may have been removed since the check above.
       if model.isRemoved, object.isFault, (try? markInaccessible(object)) != nil { return }
-      // The object remains a fault with the values of a new object. Record the error, so that saves
-      // throw it instead of storing these values.
+      // Record the error, so that saves throw it. The object remains a fault with the values of a
+      // new object, which must not be stored.
       recordFaultError(error)
     }
   }
@@ -283,7 +283,8 @@ extension ManagedObjectContext: ObjectSource {
     object.state.insert(.deleted)
     object.setHooks(.writing)
     if !isDeletedAnyway { object.version = ManagedObject.missingRowVersion }
-    // If the store was removed from the container, a save cannot delete the row.
+    // Do not schedule a deletion if the store was removed from the container, because a save could
+    // not delete the row.
     if !model.isRemoved { deleted.insert(object) }
     if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
   }
@@ -306,7 +307,7 @@ extension ManagedObjectContext: ObjectSource {
     }
     recordChange(of: object) { changes in
       guard changes.originals[property.slot] == nil else { return }
-      // A value that cannot be stored cannot have been read from a row, so record null instead.
+      // Record null if the value cannot be stored, because it cannot have been read from a row.
       changes.originals[property.slot] = (try? object.storedValue(property)) ?? .null
     }
   }

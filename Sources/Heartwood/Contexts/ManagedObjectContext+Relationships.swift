@@ -9,7 +9,7 @@ extension ManagedObjectContext {
     switch object.target(property) {
     case .none: return nil
     case .object(let target):
-      // A parent may have set the reference to an object that was deleted in this child.
+      // Hide a reference that a parent set to an object deleted in this child.
       let isHidden = parent != nil && !deleted.isEmpty && !object.isDeleted
       return isHidden && forgets(target, object, property) ? nil : target
     case .number(let bits):
@@ -60,7 +60,7 @@ extension ManagedObjectContext {
     }
     var changes = object.changes?.members[property.slot]
     if let edit = changes, !object.isInserted {
-      // Other contexts may have made the same changes before the members were loaded.
+      // Omit changes that other contexts also made before the members were loaded.
       changes = edit.without(theirs: Set(members.map(\.number))) {
         undoLog?.forget($0, of: object, property)
       }
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
     if !deleted.isEmpty {
       members.removeAll { member in
         guard forgets(member, object, property) else { return false }
-        // If the deletion is reverted, a member in `removed` is restored from there. Any other
+        // If the deletion is reverted, a member in `removed` is restored from that set. Any other
         // member can be restored only by loading the list again, so record that the list is
         // incomplete.
         if !removed.contains(member) { hidingMembers.insert(object.number) }
@@ -120,7 +120,7 @@ extension ManagedObjectContext {
   /// Keeps a spare copy of an object's list, so that the next in-place mutation does not have to
   /// copy the list.
   ///
-  /// `members` becomes the spare copy if it equals the list but has separate storage. Otherwise,
+  /// If `members` equals the list but has separate storage, it becomes the spare copy. Otherwise,
   /// the method does nothing.
   private func keepSpare(
     _ members: [ManagedObject], of object: ManagedObject, _ property: PropertyDescription
@@ -160,7 +160,7 @@ extension ManagedObjectContext {
     if object.isFault || !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
   }
 
-  /// Removes members from a to-many relationship and adds other members, on both sides.
+  /// Removes members from a to-many relationship, adds other members, and updates the inverse.
   private func change(
     _ object: ManagedObject, _ property: PropertyDescription, _ difference: MemberDifference
   ) {
@@ -195,7 +195,7 @@ extension ManagedObjectContext {
     guard object.source !== self else { return }
     if object.source == nil, !object.hasRow { return insert(object) }
     if let other = object.storeContext, other.store !== store {
-      // `precondition` would drop the message in a release build.
+      // Use `fatalError`, because `precondition` would drop the message in a release build.
       fatalError(
         "This \(type(of: object)) is in another store, and a relationship cannot refer to it. "
           + "Store the URI of its objectID in an attribute instead.")
@@ -206,7 +206,7 @@ extension ManagedObjectContext {
         + "objectID.")
   }
 
-  /// Clears one relationship of an object that is being deleted, on both sides.
+  /// Clears one relationship of an object that is being deleted, and its inverse.
   func unrelate(_ object: ManagedObject, _ property: PropertyDescription) {
     if case .toOne = property.kind { return relate(object, property, to: nil) }
     let members = loadedMembers(of: object, property)
@@ -221,7 +221,7 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Removes an object from another object's side of a relationship.
+  /// Removes an object from the inverse of a relationship in another object.
   func detach(
     _ object: ManagedObject, from other: ManagedObject, _ property: PropertyDescription
   ) {
@@ -230,8 +230,8 @@ extension ManagedObjectContext {
     // Skip an object that is being deleted, because it loses all members of the relationship at
     // once.
     if !clearing.isEmpty, clearing.contains(ClearedRelationship(other, there)) { return }
-    // If an object is related to itself through a relationship that is its own inverse, there is no
-    // other side to change.
+    // Do nothing if an object is related to itself through a relationship that is its own inverse,
+    // because there is no other side to change.
     if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
     if case .toOne = there.kind {
@@ -241,10 +241,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Adds an object to another object's side of a relationship.
+  /// Adds an object to the inverse of a relationship in another object.
   ///
-  /// If the other object can refer to only one object, its previous reference is removed on both
-  /// sides.
+  /// If the other object can refer to only one object, its previous reference and the inverse of
+  /// that reference are removed.
   func attach(
     _ object: ManagedObject, to other: ManagedObject, _ property: PropertyDescription
   ) {
@@ -261,7 +261,7 @@ extension ManagedObjectContext {
       return
     }
     if let before = toOneTarget(of: other, there), before !== object {
-      // The other object can have only one target, so detach it from its current target first.
+      // Detach the other object from its current target first, because it can have only one target.
       if case .toOne = property.kind {
         setToOne(before, property, nil)
       } else {
@@ -301,8 +301,8 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Removes a member from one side of a relationship, unless another context has removed it from
-  /// the loaded members.
+  /// Removes a member from one side of a relationship, unless the loaded members no longer contain
+  /// it because another context removed it.
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -370,7 +370,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// A to-many relationship that is about to lose all its members at once, because its object is
+/// A to-many relationship whose members are about to be removed all at once, because its object is
 /// being deleted.
 struct ClearedRelationship: Hashable {
   private let object: ObjectIdentifier

@@ -2,8 +2,8 @@
 ///
 /// A fetch rereads objects without unsaved changes, but not their related objects with unsaved
 /// changes (F-09). The list of such an object may therefore lack a member that refers to it, or
-/// contain one that does not. Before such a member is removed or added, the list is read again, so
-/// that the edit is recorded on both sides.
+/// contain one that does not. Before such a member is removed or added, the list is reread to
+/// record the edit on both sides.
 extension ManagedObjectContext {
   /// Returns whether `object` may have been read before `member`.
   func isOlder(_ object: ManagedObject, than member: ManagedObject) -> Bool {

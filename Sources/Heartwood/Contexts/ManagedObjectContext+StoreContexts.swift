@@ -8,10 +8,11 @@ import Foundation
 ///
 /// Each public method of a context first dispatches the call to the store context that
 /// `otherStoreContext` returns for the class, ID or object, or to all store contexts. The rest of
-/// the method therefore handles one store. The only cost is the additional lookup.
+/// the method therefore handles one store. The only cost of this dispatch is the lookup.
 extension ManagedObjectContext {
-  /// The root context, which the program uses: the owner of this store context, or this context
-  /// itself if it has no owner.
+  /// The root context, which the program uses.
+  ///
+  /// This is the owner of this store context or, if there is no owner, this context itself.
   var rootContext: ManagedObjectContext { owner ?? self }
 
   /// All store contexts if this is the root context; otherwise, only this store context.
@@ -67,7 +68,7 @@ extension ManagedObjectContext {
   }
 
   /// Returns the store context that an object belongs to, or `nil` if that is this store context or
-  /// the object belongs to none of the store contexts.
+  /// if the object does not belong to any store context.
   func otherStoreContext(holding object: ManagedObject) -> ManagedObjectContext? {
     guard !otherStoreContexts.isEmpty, object.source !== self else { return nil }
     return otherStoreContexts.first { object.source === $0 }
@@ -137,7 +138,7 @@ extension ManagedObjectContext {
           .map { try attached.store.snapshot(at: $0) } ?? attached.store.snapshot()
         views.append((storeContext, try StoreView(snapshot, attached.model)))
       } catch {
-        // Skip a store that was removed in the meantime.
+        // Skip the store if it was removed in the meantime.
         guard storeContext.model.isRemoved else { throw error }
       }
     }
@@ -155,7 +156,7 @@ extension ManagedObjectContext {
       (storeContext(of: attached), try StoreView(snapshot, attached.model))
     }
     for attached in group.attachedStores { _ = storeContext(of: attached) }
-    // The loaded members may come from a newer generation than the pinned one.
+    // Discard loaded members, because they may come from a newer generation than the pinned one.
     for storeContext in storeContexts {
       storeContext.upToDate = nil
       for object in storeContext.allRegistered() { object.state.insert(.membersMayBeStale) }

@@ -67,8 +67,8 @@ public final class ManagedObjectContext {
   /// The registered objects by number.
   ///
   /// The objects are not retained: each removes itself when it is deallocated. Like the context's
-  /// other collections, the table skips exclusivity checks, because it is used for every row. This
-  /// is safe, because changing a table calls no other code.
+  /// other collections, the table skips exclusivity checks, because it is used for every row.
+  /// Skipping the checks is safe, because changing a table does not call any other code.
   @exclusivity(unchecked) var registered = NumberTable<Unmanaged<ManagedObject>>()
   var retained: [ManagedObject] = []
   @exclusivity(unchecked) var inserted = ObjectList()
@@ -83,21 +83,25 @@ public final class ManagedObjectContext {
   var hidingMembers: Set<ObjectNumber> = []
   /// The stored relationships of the objects that were deleted in this context.
   var storedRelations = StoredRelations()
-  /// The generation of the last save, if all objects of the context were up to date with it;
-  /// otherwise, `nil`.
+  /// The generation of the last save, or `nil` if not all objects of the context were up to date
+  /// with it.
   var upToDate: Generation?
   @exclusivity(unchecked) var undoLog: UndoLog?
-  /// Whether all changes during one event form one undo group; `false` by default.
+  /// Whether all changes during one event form one undo group.
   ///
-  /// In a view context, an event ends when the main actor is free; in a background context, at the
-  /// end of a `perform` block. In other contexts, the property has no effect.
+  /// The default is `false`. In a view context, an event ends when the main actor is free; in a
+  /// background context, at the end of a `perform` block. In other contexts, the property has no
+  /// effect.
   public var groupsUndoByEvent = false
   /// Whether each save discards the recorded changes, so that ``undo()`` reverts only changes made
-  /// since that save; `false` by default.
-  public var discardsUndoOnSave = false
-  /// A closure that is called at the first change of each undo group; `nil` by default.
+  /// since that save.
   ///
-  /// Another undo manager can use it to register an action that calls ``undo()``.
+  /// The default is `false`.
+  public var discardsUndoOnSave = false
+  /// A closure that is called at the first change of each undo group.
+  ///
+  /// The default is `nil`. Another undo manager can use it to register an action that calls
+  /// ``undo()``.
   public var undoGroupBegan: (() -> Void)?
   /// The queues that receive the context's changes, one for each observer.
   @exclusivity(unchecked) var changeQueues: [WeakChangeQueue] = []
@@ -117,7 +121,9 @@ public final class ManagedObjectContext {
   /// The entity of the object that was inserted last.
   @exclusivity(unchecked) private var recentEntity: EntityDescription?
   @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
-  /// The numbers that objects had before they were saved, shared by all contexts of the tree.
+  /// The numbers that objects had before they were saved.
+  ///
+  /// All contexts of the tree share this map.
   package let renumbered: RenumberedObjects
   /// The generation that the context reads.
   var pin = Pin.none
@@ -125,12 +131,14 @@ public final class ManagedObjectContext {
   ///
   /// The context holds it weakly; `model.recentViews` retains it for a short time.
   weak var recentView: StoreView?
-  /// The effect of a save on the pin.
+  /// The effect of a save on the context's pin.
   public var generationAfterSave = GenerationAfterSave.advance
-  /// The objects whose deletion is in progress, recorded so that cyclic cascades end.
+  /// The objects whose deletion is in progress.
+  ///
+  /// This record ends cyclic cascades.
   var isDeleting: Set<ObjectIdentifier> = []
-  /// The relationships that are about to lose all members at once, because their objects are being
-  /// deleted.
+  /// The relationships whose members are about to be removed all at once, because their objects are
+  /// being deleted.
   var clearing: Set<ClearedRelationship> = []
 
   /// Creates a context for the first store of a group.
@@ -247,10 +255,10 @@ public final class ManagedObjectContext {
     if observer != nil { object.becomeObservable() }
   }
 
-  /// Removes an object from the context, so that it belongs to no context.
+  /// Removes an object from the context.
   ///
-  /// The object keeps its attributes, but releases all related objects, because reference cycles
-  /// would otherwise never be released.
+  /// The object then does not belong to any context. The object keeps its attributes, but releases
+  /// all related objects to break reference cycles.
   func abandon(_ object: ManagedObject) {
     let (wasNew, assigned) = (object.isInserted, object.changes?.assigned)
     object.state.subtract([.registered, .inserted, .updated])
@@ -263,7 +271,7 @@ public final class ManagedObjectContext {
 
   /// Unregisters an object without changing its ID.
   func leave(_ object: ManagedObject) {
-    // Another object may have this number by now.
+    // Check the object, because another object may have this number by now.
     if registered[object.number]?.takeUnretainedValue() === object {
       registered[object.number] = nil
       observer?.forget(object.number)
@@ -281,7 +289,7 @@ public final class ManagedObjectContext {
   func abandonAll(isOver: Bool = false) {
     forgetUndo()
     for object in allRegistered() {
-      // The deletion was not saved, so the row still exists.
+      // Unmark the object, because the deletion was not saved and the row still exists.
       if !object.isInaccessible { object.state.remove(.deleted) }
       abandon(object)
       guard isOver else { continue }
@@ -308,7 +316,7 @@ public final class ManagedObjectContext {
     if let known = object.entityDescription { return known }
     if let recentEntity, recentEntity.type == type(of: object) { return recentEntity }
     guard let entity = model.schema.entity(of: type(of: object)) else {
-      // `precondition` would drop the message in a release build.
+      // Use `fatalError`, because `precondition` would drop the message in a release build.
       fatalError(
         "\(type(of: object)) is not part of the model. Pass the class to the Schema, or add a "
           + "store for the class.")
@@ -346,7 +354,8 @@ extension ManagedObject {
   /// Creates an object and inserts it into a context.
   public convenience init(context: ManagedObjectContext) {
     self.init()
-    // Values that an initializer sets count as declared values, not as assigned ones.
+    // Reset the list, because values that an initializer sets count as declared values, not as
+    // assigned ones.
     changes?.written = []
     context.insert(self)
   }

@@ -2,10 +2,10 @@ import Foundation
 
 /// An index that finds objects with unsaved changes by their values of one unique attribute.
 ///
-/// Without the index, finding or creating n objects would examine n objects n times. A changed
-/// object is added at the first search after the change. From then on, each assignment marks the
-/// object as stale, and the next search adds it again. An entry only means that its object had the
-/// value at some time, so a search verifies the current value.
+/// Without the index, finding or creating n objects would take O(n²) time. A changed object is
+/// added at the first search after the change. From then on, each assignment marks the object as
+/// stale, and the next search adds it again. An entry may be outdated, so a search verifies the
+/// object's current value.
 struct PendingValues {
   let property: PropertyDescription
   let entity: EntityDescription
@@ -17,7 +17,7 @@ struct PendingValues {
   private var inserted = ObjectList.Cursor()
   private var updated = ObjectList.Cursor()
 
-  /// The number of entries that the index may contain in addition to two for each changed object.
+  /// The number of entries that the index may contain beyond two for each changed object.
   ///
   /// When the index contains more entries, it is rebuilt.
   private static let maxSpareCount = 64
@@ -61,7 +61,7 @@ struct PendingValues {
 
   private mutating func add(_ object: ManagedObject) throws {
     guard object.entityDescription?.isKind(of: entity) == true, object.hasChanges else { return }
-    // Without this hook, the setters of a new object do not report changes.
+    // Set the hook, because without it the setters of a new object do not report changes.
     if object.isInserted { object.setHooks(.writing) }
     let key = try object.storedValue(property).asKey
     guard !key.isNull else { return }
@@ -111,8 +111,8 @@ extension ManagedObjectContext {
     guard let number = try view.number(in: model.keyspace(index), [value]),
       let storage = model.storage(of: number)
     else { return nil }
-    // An object whose values equal the original ones does not count as changed, so that it gets
-    // the values of the row.
+    // An object whose values equal the original ones does not count as changed, so it gets the
+    // row's values.
     if let object = registeredObject(number) { _ = discardNoOpEdits(of: object) }
     return try view.withRecord(number, storage) { try materialize(number, storage, $0) } ?? nil
   }

@@ -8,7 +8,7 @@ struct ReplacedObject {
 }
 
 extension ManagedObjectContext {
-  /// Removes replaced objects from their contexts, and puts their successors in their place.
+  /// Removes replaced objects from their contexts, and substitutes their successors.
   ///
   /// Objects related to a removed object become related to its successor. The removed object keeps
   /// the attributes of the row, and its ID identifies the successor.

@@ -21,27 +21,30 @@ extension ChangeFeed {
     public let operation: Operation
     /// The ID of the object, or `nil` if the operation is `complete`.
     public let objectID: ManagedObjectID?
-    /// A unique attribute of the object, or `nil` if it has none.
+    /// A unique attribute of the object, or `nil` if the object has no such attribute.
     public var key: Key?
     /// The names of the properties that an update changed.
     public let changedProperties: Set<String>
-    /// The values in the generation that the feed read previously; `nil` if the object did not
-    /// exist there, if that generation is unknown, or if the feed omits these values.
+    /// The values in the generation that the feed read previously.
+    ///
+    /// The property is `nil` if the object did not exist there, if that generation is unknown, or
+    /// if the feed omits these values.
     public internal(set) var before: Values?
-    /// The values in ``generation``; `nil` if the object does not exist there, or if the feed omits
-    /// these values.
+    /// The values in ``generation``.
+    ///
+    /// The property is `nil` if the object does not exist there, or if the feed omits these values.
     public internal(set) var after: Values?
     /// The author of the transaction, or `nil` if none was set.
     public let author: String?
-    /// The time of the transaction or, for existing objects, of the generation.
+    /// The time of the transaction or, for existing objects, the time of the generation.
     public let time: Date
     /// The number of the transaction in the store's history or, for existing objects, of the newest
     /// transaction.
     public let transaction: Int64
     /// The position of the change in its transaction.
     public let index: Int
-    /// Whether this event is the last one of its transaction, or the last one for the store's
-    /// existing objects.
+    /// Whether this event is the last of its transaction or, for existing objects, the last event
+    /// for the store.
     public let isLast: Bool
     /// The generation that contains the values, which may be newer than the transaction.
     public let generation: Generation
@@ -50,12 +53,15 @@ extension ChangeFeed {
     /// In the last event of a generation, this is the number of the event's own transaction. Once
     /// that event has been processed, a copy of the store matches the generation.
     public let newestTransaction: Int64
-    /// A token that resumes a feed after this event if the event is the last of its transaction, or
-    /// before the transaction otherwise; `nil` until all existing objects have been returned.
+    /// A token that resumes a feed.
+    ///
+    /// If this event is the last of its transaction, the feed resumes after the event; otherwise,
+    /// it resumes before the transaction. The token is `nil` until all existing objects have been
+    /// returned.
     public internal(set) var token: PersistentHistoryToken?
     /// The URI of the store.
     public let source: String
-    /// Whether the values before the change are known and included in the feed.
+    /// Whether the values from before the change are known and included in the feed.
     var includesBefore = false
     /// Whether the feed includes the values after the change.
     let includesAfter: Bool

@@ -88,8 +88,8 @@ final class FeedEntity: Sendable {
   /// The attributes that are not derived.
   let attributes: [Property]
   let references: [Property]
-  /// The to-many relationships whose members or order the inverse does not determine, and the
-  /// keyspaces that list the members.
+  /// The to-many relationships whose members or order the inverse does not determine, each with the
+  /// keyspace that lists its members.
   let lists: [(property: Property, keyspace: String)]
 
   init(_ storage: EntityStorage, _ model: StoreModel) {

@@ -11,12 +11,12 @@ import Foundation
 /// }
 /// ```
 ///
-/// Events are read when the loop asks for them, so a slow loop needs no buffer, and pins only the
-/// generation that it reads. Each iterator reads the feed independently.
+/// Events are read when the loop asks for them, so a slow loop needs no buffer and pins only the
+/// generation that it is reading. Each iterator reads the feed independently.
 ///
 /// A feed delivers each change at least once. A feed with a consumer begins after the transactions
 /// that the consumer has acknowledged, and the history keeps all later transactions. A repeated
-/// event has the same ``Event/id``, so that a program can detect it.
+/// event has the same ``Event/id``, by which a program can detect it.
 ///
 /// The feed ends when the task is cancelled or the store is closed, and waits while the store is
 /// suspended. The feed throws `historyExpired` if the next transactions have been deleted, and
@@ -45,7 +45,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 
   /// The values that events contain.
   public enum IncludedValues: Sendable {
-    /// Only the key of each object.
+    /// Only the object's key.
     case none
     /// The values before the changes, if they are known.
     case before
@@ -91,7 +91,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// Whether the feed has a consumer.
   var hasConsumer: Bool { consumer != nil }
 
-  /// Records that the consumer has processed an event and all earlier ones.
+  /// Records that the consumer has processed an event and all earlier events.
   ///
   /// If the event is the last of its transaction, the consumer's next feed begins after it;
   /// otherwise, the method does nothing.
@@ -99,7 +99,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// - Throws: `invalidArgument` if the feed has no consumer; `foreignStore` if the event comes
   ///   from another store; `historyExpired` if later transactions have been deleted, or if the
   ///   store was restored to a state before the event; any error from writing the store.
-  /// - Complexity: A transaction that writes one row. If there are many small transactions,
+  /// - Complexity: One transaction, which writes one row. If the feed has many small transactions,
   ///   acknowledging only some of them saves time.
   public func acknowledge(_ event: Event) throws {
     let consumer = try requireConsumer()
@@ -157,7 +157,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     private let feed: ChangeFeed
     private var reader: FeedReader?
     private var commits: RemoteChanges.Iterator
-    /// Whether the stores will have no more commits.
+    /// Whether the last commit to the stores has been received.
     private var hasAllCommits = false
     private var isEnded = false
 
@@ -182,7 +182,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         switch try available() {
         case .event(let event): return event
         case .nothing:
-          // After the last commit, read once more.
+          // Read once more after the last commit.
           if hasAllCommits { break loop }
           hasAllCommits = await commits.next(isolation: actor) == nil
         case .suspended:
@@ -210,7 +210,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
       case event(Event), nothing, suspended, closed
     }
 
-    /// Returns the next event, or the reason why there is none.
+    /// Returns the next event, or the reason why no event is available.
     private mutating func available() throws -> Available {
       do {
         if reader == nil { reader = try feed.reader() }

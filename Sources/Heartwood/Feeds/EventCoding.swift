@@ -6,7 +6,7 @@ extension ImportKey {
   fileprivate static let key = ImportKey("key")
 }
 
-// Values are encoded directly in the container of their object. Encoding each as a separate type
+// Encode values directly in the container of their object. Encoding each value as a separate type
 // would take several times as long.
 extension KeyedEncodingContainer where Key == ImportKey {
   /// Encodes the values of an object.
@@ -49,7 +49,7 @@ extension KeyedEncodingContainer where Key == ImportKey {
     try inner.encode(key)
   }
 
-  /// Encodes the value of an attribute as an export does with the default formats.
+  /// Encodes the value of an attribute in the default formats of an export.
   private mutating func encode(
     _ value: StoredValue, _ property: PropertyDescription, forKey key: ImportKey
   ) throws {
@@ -60,7 +60,8 @@ extension KeyedEncodingContainer where Key == ImportKey {
     case .largeInteger(let value): try encode(value, forKey: key)
     case .double(bits: let bits) where Double(bitPattern: bits).isFinite:
       let double = Double(bitPattern: bits)
-      // The shortest decimal representations of a `Float` and of the equal `Double` differ.
+      // Encode a `Float` value as a `Float`, because its shortest decimal representation differs
+      // from that of the equal `Double`.
       if property.fieldStorageType == .float {
         try encode(Float(double), forKey: key)
       } else {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The application of events in one transaction.
+/// A batch of events that is applied in one transaction.
 struct FeedBatch {
-  /// The counterpart, in this store, of another store's object.
+  /// The object in this store that corresponds to an object of another store.
   private struct Counterpart {
     let number: ObjectNumber
-    /// The counterpart's number before this batch, or `nil` if the object was unknown.
+    /// The object's number before this batch, or `nil` if the other store's object was unknown.
     var recorded: ObjectNumber?
     var values: AppliedValues
   }
@@ -23,7 +23,8 @@ struct FeedBatch {
   private let policy: MergePolicy.Kind
   private var events = FeedEvents()
   private var counterparts: [FeedSubject: Counterpart] = [:]
-  /// The objects of this store that this batch has matched to previously unknown objects.
+  /// The objects of this store that this batch has matched to previously unknown objects of the
+  /// source.
   private var found: Set<ObjectNumber> = []
 
   init(_ run: BatchRun, _ transaction: WriteTransaction, _ policy: MergePolicy.Kind) throws {
@@ -65,7 +66,8 @@ struct FeedBatch {
     for work in works { try merge(work) }
     for work in works { try relate(work) }
     for (source, time) in events.completed {
-      // An earlier, interrupted snapshot may have contained objects that have been deleted since.
+      // Delete objects that an earlier, interrupted snapshot contained and that have been deleted
+      // since.
       for (id, number) in try records.unseen(since: time, source) {
         deletions.append((FeedSubject(source: source, id: id), number))
       }
@@ -81,10 +83,10 @@ struct FeedBatch {
 
   // MARK: Errors
 
-  /// Returns a failure for a model error, which names the event about the affected object.
+  /// Returns a failure for a model error.
   ///
-  /// If that object has no event, for example because it is only related to objects with events,
-  /// the failure names all events.
+  /// The failure names the event about the affected object. If that object has no event, for
+  /// example because it is only related to objects with events, the failure names all events.
   private func failure(
     _ error: ObjectGraphError, _ elements: ArraySlice<FeedElement>
   ) -> FeedFailure {
@@ -102,7 +104,7 @@ struct FeedBatch {
 
   // MARK: Objects
 
-  /// Returns the known counterpart of an object, or `nil` if none is known.
+  /// Returns the recorded counterpart of an object, or `nil` if there is none.
   ///
   /// The counterpart may no longer exist.
   private mutating func known(_ subject: FeedSubject) throws -> Counterpart? {
@@ -115,8 +117,8 @@ struct FeedBatch {
     return known
   }
 
-  /// Returns the number that a deleted object has in this store, or `nil` if it does not exist
-  /// there.
+  /// Returns this store's number for an object that was deleted at the source, or `nil` if the
+  /// object does not exist in this store.
   private mutating func counterpart(
     ofDeleted subject: FeedSubject, _ event: FeedElement
   ) throws -> ObjectNumber? {
@@ -199,7 +201,8 @@ struct FeedBatch {
   ) throws -> RowChange {
     let change = try run.insert(entity)
     for property in entity.columns where change.after[property.slot].isNull {
-      // The object's own event provides the required values.
+      // Fill required attributes with zeros for now; the object's own event will provide the real
+      // values.
       guard case .attribute(let type, isOptional: false) = property.kind else { continue }
       change.after[property.slot] = type.zero
     }
@@ -234,7 +237,7 @@ struct FeedBatch {
         !before.isIdentical(to: value), !known.contains(number, before)
       else { continue }
       edited.insert(property.slot)
-      // Keep this store's edit of a value that the source has not changed.
+      // If the source has not changed the value, keep this store's edit.
       if known.contains(number, value) || policy == .storeTrump { kept.insert(property.slot) }
     }
     counterparts[work.subject]?.values = applied
@@ -254,8 +257,8 @@ struct FeedBatch {
     }
   }
 
-  /// Sets the relationships that the event contains or, if the policy merges, only the changed
-  /// ones.
+  /// Sets the relationships that the event contains or, if the policy merges, only those that the
+  /// event changed.
   private mutating func relate(_ work: Work) throws {
     for (property, objects) in work.values.targets {
       if policy != .overwrite, !work.change.isNew, let changed = work.event.changed,
@@ -268,10 +271,10 @@ struct FeedBatch {
     }
   }
 
-  /// Returns the number of a related object, or `nil` if a later generation deletes the object, or
-  /// if the merge policy keeps its deletion in this store.
+  /// Returns the number of a related object.
   ///
-  /// The object's own event may not have arrived yet.
+  /// Returns `nil` if a later generation deletes the object, or if the merge policy keeps its
+  /// deletion in this store. The object's own event may not have arrived yet.
   private mutating func target(
     _ reference: FeedReference, _ source: String
   ) throws -> ObjectNumber? {
@@ -295,7 +298,8 @@ struct FeedBatch {
     if let attribute = entity.referringAttribute, let key = reference.key,
       try owner(of: key, attribute, entity) == nil
     {
-      // Objects whose own events have not arrived would otherwise have equal default values.
+      // Set the key now. Otherwise, objects whose own events have not arrived would have equal
+      // default values.
       change.after[attribute.slot] = key
     }
     for property in entity.columns where property.isAttribute {

@@ -2,8 +2,8 @@ import Foundation
 
 /// The plans for the entities of a feed, which a decoder's `userInfo` contains.
 final class FeedPlans: @unchecked Sendable {
-  // A decoder's `userInfo` requires Sendable. @unchecked because only the importing thread uses
-  // the plans.
+  // A decoder's `userInfo` requires `Sendable`. The conformance is `@unchecked` because only the
+  // importing thread uses the plans.
   private let schemas: [Schema.Content]
   private var plans: [String: ImportPlan] = [:]
 
@@ -42,29 +42,33 @@ struct FeedElement: Decodable {
   let operation: ChangeFeed.Event.Operation
   let transaction: Int64
   let index: Int64
-  /// Whether this event is the last one of its transaction, or the last one for existing objects.
+  /// Whether this event is the last of its transaction or, for existing objects, the last event for
+  /// the store.
   let isLast: Bool
   /// Whether this event is the last of its generation.
   var isLastOfGeneration: Bool { isLast && transaction >= newestTransaction }
   /// The number of the newest transaction whose changes the values contain.
   let newestTransaction: Int64
-  /// The time of the transaction or, for existing objects, of the generation, in milliseconds since
-  /// 1970.
+  /// The time of the transaction or, for existing objects, the time of the generation, in
+  /// milliseconds since 1970.
   let time: Int64
-  /// The time at which the object counts as seen, which is never earlier than for the previous
-  /// event.
+  /// The time at which the object counts as seen.
+  ///
+  /// It is never earlier than the time recorded for the previous event.
   var seen: Int64 = 0
   /// The value of the unique attribute that identifies the object, or `nil` if there is none.
   private(set) var key: StoredValue?
   /// The object's entity, or `nil` if the event is not about an object.
   let entity: EntityDescription?
-  /// The names of the properties that changed, or `nil` if all of them count as changed.
+  /// The names of the changed properties, or `nil` if all properties count as changed.
   private(set) var changed: Set<String>?
   /// The values, or `nil` if the object no longer existed.
   private(set) var values: FeedValues?
 
-  /// Adds the changes of an earlier event about the same object, because an event contains only the
-  /// to-many relationships that its transaction changed.
+  /// Adds the changes of an earlier event about the same object.
+  ///
+  /// An event alone is incomplete, because it contains only the to-many relationships that its
+  /// transaction changed.
   mutating func complete(from earlier: FeedElement) {
     values?.add(earlier.values?.targets ?? [])
     changed = changed.flatMap { own in earlier.changed.map { own.union($0) } }
@@ -134,7 +138,7 @@ struct FeedElement: Decodable {
     return try attribute.storage.decodedValue(decoder)
   }
 
-  /// Returns the JSON object at a key, or `nil` if there is none.
+  /// Returns the container of the JSON object at a key, or `nil` if there is no such object.
   private static func container(
     _ name: String, in data: KeyedDecodingContainer<ImportKey>
   ) throws -> KeyedDecodingContainer<ImportKey>? {

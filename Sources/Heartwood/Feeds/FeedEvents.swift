@@ -42,7 +42,8 @@ struct FeedEvents {
     for (source, time) in completed { removeObjects(of: source, before: time) }
   }
 
-  /// Removes the objects of an earlier, interrupted snapshot that a complete one does not contain.
+  /// Removes the objects that an earlier, interrupted snapshot contains but a complete one does
+  /// not.
   private mutating func removeObjects(of source: String, before time: Int64) {
     subjects.removeAll { subject in
       guard subject.source == source, let event = last[subject], event.seen < time,
@@ -56,7 +57,8 @@ struct FeedEvents {
   /// Records the last transaction whose events have all been applied.
   private mutating func recordProgress(_ element: FeedElement) {
     guard element.isLast, let store = element.store else { return }
-    // The event for the last existing object has the time of the generation.
+    // Do not record the time of the event after the last existing object, because it is the time of
+    // the generation.
     let time = element.operation == .complete ? nil : element.time
     report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
   }
@@ -66,7 +68,7 @@ struct FeedEvents {
     _ element: inout FeedElement, _ records: FeedRecords
   ) throws -> Bool {
     let known = try positions[element.source] ?? records.position(of: element.source)
-    // The clock may have been set back.
+    // Never move the time back, because the clock may have been set back.
     var new = FeedPosition(
       transaction: element.transaction, index: element.index, time: max(element.time, known.time))
     switch element.operation {
@@ -78,7 +80,8 @@ struct FeedEvents {
         return false
       }
       new.index = .max
-      // The objects of another snapshot count as seen later, even within the same millisecond.
+      // Advance the time, so that the objects of another snapshot count as seen later, even within
+      // the same millisecond.
       if new > known || known > new { new.time = max(element.time, known.time + 1) }
     case .inserted, .updated, .deleted:
       guard new > known else {
@@ -91,7 +94,7 @@ struct FeedEvents {
     return true
   }
 
-  /// Throws an error if an event has an earlier transaction's number but a later time.
+  /// Throws an error if an event has the number of an earlier transaction but a later time.
   private func requireRepeated(_ element: FeedElement, _ known: FeedPosition) throws {
     guard element.time > known.time else { return }
     throw FeedFailure(

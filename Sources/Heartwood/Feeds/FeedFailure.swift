@@ -1,7 +1,7 @@
 /// An error that prevents events from being applied.
 struct FeedFailure: Error {
   let error: ObjectGraphError
-  /// The source of the event that the error names, or `nil` if it names none.
+  /// The source of the event that the error names, or `nil` if the error names no event.
   let source: String?
 
   init(
@@ -13,7 +13,7 @@ struct FeedFailure: Error {
       kind, message, objectID: underlying?.objectID, underlyingError: underlying)
   }
 
-  /// Whether the error may be resolved by applying the events together with later ones.
+  /// Whether applying the events together with later ones may resolve the error.
   var mayBeResolved: Bool { error.kind == .constraintConflict || error.kind == .deniedDelete }
 
   /// The same error for a feed that ends within a generation.

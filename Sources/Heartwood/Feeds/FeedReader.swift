@@ -1,9 +1,9 @@
 import Foundation
 
-/// Reads the events of a container's stores, without waiting for new ones.
+/// Reads the available events of a container's stores, without waiting for new events.
 ///
-/// The transactions of one store are in commit order. Known transactions of different stores are
-/// ordered by time.
+/// The transactions of one store are in commit order. Available transactions of different stores
+/// are ordered by time.
 package struct FeedReader {
   private let group: StoreGroup
   private let values: ChangeFeed.IncludedValues
@@ -26,7 +26,7 @@ package struct FeedReader {
     current = stores.firstIndex(where: \.isReadingExisting)
   }
 
-  /// Returns the next event, or `nil` if there is none yet.
+  /// Returns the next event, or `nil` if no event is available yet.
   ///
   /// - Throws: `historyExpired` if the next transactions have been deleted; `incompatibleSchema` if
   ///   a store's model has changed; any error from reading the store.
@@ -75,7 +75,9 @@ package struct FeedReader {
     return oldest?.index
   }
 
-  /// Releases the generations, so that the feed continues with the newest ones.
+  /// Releases the generations.
+  ///
+  /// The feed then continues with the newest generations.
   ///
   /// - Throws: `generationExpired` if a generation's existing objects have not all been returned.
   mutating func restart() throws {

@@ -18,8 +18,8 @@ public import Foundation
 ///
 /// The merge policy resolves conflicts with edits in this store: the event's values are treated
 /// like those of a context that is being saved. A `custom` policy merges like
-/// ``MergePolicy/mergeByPropertyObjectTrump``. Relationships that the source changed always get the
-/// source's objects.
+/// ``MergePolicy/mergeByPropertyObjectTrump``. Relationships that the source changed always take
+/// the source's values.
 public struct FeedReceiver {
   private let container: PersistentContainer
   private let author: String?
@@ -28,7 +28,7 @@ public struct FeedReceiver {
   /// The events that have not been applied yet.
   private var waiting: [FeedElement] = []
   private var addedCount = 0
-  /// The number of waiting events that fill a transaction.
+  /// The number of waiting events at which a transaction is full.
   private var limit = maxEventCount
 
   /// The maximum number of events in a transaction, except to resolve a conflict.
@@ -96,11 +96,12 @@ public struct FeedReceiver {
   ///
   /// - Parameter isComplete: Whether there are no later events.
   /// - Returns: The number of events, and the position in the other store's history up to which
-  ///   events have been applied. The applied events are durable if the store's commits are.
+  ///   events have been applied. If the store's commits are durable, so are the applied events.
   /// - Throws: `mergeConflict` with the policy ``MergePolicy/error``; `constraintConflict`,
   ///   `deniedDelete`, `unknownEntity` or `validation` if an event violates the model;
   ///   `historyExpired` if the source was restored to an earlier state; any error from writing the
-  ///   store. The message names the event. Transactions before the error have been committed.
+  ///   store. The error message names the event. Transactions applied before the error remain
+  ///   committed.
   /// - Complexity: One lookup and one write for each event, in transactions of at most 10,000
   ///   events, or more if unique values move between objects.
   public mutating func apply(isComplete: Bool = false) throws -> FeedReport {
@@ -131,12 +132,12 @@ public struct FeedReceiver {
   }
 
   /// Returns the first end of a source's generation at or after an index, or `nil` if the waiting
-  /// events contain none.
+  /// events contain no such end.
   ///
   /// A program that omits events may omit the last event of a generation. A generation therefore
   /// also ends before the first transaction that it cannot contain. However, if the feed was
-  /// interrupted within a generation, that generation does not end there: the next one begins with
-  /// the remaining transactions.
+  /// interrupted within a generation, that generation does not end at this point: the next
+  /// generation begins with the remaining transactions.
   private func endOfGeneration(of source: String?, from index: Int) -> Int? {
     func isOwn(_ event: FeedElement) -> Bool { source == nil || event.source == source }
     guard var last = waiting[..<index].last(where: isOwn), !last.isLastOfGeneration else {

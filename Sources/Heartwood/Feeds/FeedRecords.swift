@@ -18,10 +18,12 @@ struct FeedPosition: Comparable {
 struct FeedRecords {
   /// The feed position of each source, encoded as a key.
   private let positions: KeyspaceWriter
-  /// For each source and object ID in it, the object's number in this store, the time of the last
-  /// event about the object, and the hashes of its values, encoded as keys.
+  /// The number of each object in this store, the time of the last event about it, and the hashes
+  /// of its values, by source and ID.
+  ///
+  /// The records are encoded as keys.
   private let numbers: KeyspaceWriter
-  /// For each source and object number in this store, the object's ID in the source.
+  /// The ID of each object in its source, by source and by number in this store.
   private let subjects: KeyspaceWriter
 
   init(_ transaction: WriteTransaction) throws {
@@ -42,7 +44,7 @@ struct FeedRecords {
     try positions.put(source, Key(position.transaction, position.index, position.time).bytes)
   }
 
-  /// Returns the number of a source's object in this store, and the values that it has received, or
+  /// Returns the number of a source's object in this store, and the values last applied to it, or
   /// `nil` if the object is unknown.
   func object(
     of source: String, _ id: String
@@ -53,10 +55,10 @@ struct FeedRecords {
     }
   }
 
-  /// Returns the objects for which there has been no event at or after the given time.
+  /// Returns the objects about which no event has arrived at or after the given time.
   func unseen(since time: Int64, _ source: String) throws -> [(id: String, ObjectNumber)] {
     var unseen: [(String, ObjectNumber)] = []
-    // The keys of a source begin with its name.
+    // Start at the name of the source, because all keys of the source begin with it.
     try numbers.forEach(from: Key(source)) { key, value in
       let (owner, id) = try Key.decode(key, as: String.self, String.self)
       guard owner == source else { return false }
@@ -75,8 +77,7 @@ struct FeedRecords {
   /// Records that an object of the source corresponds to an object of this store.
   ///
   /// - Parameters:
-  ///   - old: The object to which the source's object has corresponded so far, or `nil` if that is
-  ///     unknown.
+  ///   - old: The object that previously corresponded to the source's object, or `nil` if unknown.
   ///   - time: The time of the event, in milliseconds since 1970.
   func put(
     _ number: ObjectNumber, insteadOf old: ObjectNumber?, for source: String, _ id: String,
@@ -96,9 +97,9 @@ struct FeedRecords {
 
 /// The hashes of the values that a feed last assigned to the attributes of an object.
 ///
-/// A value whose hash differs was changed in this store.
+/// If a value's hash differs, the value was changed in this store.
 struct AppliedValues {
-  /// For each attribute, its number in the store, followed by the hash of its value.
+  /// The number of each attribute in the store, followed by the hash of its value.
   private(set) var bytes: [UInt8] = []
   private static let entryByteCount = 10
 
@@ -111,8 +112,8 @@ struct AppliedValues {
     bytes.append(littleEndian: value.fingerprint)
   }
 
-  /// Returns whether this is the value that the feed last assigned to the attribute; `false` if
-  /// that is unknown.
+  /// Returns whether the feed last assigned this value to the attribute, or `false` if the last
+  /// assigned value is unknown.
   func contains(_ property: UInt16, _ value: StoredValue) -> Bool {
     var wanted: [UInt8] = []
     wanted.append(littleEndian: property)

@@ -10,7 +10,7 @@ public struct FeedReport: Sendable {
   /// `nil` if no transaction is complete.
   public var token: PersistentHistoryToken? { PersistentHistoryToken(positions) }
 
-  /// The position after each store's last transaction whose events have all been applied.
+  /// For each store, the position after the last transaction whose events have all been applied.
   private var positions: [UUID: HistoryPosition] = [:]
 
   package init() {}

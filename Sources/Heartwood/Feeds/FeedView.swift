@@ -20,7 +20,7 @@ final class FeedView {
     model.storage(of: number).map { entities[$0.entity.position] }
   }
 
-  /// Returns the values of a row, by slot, or `nil` if it does not exist.
+  /// Returns the values of a row, by slot, or `nil` if the row does not exist.
   func row(_ number: ObjectNumber, _ entity: FeedEntity) throws -> [StoredValue]? {
     try view.withRecord(number, entity.storage) { try entity.storage.values($0) }
   }
@@ -60,7 +60,7 @@ final class FeedView {
       references: references, lists: lists)
   }
 
-  /// Returns a reference to an object, or `nil` if it does not exist.
+  /// Returns a reference to an object, or `nil` if the object does not exist.
   ///
   /// A relationship without an inverse keeps referring to a deleted object. A copy that received
   /// this reference would wait for the object's values, which never arrive.

@@ -12,9 +12,9 @@ extension PersistentContainer {
   ///   - values: The values that the events contain.
   /// - Throws: `foreignStore` if a token belongs to other stores; `historyExpired` if transactions
   ///   after the token have been deleted and the consumer is new; any error from writing the store.
-  /// - Complexity: Each event takes one lookup of the object in each generation whose values it
-  ///   contains, and one lookup of each related object that it names. At most about 1,000 changes
-  ///   are in memory, even if a transaction has more.
+  /// - Complexity: For each event, the object is looked up in each generation whose values the
+  ///   event contains, and each related object that the event names is looked up once. At most
+  ///   about 1,000 changes are in memory, even if a transaction has more.
   public func changeFeed(
     from start: ChangeFeed.Start = .now, consumer: String? = nil,
     values: ChangeFeed.IncludedValues = .after
@@ -27,7 +27,7 @@ extension PersistentContainer {
   /// Applies the complete events of another container's feed, such as those in a file, to objects
   /// of the same entities.
   ///
-  /// See ``FeedReceiver`` for the details, and for feeds that do not end.
+  /// For details, and for feeds that do not end, see ``FeedReceiver``.
   ///
   /// - Parameters:
   ///   - events: Events as JSON documents, in their original order, with the values after the
@@ -54,8 +54,8 @@ extension PersistentContainer {
 
   /// Applies complete events that arrive asynchronously.
   ///
-  /// The method applies events in groups of 10,000 as they arrive, and the rest at the end.
-  /// Otherwise, it works like the synchronous method.
+  /// The method applies events in groups of 10,000 as they arrive, and the remaining events at the
+  /// end. Otherwise, it works like the synchronous method.
   ///
   /// - Throws: The same errors as ``FeedReceiver``; any error from `events`; `CancellationError`.
   @discardableResult
@@ -68,7 +68,7 @@ extension PersistentContainer {
       try receiver.add(event)
       if receiver.isFull { report += try receiver.apply() }
     }
-    // A cancelled sequence may end without an error.
+    // Check for cancellation, because a cancelled sequence may end without an error.
     try Task.checkCancellation()
     report += try receiver.apply(isComplete: true)
     return report

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads the events of one store, without waiting for new ones.
+/// Reads the available events of one store, without waiting for new events.
 struct StoreFeed {
   /// The start of a store's feed.
   enum Start {
@@ -14,11 +14,11 @@ struct StoreFeed {
   /// The objects of a generation that have not been returned yet.
   private struct Existing {
     let view: FeedView
-    /// The position in the history at which the changes to these objects begin.
+    /// The position in the history from which the changes to these objects are read.
     let position: HistoryPosition
-    /// The entities that remain.
+    /// The entities whose objects have not all been returned.
     var entities: ArraySlice<FeedEntity>
-    /// The last row read of the first remaining entity.
+    /// The number of the last row that was read in the first remaining entity.
     var row: Int64 = 0
     /// The next events, in reverse order.
     var waiting: [ChangeFeed.Event] = []
@@ -33,7 +33,7 @@ struct StoreFeed {
   }
 
   let attached: StoreGroup.AttachedStore
-  /// The position after the last transaction whose events have all been returned; `nil` at the
+  /// The position after the last transaction whose events have all been returned, or `nil` at the
   /// start of the history.
   private(set) var position: HistoryPosition?
   private let values: ChangeFeed.IncludedValues
@@ -49,7 +49,7 @@ struct StoreFeed {
   /// The generation that the feed read last, if values before changes are needed.
   private var previous: FeedView?
 
-  /// The number of existing objects that are read together.
+  /// The number of existing objects to read at a time.
   private static let rowCount = 256
 
   private var model: StoreModel { attached.model }
@@ -93,7 +93,8 @@ struct StoreFeed {
   mutating func next() throws -> ChangeFeed.Event? {
     if existing != nil { return try nextExisting() }
     guard try nextTime() != nil, var state = changes, let change = state.next else { return nil }
-    // If reading fails, the next call reads the event again.
+    // Discard the changes before reading. If reading fails, the next call then reads the event
+    // again.
     changes = nil
     state.next = try nextChange(&state.cursor)
     let transaction = change.transaction.sequence
@@ -105,7 +106,9 @@ struct StoreFeed {
     return event
   }
 
-  /// Releases the generations, so that the feed continues with the newest one.
+  /// Releases the generations.
+  ///
+  /// The feed then continues with the newest generation.
   ///
   /// - Throws: `generationExpired` if a generation's existing objects have not all been returned.
   mutating func restart() throws {
@@ -180,7 +183,7 @@ struct StoreFeed {
   private mutating func readChanges() throws {
     let view = try newestView()
     var cursor = try HistoryCursor(view.snapshot, after: position)
-    // From now on, a deleted transaction counts as missing.
+    // Fix the position now, so that transactions deleted from now on count as missing.
     position = position ?? HistoryPosition(sequence: cursor.deleted)
     guard cursor.newest > position?.sequence ?? 0 else {
       if values.includesBefore { previous = view }
@@ -193,7 +196,8 @@ struct StoreFeed {
   }
 
   private mutating func endChanges(_ state: Changes) {
-    // The newest transactions may have changed only objects of unknown classes.
+    // Move to the newest transaction, because the last ones may have changed only objects of
+    // unknown classes.
     if state.cursor.newest > position?.sequence ?? 0 {
       position = HistoryPosition(sequence: state.cursor.newest)
     }
@@ -228,7 +232,7 @@ struct StoreFeed {
 
   /// Returns the event for a change.
   ///
-  /// The next change in `state` must be the one that follows.
+  /// The next change in `state` must be the one that follows this change.
   private func event(
     for change: HistoryCursor.Change, isLast: Bool, _ state: Changes
   ) throws -> ChangeFeed.Event? {

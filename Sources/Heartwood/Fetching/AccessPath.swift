@@ -16,8 +16,9 @@ struct AccessPath {
   let kind: Kind
   /// Whether index entries are read backwards, or `nil` if rows are not read in index order.
   var direction: Bool?
-  /// The number of leading sort terms by which the path orders the rows, or `nil` if it orders them
-  /// by all terms or by none.
+  /// The number of leading sort terms by which the path orders the rows.
+  ///
+  /// The property is `nil` if the path orders rows by all terms or by none.
   var leadingTermCount: Int?
   /// The estimated number of rows to examine.
   let rowCount: Double
@@ -29,8 +30,8 @@ struct AccessPath {
 ///
 /// The number of rows that an index yields is estimated from its tree at planning time, so there
 /// are no statistics to maintain. The unit of cost is one row that is read sequentially and checked
-/// against the conditions. The costs were measured once, and are accurate within a factor of two on
-/// the machines tested.
+/// against the conditions. The costs were measured once, and are accurate to within a factor of two
+/// on the tested machines.
 struct AccessPlanner {
   /// The cost of an index entry that is read sequentially.
   private static let entryCost = 0.3
@@ -49,13 +50,13 @@ struct AccessPlanner {
         kind: .objects(numbers), rowCount: Double(numbers.count), cost: Double(numbers.count))
     }
     let possible = plan.indexUses(model)
-    // No path is cheaper than a single unique lookup, and estimating the cost of other paths would
-    // take longer than the lookup.
+    // Choose a single unique lookup without estimating other paths. No path is cheaper, and the
+    // estimates would take longer than the lookup.
     if let use = possible.first(where: { $0.keys.count == 1 }) {
       return AccessPath(kind: .index(use), rowCount: 1, cost: 1)
     }
     if let search = plan.textSearch {
-      // Every other path would have to evaluate the search as well.
+      // Choose the text index, because every other path would have to evaluate the search as well.
       return AccessPath(kind: .text(search), rowCount: 0, cost: 0)
     }
     let all = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
@@ -99,7 +100,7 @@ struct AccessPlanner {
     return (count, isBackwards, first)
   }
 
-  /// The inputs for comparing access paths.
+  /// The information needed to compare access paths.
   private struct Search {
     let plan: FetchPlan
     /// The total number of rows in all entities.
@@ -127,8 +128,8 @@ struct AccessPlanner {
       plan.needsSorting ? 0.5 * count : 0
     }
 
-    /// Returns the paths that use one index: one in the order of row numbers, and others in index
-    /// order if that reduces sorting.
+    /// Returns the paths that use one index: a path that reads rows by number and, if it reduces
+    /// sorting, paths in index order.
     func paths(_ candidate: Candidate) -> [AccessPath] {
       let (use, count) = (candidate.use, candidate.count)
       let share = share(besides: use.slots)
@@ -147,7 +148,8 @@ struct AccessPlanner {
           AccessPath(kind: .index(use), direction: direction, rowCount: needed, cost: 1 + cost))
       }
       if let groups = candidate.groups, let limit = plan.limit {
-        // The scan continues to the end of the group in which the limit is reached.
+        // Include the rest of the group in which the limit is reached, because the scan reads it to
+        // the end.
         let needed = min(count, Double(limit) / max(share, 1e-9) + 2 * groups.rowCount)
         let cost = needed * (AccessPlanner.entryCost + AccessPlanner.lookupCost)
         paths.append(

@@ -9,7 +9,7 @@ struct CandidateSelection {
   let needsKeys: Bool
   /// Whether the requested content is read from each row immediately.
   ///
-  /// Otherwise, it is read at the end, because most candidates may be dropped before that.
+  /// Otherwise, it is read at the end, because most candidates may have been dropped by then.
   let completesAtOnce: Bool
   private(set) var candidates: [Candidate] = []
   /// The number of leading sort terms whose values are equal within a group of candidates, or `nil`
@@ -18,12 +18,12 @@ struct CandidateSelection {
   /// The sort keys of the last candidate, if candidates arrive in groups.
   private var lastKeys: FetchOrder.Keys?
 
-  /// The sort keys of the candidate at the limit when the candidates were last sorted; a new
-  /// candidate that sorts after it cannot belong to the result.
+  /// The sort keys of the candidate that was at the limit when the candidates were last sorted.
+  ///
+  /// A new candidate that sorts after these keys cannot belong to the result.
   private var lastWanted: FetchOrder.Keys?
 
-  /// The number of candidates, in addition to twice the limit, that are collected before they are
-  /// sorted.
+  /// The number of candidates to collect, beyond twice the limit, before sorting them.
   private static let maxSpareCount = 256
 
   init(
@@ -60,7 +60,7 @@ struct CandidateSelection {
 }
 
 extension CandidateSelection {
-  /// Returns whether the limit was reached in an earlier group than that of the given candidate.
+  /// Returns whether the limit was reached in a group before that of the given candidate.
   ///
   /// If so, neither this candidate nor any later one belongs to the result.
   private mutating func isBehindLimit(_ candidate: Candidate) -> Bool {

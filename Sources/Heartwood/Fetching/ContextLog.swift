@@ -43,7 +43,8 @@ public enum ContextLog {
 
   /// The closure that receives the log lines, or `nil` to write them to standard error.
   ///
-  /// The thread that fetches or saves calls the closure, so several threads may call it at once.
+  /// The closure is called on the thread that fetches or saves, so several threads may call it at
+  /// once.
   public static var handler: (@Sendable (_ line: String) -> Void)? {
     get { output.withLock { $0 } }
     set { output.withLock { $0 = newValue } }

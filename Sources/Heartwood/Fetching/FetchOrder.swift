@@ -2,9 +2,9 @@ import Foundation
 
 /// The order of a fetch, by stored values.
 ///
-/// In ascending order, `nil` comes first and NaN last, and strings are in the order of Swift's
-/// `String`. Objects with equal values are in creation order, or in reverse creation order if the
-/// last descriptor is reversed. Every access path therefore yields the same list.
+/// In ascending order, `nil` comes first and NaN last, and strings are sorted like Swift's
+/// `String`. Objects with equal values are in creation order or, if the last descriptor is
+/// reversed, in reverse creation order. Every access path therefore yields the same list.
 struct FetchOrder {
   struct Term {
     let name: String
@@ -16,7 +16,7 @@ struct FetchOrder {
     let isDecimal: Bool
     /// Whether all values have the same size.
     let hasFixedLength: Bool
-    /// The text search whose relevance is compared, if any.
+    /// The text search by whose relevance objects are compared, if any.
     var textSearch: TextSearch?
   }
 
@@ -34,7 +34,8 @@ struct FetchOrder {
   /// The order in which objects were created.
   static var byRow: FetchOrder { FetchOrder() }
 
-  /// Creates the order of a request from its sort descriptors, or from the paths that it names.
+  /// Creates the order of a request from its sort descriptors or, for an entity without a class,
+  /// from its paths.
   ///
   /// - Parameters:
   ///   - search: The text search by whose relevance objects are sorted if there are no descriptors.
@@ -65,7 +66,8 @@ struct FetchOrder {
           hasFixedLength: term.type.hasFixedLength))
     }
     if let search, descriptors.isEmpty {
-      // The relevance of an object depends on how many other objects contain the words.
+      // Record the dependency: the relevance of an object depends on how many other objects contain
+      // the words.
       resolver.dependsOnOtherObjects = true
       terms.append(
         Term(
@@ -136,7 +138,7 @@ extension FetchOrder.Term {
     try self.init(term, isReversed: isReversed, "order objects")
   }
 
-  /// - Parameter use: The use of the term, for the error message.
+  /// - Parameter use: The purpose of the term, for the error message.
   private init(_ term: QueryTerm, isReversed: Bool, _ use: String) throws {
     guard case .value(let value) = term.content, term.type.hasOrder else {
       throw ObjectGraphError(
@@ -193,13 +195,13 @@ extension StoredValue {
   }
 
   /// Returns a negative number if this value precedes `other`, a positive number if it follows
-  /// `other`, and 0 if the two are equal.
+  /// `other`, and 0 if the values are equal.
   fileprivate func sortOrder(relativeTo other: StoredValue, isDecimal: Bool) -> Int {
     if self == other { return 0 }
     if isNull || other.isNull { return isNull ? -1 : 1 }
     if case (.bool(let first), .bool) = (self, other) { return first ? 1 : -1 }
     let order = isDecimal ? decimalOrder(to: other) : order(to: other)
-    // Only a comparison with NaN gives `nil`. Sort NaN after all other values.
+    // Sort NaN after all other values. Only a comparison with NaN returns `nil`.
     return order ?? (isNaN ? (other.isNaN ? 0 : 1) : -1)
   }
 
@@ -242,7 +244,7 @@ extension SortDescriptor {
   /// Whether the descriptor compares values with `<`.
   fileprivate var isPlain: Bool {
     #if canImport(Darwin)
-      // On Darwin, a string descriptor without an explicit comparator has `.localizedStandard`.
+      // On Darwin, a string descriptor without an explicit comparator uses `.localizedStandard`.
       // Treat it as `<`, as on other platforms.
       if stringComparator == .localizedStandard { return true }
     #endif

@@ -43,7 +43,8 @@ struct FetchPlan {
     if let search { terms.append(search.term) }
     order = try FetchOrder(request, resolver, search, section: section)
     if let position = request.position {
-      // A request with a position has been sorted by stored values.
+      // Throw if the request has a position but no order by stored values, because positions come
+      // from such an order.
       guard let order else { throw FetchOrder.changed }
       let first = try request.firstSortKeyPath.map { try resolver.term(at: $0) }
       let number = renumbered.resolved(position.number)
@@ -89,7 +90,7 @@ struct FetchPlan {
   /// The entities that the conditions depend on, including the entity of the requested objects.
   var referencedEntities: [EntityDescription] { resolved.referencedEntities }
 
-  /// The numbers of the objects that the conditions name, as they were at planning time.
+  /// The numbers of the objects that the conditions name, at planning time.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
   /// The number of variables that a scope for the conditions needs.
@@ -171,8 +172,8 @@ struct FetchPlan {
   /// The name of each condition, with the values that it compares.
   var namesWithValues: [String] {
     resolved.terms.map { term in
-      // Show values only for a condition with a single demand, because a compound condition's
-      // demands may lack some of the values it compares.
+      // Show values only for a condition with a single demand, because the demands of a compound
+      // condition may omit some of the values that it compares.
       term.demands.count == 1 ? "\(term.name) (\(term.demands[0].text))" : term.name
     }
   }
@@ -182,7 +183,7 @@ struct FetchPlan {
   /// The first condition that is a text search, or `nil` if there is none.
   var textSearch: TextSearch? { resolved.terms.lazy.compactMap(\.textSearch).first }
 
-  /// The text search if it is the only condition, or `nil`.
+  /// The text search if it is the only condition; otherwise, `nil`.
   var onlyTextSearch: TextSearch? { resolved.terms.count == 1 ? textSearch : nil }
 
   /// Returns whether the request covers every stored object of the search's entity.
@@ -190,7 +191,7 @@ struct FetchPlan {
     storages.count == model.family(of: search.entity).count
   }
 
-  /// The text search if it alone determines which objects match and their order, or `nil`.
+  /// The text search if it alone determines the matching objects and their order; otherwise, `nil`.
   var rankedTextSearch: TextSearch? {
     guard let search = onlyTextSearch, let order, order.terms.count == 1,
       order.terms[0].textSearch === search
@@ -210,7 +211,7 @@ struct FetchPlan {
     }
   }
 
-  /// The numbers of the requested objects, or `nil` if no condition names them.
+  /// The numbers of the requested objects, or `nil` if no condition specifies them.
   var namedNumbers: [ObjectNumber]? {
     for demand in resolved.demands {
       guard case .own = demand.subject, case .among(let values) = demand.test else { continue }
@@ -222,7 +223,7 @@ struct FetchPlan {
     return nil
   }
 
-  /// The demands that an index can serve, by the slot of the property that they restrict.
+  /// The demands that an index can satisfy, by the slot of the property that they restrict.
   var demandsBySlot: [Int: PropertyDemand] {
     var result: [Int: PropertyDemand] = [:]
     for demand in resolved.demands {
@@ -255,7 +256,7 @@ struct FetchPlan {
     return indexes + references
   }
 
-  /// Returns an index or a reference list whose entries are exactly those of the matching objects,
+  /// Returns an index or a reference list whose entries correspond exactly to the matching objects,
   /// or `nil` if there is none.
   ///
   /// The matching objects can then be counted without reading their rows.
@@ -278,7 +279,7 @@ extension QueryTerm {
 extension FetchPlan {
   /// The resolved entities and conditions of a request, shared by all plans made from the request.
   ///
-  /// This is a class, so that copying a plan does not retain each of its components.
+  /// This type is a class, so that copying a plan does not retain each component.
   private final class ResolvedRequest {
     let entity: EntityDescription
     let storages: [EntityStorage]

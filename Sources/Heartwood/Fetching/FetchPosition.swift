@@ -7,9 +7,9 @@ extension FetchRequest {
   /// let next = try context.fetch(request.after(page[page.count - 1]))
   /// ```
   ///
-  /// Unlike a request with an offset, it reads no skipped rows, and concurrent insertions do not
-  /// move objects to other pages. The new request keeps the object's current sort values, so the
-  /// object may change or be deleted afterwards. The offset of the new request is 0.
+  /// Unlike a request with an offset, the new request reads no skipped rows, and concurrent
+  /// insertions do not move objects to other pages. The new request keeps the object's current sort
+  /// values, so the object may change or be deleted afterwards. The offset of the new request is 0.
   ///
   /// - Throws: `unsupportedPredicate` if a sort descriptor has a comparator; `foreignObject` if the
   ///   object is in no context; any error from reading rows.
@@ -68,7 +68,8 @@ extension FetchOrder {
     guard let first, let value = position.values.first, !value.isNull, let term = terms.first else {
       return result
     }
-    // In descending order, objects with `nil` come last, but a range of the index would omit them.
+    // Do not use a range if objects with `nil` come last, as they do in descending order, because
+    // the range would omit them.
     let isOptional =
       if case .attribute(_, let isOptional)? = first.property?.kind { isOptional } else { true }
     guard !term.isReversed || !isOptional else { return result }
@@ -79,7 +80,7 @@ extension FetchOrder {
 }
 
 extension QueryDemand {
-  /// The same demand, without the guarantee that it implies the condition.
+  /// The same demand, but without the guarantee that it implies the condition.
   fileprivate var inexact: QueryDemand {
     var demand = self
     (demand.isExact, demand.isStrict) = (false, false)

@@ -9,7 +9,8 @@ public import Foundation
 public struct FetchRequest<M: ManagedObject> {
   /// The condition that objects must meet, or `nil` to fetch all objects.
   public var predicate: QueryPredicate<M>?
-  /// The text query that objects must match in addition to the predicate, or `nil` for none.
+  /// The text query that objects must match in addition to the predicate, or `nil` if there is no
+  /// query.
   ///
   /// The entity must declare a ``TextIndex``.
   public var textQuery: TextQuery?
@@ -42,7 +43,7 @@ public struct FetchRequest<M: ManagedObject> {
   public var includesPendingChanges = true
   /// Whether objects of subclasses are included.
   public var includesSubentities = true
-  /// The position after which the objects begin, or `nil` to begin with the first object.
+  /// The position after which the result begins, or `nil` to begin with the first object.
   var position: FetchOrder.Keys?
   /// The name of the entity and the order of its objects, if the entity has no class.
   var named: NamedEntity?
@@ -104,7 +105,7 @@ public struct FetchRequest<M: ManagedObject> {
 
   /// Returns the entity of the requested objects.
   ///
-  /// - Throws: `unknownEntity` if the model does not have it.
+  /// - Throws: `unknownEntity` if the model does not contain the entity.
   func entity(in schema: Schema.Content) throws(ObjectGraphError) -> EntityDescription {
     guard let named else { return try schema.requiredEntity(of: M.self) }
     if let entity = schema.entity(named: named.name) { return entity }

@@ -5,20 +5,21 @@ struct IndexUse {
   private let attributes: [Int]
   let isUnique: Bool
   let keyspace: String
-  /// The keys to look up individually, each with values for all attributes of a unique index.
+  /// The keys to look up individually.
+  ///
+  /// Each key contains the values of all attributes of a unique index.
   let keys: [Key]
   /// The ranges of entries to read in addition to the keys, in order.
   let ranges: [EntryRange]
-  /// The slots of the properties whose demands the index serves.
+  /// The slots of the properties whose conditions are evaluated with the index.
   let slots: [Int]
   /// The slots of the attributes by which the entries that are read are ordered.
   ///
-  /// The attributes that precede these in the index have the same values in all entries that are
-  /// read.
+  /// In all entries that are read, the index's attributes before these have the same values.
   let orderedSlots: [Int]
   /// The slots of the attributes that have the same values in all entries that are read.
   let fixedSlots: [Int]
-  /// Whether the entries that are read are exactly those of the objects that meet all demands.
+  /// Whether the entries that are read correspond exactly to the objects that meet all demands.
   ///
   /// The entries may belong to objects of any class in the family of `entity`.
   let isExact: Bool
@@ -65,8 +66,8 @@ extension IndexUse {
   /// The maximum number of lookups for one index.
   ///
   /// If restricting a further attribute would require more lookups, that attribute is not
-  /// restricted. More lookups are allowed in a unique index of one attribute, because the number of
-  /// entries that they yield need not be estimated.
+  /// restricted. A unique index of one attribute allows more lookups, because the number of entries
+  /// that they yield need not be estimated.
   private static func maxLookups(_ index: IndexDescription) -> Int {
     index.isUnique && index.slots.count == 1 ? 50_000 : 1000
   }
@@ -74,9 +75,9 @@ extension IndexUse {
   /// The names of the attributes, separated by commas.
   var name: String { attributes.map { entity.properties[$0].name }.joined(separator: ", ") }
 
-  /// Creates an index use that serves the demands of a plan.
+  /// Creates an index use for the demands of a plan.
   ///
-  /// - Parameter needsDemands: Whether the index must serve a demand, because its order alone is
+  /// - Parameter needsDemands: Whether the index must satisfy a demand, because its order alone is
   ///   not useful.
   /// - Returns: `nil` if the index may lack requested objects or cannot be used.
   init?(
@@ -88,8 +89,8 @@ extension IndexUse {
       self = use
       return
     }
-    // A unique index has no entries for objects with a `nil` value, so do not use it if the request
-    // could match such objects.
+    // Do not use a unique index if the request could match objects with a `nil` value, because the
+    // index has no entries for them.
     if index.isUnique {
       for slot in index.slots where !isNeverNull(slot) {
         guard let demand = demands[slot], !demand.includesNull else { return nil }
@@ -140,7 +141,7 @@ extension IndexUse {
   /// Creates an index use that looks up a single key in a unique index, or returns `nil` if the
   /// demands do not determine such a key.
   ///
-  /// A single lookup is the most common case.
+  /// This is the most common case.
   private init?(
     lookingUp index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand]
   ) {
@@ -180,7 +181,8 @@ extension IndexUse {
     slots = [property.slot]
     orderedSlots = []
     fixedSlots = owners.count == 1 ? [property.slot] : []
-    // The lists may contain objects of a superclass that declares the relationship.
+    // The use is not exact if the entity has a superentity, because the lists may contain objects
+    // of the superclass that declares the relationship.
     self.isExact = isExact && entity.superentity == nil
   }
 

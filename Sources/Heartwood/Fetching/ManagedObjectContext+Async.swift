@@ -1,7 +1,7 @@
 import Dispatch
 
 extension ManagedObjectContext {
-  /// Fetches the objects that match a request, finding and reading their rows on another thread.
+  /// Fetches the objects that match a request, but finds and reads their rows on another thread.
   ///
   /// While the other thread works, the caller's thread is free, for example for other tasks of its
   /// actor. Afterwards, the caller's thread creates the objects. The caller's thread does all of
@@ -43,8 +43,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Creates the objects of the rows that another thread read, or fetches again if the context has
-  /// changed in the meantime.
+  /// Creates objects for the rows that another thread read.
+  ///
+  /// If the context has changed in the meantime, the method fetches again instead.
   private func finishFetch<M: ManagedObject>(
     _ request: FetchRequest<M>, _ rows: [FoundRow], _ snapshot: Snapshot
   ) throws -> [M] {

@@ -37,7 +37,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: The same errors as ``fetch(_:)``.
   /// - Complexity: The same as ``fetch(_:)``. Without unsaved changes, no row is read if there is
-  ///   no predicate, or if the entries of one index show which objects match.
+  ///   no predicate, or if the entries of one index determine which objects match.
   public func count<M: ManagedObject>(for request: FetchRequest<M>) throws -> Int {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -156,7 +156,7 @@ extension ManagedObjectContext {
     var found: [ManagedObject] = []
     for storage in plan.storages {
       let rows = try view.objects(storage)
-      // The stored count may be wrong, so limit the memory that is reserved for it.
+      // Limit the reserved memory, because the stored count may be wrong.
       let total = found.count + min(try rows?.count() ?? 0, Self.maxReservedCount)
       found.reserveCapacity(total)
       registered.reserveCapacity(total)

@@ -25,11 +25,11 @@ extension ManagedObjectContext {
   /// limit.
   ///
   /// - Parameters:
-  ///   - inOrder: Whether `body` is called in the order of the plan, rather than as soon as each
-  ///     object is found and without regard to the limit. If the objects are found in that order,
-  ///     this makes no difference.
-  ///   - body: A closure that is called with each object; the method then returns an empty array.
-  ///     If `nil`, the method returns the objects.
+  ///   - inOrder: Whether `body` is called in the order of the plan. If `false`, it is called as
+  ///     soon as each object is found, without regard to the limit. If the objects are found in the
+  ///     order of the plan, this makes no difference.
+  ///   - body: A closure that is called with each object, in which case the method returns an empty
+  ///     array; or `nil` to return the objects.
   func candidates(
     _ plan: FetchPlan, _ includesPendingChanges: Bool, _ content: CandidateContent,
     inOrder: Bool = false, consumedBy body: ((Candidate) throws -> Void)? = nil
@@ -112,16 +112,16 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns candidates for a fetch in a child context: the objects that match a plan in this
-  /// context and were not changed in the child.
+  /// Returns candidates for a fetch in a child of this context: the objects that match a plan in
+  /// this context and were not changed in the child.
   private func candidates(
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
     _ content: CandidateContent, for child: ManagedObjectContext, hidesObjects: Bool
   ) throws -> [Candidate] {
-    // An object that the child has not changed usually matches in the child if it matches in this
-    // context. If the conditions depend on other objects, the child's changes to those objects can
-    // affect the result, so evaluate the conditions again for every object. The same holds if the
-    // child hides objects from relationships.
+    // If the child has not changed an object, the object usually matches in the child if it matches
+    // in this context. However, if the conditions depend on other objects, the child's changes to
+    // those objects can affect the result. In that case, or if the child hides objects from
+    // relationships, evaluate the conditions again for every object.
     let reevaluatesAll =
       includesPendingChanges && child.hasOwnChanges && (plan.dependsOnOtherObjects || hidesObjects)
     let others = try candidates(
@@ -163,7 +163,7 @@ extension ManagedObjectContext {
     candidate.isComplete = true
   }
 
-  /// Reads the requested content of the candidates that do not have it yet.
+  /// Reads the requested content of all candidates that lack it.
   private func completeAll(
     _ candidates: inout [Candidate], _ content: CandidateContent, _ plan: FetchPlan,
     _ view: StoreView, _ scope: QueryScope
@@ -183,8 +183,9 @@ extension ManagedObjectContext {
 
   /// Returns a scope for the conditions of a plan.
   ///
-  /// The scope reads objects from their rows, or from memory if they were changed in this context
-  /// or in a parent, or hide objects that were deleted there.
+  /// The scope reads objects from their rows. If an object was changed in this context or in a
+  /// parent, or if it hides objects that were deleted in one of them, the scope reads it from
+  /// memory instead.
   ///
   /// - Parameter hiding: The objects of this context that hide deleted objects.
   private func scope(

@@ -35,7 +35,7 @@ extension ManagedObjectContext {
           + "Unique(\\\(entity.name).\(property.name)), or fetch with a predicate.")
     }
     let wanted = try value.storedValue
-    // NaN does not equal any value.
+    // Find nothing for NaN, because it does not equal any value.
     if wanted.isNull || wanted.isNotANumber { return nil }
     // Use a fetch for decimal numbers, because equal ones may have different representations, and
     // for long strings, because their keys are shortened.
@@ -78,8 +78,8 @@ extension ManagedObjectContext {
     if parent == nil, !hasOwnChanges {
       found = try storedObject(with: value, index)
     } else {
-      // Several objects can have the value until a save rejects them. Return the first one in fetch
-      // order.
+      // Return the first object in fetch order, because several objects can have the value until a
+      // save rejects them.
       found = try objects(with: value, of: property, index).filter(isWanted)
         .min { $0.number.isCreated(before: $1.number) }
     }
@@ -93,7 +93,7 @@ extension ManagedObjectContext {
   /// Returns the single unique value that a request looks up in the store, with its index, or `nil`
   /// for any other kind of request.
   ///
-  /// Such a fetch needs no plan, and resolving one takes longer than the lookup.
+  /// Such a fetch needs no plan, and resolving a plan would take longer than the lookup.
   func uniqueLookup<M: ManagedObject>(
     _ request: FetchRequest<M>, _ expression: QueryExpression
   ) throws -> (value: StoredValue, index: IndexDescription)? {
@@ -109,7 +109,8 @@ extension ManagedObjectContext {
       (property, value) = (name.property(of: entity), constant.value)
     default: return nil
     }
-    // Other types have several representations of a value, or need a conversion.
+    // Use a fetch for other types, because their values have several representations or need a
+    // conversion.
     switch (property?.fieldStorageType, value) {
     case (.string, .string), (.uuid, .uuid), (.int64, .integer): break
     default: return nil

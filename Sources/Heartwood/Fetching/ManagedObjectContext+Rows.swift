@@ -31,8 +31,8 @@ extension ManagedObjectContext {
   /// Calls `body` with each object that matches a request, as a value of a `Decodable` type,
   /// without creating the objects.
   ///
-  /// - Parameter began: A closure that is called before the first row, and again if all rows are
-  ///   decoded once more because a row asks for columns that earlier rows did not need.
+  /// - Parameter began: A closure that is called before the first row. If a row asks for columns
+  ///   that earlier rows did not need, all rows are decoded again, and the closure is called again.
   private func forEachRow<M: ManagedObject, Row: Decodable>(
     _ request: FetchRequest<M>, as type: Row.Type, began: () -> Void,
     _ body: @escaping (Row) throws -> Void

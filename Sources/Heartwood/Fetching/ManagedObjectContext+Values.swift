@@ -1,6 +1,6 @@
 /// The aggregated values of a group of objects with a common key.
 public struct AggregateGroup<Key, Values> {
-  /// The value that the objects of the group have in common.
+  /// The value that all objects of the group share.
   public let key: Key
   /// The aggregated value, or a tuple of several values.
   public let values: Values
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// - Returns: A group for each distinct value, in ascending order. `nil` comes first, and strings
-  ///   are in the order of Swift's `String`.
+  ///   are sorted like Swift's `String`.
   /// - Throws: The same errors as ``aggregate(_:_:)``.
   /// - Complexity: The same as ``aggregate(_:_:)``. Memory use grows with the number of groups.
   public func aggregate<M: ManagedObject, Key: AttributeValue, each Value>(

@@ -1,5 +1,5 @@
-// Supports indexes that order rows only by the leading sort descriptors. The rows of such an index
-// arrive in groups; each group is sorted, and groups beyond the limit are not read.
+// Supports indexes that order rows only by the leading sort descriptors. Such an index yields its
+// rows in groups. Each group is sorted, and groups beyond the limit are not read.
 
 extension IndexUse {
   /// Returns the number of leading sort terms by which the entries are ordered, and whether the
@@ -27,8 +27,8 @@ extension IndexUse {
   /// Returns the estimated number of rows in the first group that a plan reads through this index.
   ///
   /// The rows of a group have equal values of the leading sort terms. Returns `nil` if no condition
-  /// of the plan sets a bound at which the first group starts. A typical bound is the last key of
-  /// the previous page of results.
+  /// of the plan sets a bound at which the first group starts. Such a bound is typically the last
+  /// key of the previous page of results.
   func firstGroupCount(
     _ plan: FetchPlan, isBackwards: Bool, _ view: StoreView
   ) throws -> Double? {

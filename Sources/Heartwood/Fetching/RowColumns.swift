@@ -8,7 +8,7 @@ final class RowColumns {
   struct Node {
     let entity: EntityDescription
     let expression: QueryExpression
-    /// The key under which the parent refers to this node, and the parent's position.
+    /// The position of the parent, and the key under which the parent refers to this node.
     let origin: (parent: Int, name: String)?
   }
 
@@ -21,13 +21,12 @@ final class RowColumns {
 
   private(set) var nodes: [Node]
   private(set) var columns: [Column] = []
-  /// The column that a row has asked for but that was not read.
+  /// A column that a row asked for but that has not been read.
   private(set) var missing: Column?
   let space: ManagedObjectID.Space
   private let schema: Schema.Content
   private var values: [StoredValue] = []
-  /// The column after the one read last, which is expected next because every row is decoded in the
-  /// same order.
+  /// The column that is expected next, because every row is decoded in the same order.
   private var next = 0
 
   init(_ entity: EntityDescription, _ model: StoreModel) {
@@ -63,7 +62,7 @@ final class RowColumns {
     values = row
     next = 0
     let result = Result { try Row(from: RowDecoder(columns: self, node: 0, codingPath: [])) }
-    // The type may have caught the error.
+    // Throw again, because the type may have caught the error.
     if missing != nil { throw Unread() }
     return try result.get()
   }

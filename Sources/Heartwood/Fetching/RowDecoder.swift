@@ -4,7 +4,9 @@ import Foundation
 struct RowDecoder: Decoder {
   let columns: RowColumns
   let node: Int
-  /// The name of the composite attribute to decode, with a separator; empty for an object.
+  /// The name of the composite attribute to decode, followed by a separator.
+  ///
+  /// The prefix is empty for an object.
   var prefix = ""
   let codingPath: [any CodingKey]
   var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -69,7 +71,9 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
       value: found.value, property: found.property, codingPath: codingPath + [key])
   }
 
-  /// Decodes a value of a basic type, and builds a coding path only on failure.
+  /// Decodes a value of a basic type.
+  ///
+  /// The coding path is built only on failure.
   private func basic<Value: AttributeValue>(_ type: Value.Type, _ key: Key) throws -> Value {
     let (found, property) = try column(key)
     guard property?.isAttribute == true else {

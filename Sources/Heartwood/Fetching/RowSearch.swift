@@ -31,8 +31,8 @@ struct RowSearch {
 
   /// Calls `body` with each matching record until `body` returns `false`.
   ///
-  /// During each call, the record is the subject of `scope`. Rows are passed in the plan's order if
-  /// the path provides it, and are otherwise sorted by number.
+  /// During each call, the record is the subject of `scope`. If the path provides the plan's order,
+  /// rows are passed in that order; otherwise, they are sorted by number.
   func forEach(
     _ scope: QueryScope,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
@@ -71,8 +71,8 @@ struct RowSearch {
     case .text(let search):
       try scope.textRun(search)?.numbers().filter { plan.includes($0) } ?? []
     case .everyRow: nil
-    // An object with a temporary number has no row, even if the row bits of the number match those
-    // of an existing row.
+    // Skip temporary numbers. An object with such a number has no row, even if the row bits of the
+    // number match those of an existing row.
     case .objects(let numbers):
       Set(numbers).filter { !$0.isTemporary && plan.includes($0) }.sorted()
     case .index(let use): try numbers(use).sorted()
@@ -94,8 +94,8 @@ struct RowSearch {
 
   /// Calls `body` with each entry of an index use until `body` returns `false`.
   ///
-  /// - Parameter body: A closure that is called with the object number and the key of each entry;
-  ///   the key is `nil` if the entry was looked up by a complete key.
+  /// - Parameter body: A closure that is called with the object number and the key of each entry.
+  ///   If the entry was looked up by a complete key, the key is `nil`.
   private func forEachNumber(
     _ use: IndexUse, reversed: Bool, _ body: (ObjectNumber, RawSpan?) throws -> Bool
   ) throws {

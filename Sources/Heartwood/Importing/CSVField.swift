@@ -2,14 +2,14 @@
 package enum CSVField {
   /// Returns the text of a field.
   ///
-  /// The text is empty for `nil`. An empty string, or one that contains a separator, is enclosed in
-  /// quotation marks.
+  /// For `nil`, the text is empty. An empty string, or one that contains a separator, is enclosed
+  /// in quotation marks.
   package static func text(_ value: String?) -> String {
     guard let value else { return "" }
     guard value.isEmpty || value.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else {
       return value
     }
-    // Compare bytes: a quotation mark and a following combining mark form one character.
+    // Compare bytes, because a quotation mark and a following combining mark form one character.
     var bytes: [UInt8] = [UInt8(ascii: "\"")]
     for byte in value.utf8 {
       if byte == UInt8(ascii: "\"") { bytes.append(byte) }

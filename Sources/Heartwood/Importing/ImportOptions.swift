@@ -12,13 +12,17 @@ public struct ImportOptions: Sendable {
 
   /// The path of each property's value in an element, by the name of the property.
   ///
-  /// A path consists of keys, separated by dots: `["magnitude": "properties.mag"]`. The value of
-  /// any other property has the property's name as its key.
+  /// A path consists of keys, separated by dots: `["magnitude": "properties.mag"]`. For any other
+  /// property, the key is the property's name.
   public var keys: [String: String] = [:]
-  /// The path of the array that contains the elements, such as `features`, or `nil` if the text is
-  /// an array, or one value after another as in JSON lines.
+  /// The path of the array that contains the elements, such as `features`.
+  ///
+  /// The property is `nil` if the text itself is an array, or a sequence of values such as JSON
+  /// lines.
   public var elements: String?
-  /// The format of dates; by default ISO 8601, with or without fractions of seconds.
+  /// The format of dates.
+  ///
+  /// The default is ISO 8601, with or without fractions of seconds.
   public var dateDecodingStrategy = ExactDates.decoding
   /// The format of `Data`.
   public var dataDecodingStrategy = JSONDecoder.DataDecodingStrategy.base64

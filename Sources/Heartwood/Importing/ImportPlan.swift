@@ -2,8 +2,8 @@ import Foundation
 
 /// The properties of an entity that JSON objects set, and the JSON keys of their values.
 final class ImportPlan: @unchecked Sendable {
-  // A decoder's `userInfo` requires Sendable. @unchecked because only the importing thread uses
-  // the plan.
+  // A decoder's `userInfo` requires `Sendable`. The conformance is `@unchecked` because only the
+  // importing thread uses the plan.
   struct Field {
     let property: PropertyDescription
     /// The path of the value.
@@ -14,7 +14,7 @@ final class ImportPlan: @unchecked Sendable {
   let fields: [Field]
   /// The attributes by which an object can be found.
   let uniqueProperties: [PropertyDescription]
-  /// Whether rows list the keys that name no property.
+  /// Whether rows list the keys that do not correspond to a property.
   var reportsIgnoredKeys = false
   private let schema: Schema.Content
   private var plans: [Int: ImportPlan] = [:]
@@ -22,8 +22,8 @@ final class ImportPlan: @unchecked Sendable {
   /// Creates a plan.
   ///
   /// - Parameters:
-  ///   - keys: The paths of the properties' values, by property name. The path of any other
-  ///     property is its name.
+  ///   - keys: The paths of the properties' values, by property name. For any other property, the
+  ///     path is the property's name.
   init(_ entity: EntityDescription, _ schema: Schema.Content, keys: [String: String] = [:]) throws {
     self.entity = entity
     self.schema = schema
@@ -40,8 +40,8 @@ final class ImportPlan: @unchecked Sendable {
     }
   }
 
-  /// Returns the path of a property's value: the given path, one within its composite attribute's
-  /// path, or the property's name.
+  /// Returns the path of a property's value: the given path, a path within that of its composite
+  /// attribute, or the property's name.
   private static func path(
     of property: PropertyDescription, _ keys: [String: String]
   ) -> [ImportKey] {
@@ -59,7 +59,7 @@ final class ImportPlan: @unchecked Sendable {
     return ImportKey(keys.map(\.stringValue).joined(separator: "."))
   }
 
-  /// Returns the keys of a JSON object that name no property.
+  /// Returns the keys of a JSON object that do not correspond to a property.
   fileprivate func ignoredKeys(_ container: KeyedDecodingContainer<ImportKey>) -> [String] {
     container.allKeys.map(\.stringValue).filter { name in
       !fields.contains { $0.keys.first?.stringValue == name }
@@ -112,9 +112,10 @@ struct ImportedRow {
   let plan: ImportPlan
   let path: [any CodingKey]
   private(set) var attributes: [(property: PropertyDescription, value: StoredValue)] = []
-  /// The targets of the relationships that are present; empty for `null`.
+  /// The targets of the relationships that the object contains; a relationship that is `null` has
+  /// no targets.
   private(set) var targets: [(property: PropertyDescription, targets: [Target])] = []
-  /// The keys that name no property, if the plan asks for them.
+  /// The keys that do not correspond to a property, if the plan asks for them.
   private(set) var ignoredKeys: [String] = []
 
   /// Creates a row from values in a format other than JSON.
@@ -134,7 +135,7 @@ struct ImportedRow {
   init(_ plan: ImportPlan, _ container: KeyedDecodingContainer<ImportKey>) throws {
     self.plan = plan
     path = container.codingPath
-    // Each level of objects takes kilobytes of stack.
+    // Limit the depth, because each level of nested objects takes kilobytes of stack space.
     guard path.count <= Self.maxDepth else {
       throw DecodingError.dataCorrupted(
         DecodingError.Context(
@@ -197,7 +198,7 @@ struct ImportedRow {
 extension ImportedRow {
   /// Returns the value of the unique attribute by which the row's object is found.
   ///
-  /// - Throws: `DecodingError` if the row has none.
+  /// - Throws: `DecodingError` if the row does not contain the value.
   func key(_ property: PropertyDescription) throws -> StoredValue {
     if let found = attributes.first(where: { $0.property === property }), !found.value.isNull {
       return found.value
@@ -209,7 +210,7 @@ extension ImportedRow {
 
   /// Returns the first unique attribute for which a related object has a value.
   ///
-  /// - Throws: `DecodingError` if the object has none.
+  /// - Throws: `DecodingError` if the object has no such value.
   func uniqueProperty() throws -> PropertyDescription {
     let present = plan.uniqueProperties.first { unique in
       attributes.contains { $0.property === unique && !$0.value.isNull }
@@ -220,8 +221,8 @@ extension ImportedRow {
       "A related object needs a value for a unique attribute, which identifies it.")
   }
 
-  /// Returns the error for a related object that does not exist, and that cannot be created because
-  /// its entity is not known.
+  /// Returns the error for a related object that does not exist and cannot be created, because its
+  /// entity is unknown.
   func missing(
     _ entity: EntityDescription, _ value: StoredValue, _ relationship: PropertyDescription
   ) -> DecodingError {

@@ -12,21 +12,23 @@ public struct ImportReport: Sendable {
     public let error: any Error
   }
 
-  // These properties count elements, regardless of what a merge policy does with their objects.
+  // The following properties count elements, regardless of what a merge policy does with their
+  // objects.
 
   /// The number of elements that became new objects.
   public internal(set) var insertedCount = 0
   /// The number of elements that changed existing objects.
   public internal(set) var updatedCount = 0
-  /// The number of elements whose objects already had all of the elements' values.
+  /// The number of elements whose values were all already set.
   public internal(set) var unchangedCount = 0
   /// The number of elements that were not imported.
   public internal(set) var refusedCount = 0
-  /// The elements that were not imported, in order; at most 100, although ``refusedCount`` counts
-  /// all of them.
+  /// The first 100 elements that were not imported, in order.
+  ///
+  /// ``refusedCount`` counts all elements that were not imported.
   public internal(set) var refusals: [Refusal] = []
 
-  /// The keys of elements that name no property, if the import looks for them.
+  /// The keys of elements that do not correspond to a property, if the import looks for such keys.
   package internal(set) var ignoredKeys: Set<String> = []
 
   /// The number of all elements.

@@ -47,7 +47,8 @@ struct ImportRun {
           let row = try decoder.decode(ImportedElement.self, from: Data(element)).row
           batch.append((position, row))
         } catch {
-          // An earlier element may also be invalid, and must be reported first.
+          // Save the batch first, because an earlier element may also be invalid and must be
+          // reported first.
           if options.invalidElements == .stop { try save(batch) }
           try refuse(position, error)
         }
@@ -68,7 +69,7 @@ struct ImportRun {
     for position in batch.indices {
       context.reset()
       do { try saveTogether(batch[position...position]) } catch let error as StorageError {
-        // The store has failed, so the element may be valid.
+        // Do not report the element as invalid, because the error comes from the store.
         throw error
       } catch {
         try refuse(batch[position].position, error)
@@ -76,7 +77,9 @@ struct ImportRun {
     }
   }
 
-  /// Saves the objects of some elements, or changes nothing.
+  /// Saves the objects of several elements together.
+  ///
+  /// If saving fails, nothing changes.
   private mutating func saveTogether(
     _ batch: ArraySlice<(position: Int, row: ImportedRow)>
   ) throws {
@@ -90,7 +93,8 @@ struct ImportRun {
         case .updated: report.updatedCount += 1
         case .unchanged: report.unchangedCount += 1
         }
-        // Each element must be valid by itself, without corrections by later ones.
+        // Validate now, because each element must be valid by itself, without corrections by later
+        // ones.
         for object in touched where object.isInserted || object.isUpdated {
           do { try object.validate() } catch {
             throw context.validationFailure(of: object, error)
@@ -104,7 +108,7 @@ struct ImportRun {
     }
   }
 
-  /// Reports an element's error with its path or throws it, as the options require.
+  /// Adds an element's error and path to the report, or throws the error, depending on the options.
   private mutating func refuse(_ position: Int, _ error: any Error) throws {
     guard options.invalidElements == .skip else { throw ImportReport.invalid(position, error) }
     report.refuse(position, ImportReport.path(of: error, position), error)

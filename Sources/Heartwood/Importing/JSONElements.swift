@@ -1,7 +1,8 @@
-/// Splits JSON text into its elements, and holds only one of them in memory.
+/// Splits JSON text into its elements.
 ///
-/// The text contains either an array, possibly nested in the outermost object, or a sequence of
-/// values, such as JSON lines. Foundation parses the elements.
+/// Only one element is held in memory at a time. The text contains either an array, possibly nested
+/// in the outermost object, or a sequence of values, such as JSON lines. Foundation parses the
+/// elements.
 package struct JSONElements {
   /// Returns the next bytes of the text, or no bytes at its end.
   private let read: () throws -> [UInt8]
@@ -90,7 +91,8 @@ package struct JSONElements {
       }
       let found = try value()
       try expect(":")
-      // Escapes in keys are not decoded, because exporters do not use any.
+      // Compare the key as written. Exporters do not use escapes in keys, so they need not be
+      // decoded.
       if found.dropFirst().dropLast().elementsEqual(key.utf8) { return }
       _ = try skipSpace()
       _ = try value(isKept: false)
@@ -98,7 +100,7 @@ package struct JSONElements {
     throw Self.invalid("The outermost object has no key \(key).")
   }
 
-  /// Requires that nothing follows the array.
+  /// Throws if anything follows the array.
   private mutating func finish() throws {
     state = .ended
     guard keys.isEmpty else { return }
@@ -138,7 +140,7 @@ package struct JSONElements {
     take()
   }
 
-  /// Consumes one value, and returns its bytes if they are kept.
+  /// Consumes one value, and returns its bytes if `isKept` is `true`.
   private mutating func value(isKept: Bool = true) throws -> [UInt8] {
     var bytes: [UInt8] = []
     var depth = 0

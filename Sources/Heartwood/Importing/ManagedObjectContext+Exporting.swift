@@ -18,7 +18,7 @@ extension ManagedObjectContext {
   ///   - request: The request that selects and orders the objects.
   ///   - format: The format.
   ///   - dates: The format of dates, or `nil` for ISO 8601 with fractions of seconds as needed.
-  ///   - output: A closure that is called with one piece of UTF-8 text after another.
+  ///   - output: A closure that is called with successive pieces of UTF-8 text.
   /// - Returns: The number of objects.
   /// - Throws: The same errors as ``fetch(_:)``; any error from `output`.
   /// - Complexity: The same as ``fetch(_:)``. Memory use grows with the number of objects only if
@@ -53,7 +53,7 @@ extension ManagedObjectContext {
   /// try context.export(FetchRequest<Quake>(), as: .csv, to: URL(filePath: "quakes.csv"))
   /// ```
   ///
-  /// The file is replaced when everything has been written. If the method throws, the file is
+  /// The file is replaced once everything has been written. If the method throws, the file is
   /// unchanged.
   ///
   /// - Parameters:

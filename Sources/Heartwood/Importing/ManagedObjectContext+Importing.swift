@@ -13,13 +13,13 @@ extension ManagedObjectContext {
   ///
   /// The import sets only the properties whose keys an element contains. A relationship is set from
   /// nested objects, which are also found or created by a unique attribute, or from values of that
-  /// attribute. The import makes one commit, with this context's author, and calls the same methods
-  /// on objects as a save. This context's unsaved changes are neither written nor modified.
+  /// attribute. The import makes one commit, with this context's author. Like a save, it calls the
+  /// objects' callback methods. This context's unsaved changes are neither written nor modified.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
   ///   - keyPath: An attribute that is declared unique by itself.
-  ///   - data: JSON in UTF-8: an array of objects, or objects one after another, as in JSON lines.
+  ///   - data: JSON in UTF-8: an array of objects, or a sequence of objects such as JSON lines.
   ///   - options: The options.
   /// - Returns: The numbers of new, changed, unchanged and refused elements.
   /// - Throws: `invalidElement`, with the path of the value in the message, if an element cannot be
@@ -79,7 +79,7 @@ extension ManagedObjectContext {
   where Chunks: AsyncSequence, Chunks.Element: Sequence, Chunks.Element.Element == UInt8 {
     let file = try TemporaryFile()
     for try await chunk in chunks { try file.append(chunk) }
-    // A cancelled sequence may end without an error.
+    // Check for cancellation, because a cancelled sequence may end without an error.
     try Task.checkCancellation()
     return try upsert(type, matching: keyPath, options, file.reader())
   }

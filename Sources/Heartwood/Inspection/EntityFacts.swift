@@ -50,7 +50,8 @@ package struct EntityFacts: Sendable {
     superentity = entity.superentity?.name
     isAbstract = entity.isAbstract
     keyspace = storage.keyspace
-    // The description of a derivation begins with the number of the attribute and the formula.
+    // Read the attribute's number and the formula, with which the description of a derivation
+    // begins.
     let derived = (stored.derived ?? []).map { $0.split(separator: " ") }.filter { $0.count > 1 }
     attributes = entity.properties.compactMap { property in
       guard case .attribute(let type, let isOptional) = property.kind else { return nil }
@@ -67,7 +68,7 @@ package struct EntityFacts: Sendable {
         deleteRule: property.options.deleteRule ?? .nullify,
         keyspace: storage.relationshipKeyspaces[property.slot])
     }
-    // The keyspace of the text index follows those of the other indexes.
+    // Append the text index last, because its keyspace follows those of the other indexes.
     indexes =
       zip(entity.indexes, stored.indexes).map { index, keyspace in
         Index(

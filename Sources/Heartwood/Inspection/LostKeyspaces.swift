@@ -1,4 +1,4 @@
-/// Recognises, by their contents, object graph keyspaces whose names are lost.
+/// Identifies the object graph keyspaces whose names are lost, based on their contents.
 ///
 /// A keyspace is renamed only if exactly one name is possible for it.
 struct LostKeyspaces {
@@ -67,7 +67,7 @@ struct LostKeyspaces {
     }
   }
 
-  /// Finds keyspaces of rows, lists and the history.
+  /// Finds the keyspaces of rows, lists and the history.
   mutating func findOthers(_ stored: StoredModel, _ model: StoreModel) throws {
     var names = Set(try store.snapshot().keyspaceNames)
     var candidates: [String: [String]] = [:]
@@ -76,7 +76,7 @@ struct LostKeyspaces {
       guard !entries.isEmpty else { continue }
       candidates[name] = Self.possibleNames(entries, stored, model).filter { !names.contains($0) }
     }
-    // A name that is given to one keyspace is no longer possible for any other.
+    // Repeat, because a name assigned to one keyspace is no longer possible for any other.
     while true {
       let clear = candidates.first { name, possible in
         possible.count == 1
@@ -94,14 +94,15 @@ struct LostKeyspaces {
     _ entries: [Entry], _ stored: StoredModel, _ model: StoreModel
   ) -> [String] {
     if entries.allSatisfy({ $0.numbers.count == 1 }) {
-      // A row ID is eight bytes long; a record is longer.
+      // Distinguish row IDs, which are eight bytes long, from records, which are longer.
       if entries.allSatisfy({ $0.value.count == 8 }) {
         return entries.allSatisfy({ isNextRow($0, stored) }) ? [StoredModel.rowsKeyspace] : []
       }
       return model.entities.filter { isRow(of: $0, entries, stored) }.map(\.keyspace)
     }
     guard entries.allSatisfy({ $0.numbers.count == 2 }) else { return [] }
-    // An object number contains an entity number, so it is greater than a transaction number.
+    // Recognise transaction numbers. An object number contains an entity number, so it is greater
+    // than any transaction number.
     if entries.allSatisfy({ $0.numbers[0] <= ObjectNumber.maxRow }) {
       return [HistoryFormat.keyspace]
     }

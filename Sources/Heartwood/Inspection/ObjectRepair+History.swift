@@ -1,8 +1,8 @@
 extension ObjectRepair {
   /// Removes the transactions of the history up to the last one with lost entries.
   ///
-  /// A consumer that has not read them must fetch everything again, as after any deletion from the
-  /// history.
+  /// A consumer that has not read these transactions must fetch everything again, as after any
+  /// deletion from the history.
   func repairHistory(_ report: SalvageReport) throws {
     guard let salvaged = report.keyspaces.first(where: { $0.name == HistoryFormat.keyspace }),
       !salvaged.isComplete
@@ -34,7 +34,7 @@ extension ObjectRepair {
   ) -> Int64 {
     var last: Int64 = 0
     for range in salvaged.missing {
-      // A range without an end contains the newest transactions.
+      // Handle a range without an end separately, because it contains the newest transactions.
       guard let before = range.before,
         let (transaction, chunk) = before.span.bytes.integerPair
       else { return next - 1 }

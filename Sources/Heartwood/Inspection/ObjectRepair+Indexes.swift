@@ -35,7 +35,7 @@ extension ObjectRepair {
 
   /// Removes the older of two rows that have the same values in a unique index.
   ///
-  /// Only a row from a leaf that may be stale can have the same values as another row.
+  /// Such duplicates occur only if one of the rows comes from a leaf that may be stale.
   func removeDuplicates() throws {
     for (name, parts) in parts().sorted(by: { $0.key < $1.key })
     where parts.contains(where: { $0.index.isUnique }) {

@@ -77,7 +77,7 @@ extension ObjectRepair {
     }
   }
 
-  /// Decodes an entry of a list, or returns `nil` if it is invalid.
+  /// Decodes an entry of a list, or returns `nil` if the entry is invalid.
   private static func pair(_ key: RawSpan, _ value: RawSpan) -> Pair? {
     guard let owner = key.integerPair?.first,
       let member = try? EntryKey.number(key, value)
@@ -156,14 +156,14 @@ extension ObjectRepair {
     let range = EntryRange([.integer(owner.bits)])
     var position: Int64 = 0
     try entries.forEach(from: range.lower, upTo: range.upper, reversed: true) { key, _ in
-      // The positions come from a file, so do not trust them.
+      // Limit the position, because it comes from a file and may be invalid.
       position = min(try key.lastKeyComponent(), .max - 1) + 1
       return false
     }
     return position
   }
 
-  /// Calls `body` with the pairs that belong to a list according to its inverse.
+  /// Calls `body` with the pairs that belong to a list according to the inverse relationship.
   private func forEachInverse(
     _ list: List, _ transaction: WriteTransaction, _ body: (Pair) throws -> Void
   ) throws {

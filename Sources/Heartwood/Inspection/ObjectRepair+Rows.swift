@@ -74,8 +74,8 @@ extension ObjectRepair {
         }
         let before = try next.withValue(storage.number) { try? $0.number() } ?? nil
         if let before, before > highest { continue }
-        // The rows with the highest IDs may also have been lost, so leave a gap larger than the
-        // number of rows that could be missing.
+        // Leave a gap that is larger than the number of rows that could be missing, because the
+        // rows with the highest IDs may also have been lost.
         let row = min(highest + Self.skippedRowCount, ObjectNumber.maxRow)
         var bytes: [UInt8] = []
         bytes.append(littleEndian: row)
@@ -86,7 +86,8 @@ extension ObjectRepair {
     }
   }
 
-  /// The distance between the highest row and the next row ID, if the latter is lost.
+  /// The distance between the highest row ID found and the next row ID to use, if the latter is
+  /// lost.
   private static var skippedRowCount: Int64 { 1 << 24 }
 }
 

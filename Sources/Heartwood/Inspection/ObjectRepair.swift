@@ -6,14 +6,16 @@ import Foundation
 /// to-many relationships. References to lost rows become `nil`, regardless of the delete rule.
 /// Derived attributes are recomputed by the next program that opens the store with its classes.
 package final class ObjectRepair {
-  /// The changes to objects, except for losses that the salvage report lists.
+  /// The changes that the repair made to objects.
+  ///
+  /// Losses that the salvage report lists are not included.
   package struct Summary: Sendable {
     /// The names of the entities, by the keyspaces of their rows.
     package var entities: [String: String] = [:]
     /// The number of references to lost objects that became `nil`.
     package var clearedReferenceCount = 0
-    /// The number of members that were removed from lists because they, or the owners of the lists,
-    /// are lost.
+    /// The number of members that were removed from lists because the members or the owners of the
+    /// lists are lost.
     package var removedMemberCount = 0
     /// The number of members that were restored from the inverse relationships.
     package var restoredMemberCount = 0

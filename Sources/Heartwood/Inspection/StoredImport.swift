@@ -6,13 +6,15 @@ import Foundation
 /// model can be skipped.
 struct StoredImport {
   private var run: BatchRun
-  /// The changes that are not written yet, by their unique values.
+  /// The pending changes, by their unique values.
   private var owners: RowChanges.Owners = [:]
   /// The previous states of the changes that the current element affects.
   private var undo: [ObjectNumber: RowChange.Request] = [:]
   /// The relationships to objects that did not exist when their elements were applied.
   private var postponed: [Postponed] = []
-  /// Whether all elements have been applied, so that no missing object can still arrive.
+  /// Whether all elements have been applied.
+  ///
+  /// If so, an object that is still missing will not arrive.
   private var isComplete = false
   private var report = ImportReport()
 
@@ -23,7 +25,7 @@ struct StoredImport {
     let position: Int
   }
 
-  /// The error for an object that does not exist and whose entity is not known.
+  /// The error for an object that does not exist and whose entity is unknown.
   private struct Missing: Error {
     let entity: EntityDescription
     let value: StoredValue
@@ -49,7 +51,8 @@ struct StoredImport {
     case .inserted: report.insertedCount += 1
     case .updated: report.updatedCount += 1
     case .unchanged:
-      // Relationships that are set in a later step may still change the object.
+      // Do not count the object as unchanged, because relationships set in a later step may still
+      // change it.
       if postponed.count > postponedCount {
         report.updatedCount += 1
       } else {
@@ -167,7 +170,8 @@ struct StoredImport {
     guard let owner = try run.changes.owner(index, [value], key, owners),
       let change = try run.changes.change(of: owner.number)
     else { return nil }
-    // An entity can share a unique constraint with other entities that inherit the attribute.
+    // Check the entity, because it can share a unique constraint with other entities that inherit
+    // the attribute.
     guard change.storage.entity.isKind(of: entity) else {
       throw index.conflict(ManagedObjectID(change.number, run.model.space))
     }
@@ -194,7 +198,7 @@ struct StoredImport {
     case .number(let number): return number
     case .key(let plan, let property, let value):
       if let known = try existing(plan.entity, with: value, of: property) { return known.number }
-      // The entity of an object cannot change later, so do not choose one.
+      // Do not choose an entity here, because the entity of an object cannot change later.
       guard plan.entity.subentities.isEmpty else {
         throw Missing(entity: plan.entity, value: value)
       }

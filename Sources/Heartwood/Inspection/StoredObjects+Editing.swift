@@ -3,8 +3,10 @@ package struct ObjectDifference: Encodable, Sendable {
   package let id: String
   /// `inserted`, `updated` or `deleted`.
   package let operation: String
-  /// The values before the change, or `nil` for an inserted object; for an updated object, only
-  /// those that differ.
+  /// The values before the change.
+  ///
+  /// For an inserted object, the property is `nil`; for an updated object, it contains only the
+  /// values that differ.
   package let before: [String: ObjectValue]?
   package let after: [String: ObjectValue]?
 
@@ -28,13 +30,13 @@ package struct ObjectDifference: Encodable, Sendable {
 }
 
 extension StoredObjects {
-  /// An error that rolls back a transaction whose changes are shown but not committed.
+  /// An error that rolls back a transaction whose changes are returned but not committed.
   private struct Discarded: Error {}
 
   /// Sets attributes and to-one relationships of an object.
   ///
   /// - Parameters:
-  ///   - texts: The new values as text, by name; `nil` for no value.
+  ///   - texts: The new values as text, by name. A `nil` text represents no value.
   ///   - commits: Whether the changes are committed, rather than only returned.
   /// - Returns: All objects that change.
   /// - Throws: `unknownProperty`, `validation` if a text is not a value of the attribute's type,

@@ -7,8 +7,8 @@ extension StoredObjects {
     package let content: PersistentHistoryTransaction
   }
 
-  /// Returns the transactions in this generation's history after the one with the given number,
-  /// oldest first.
+  /// Returns the transactions in this generation's history that follow the one with the given
+  /// number, oldest first.
   ///
   /// - Throws: `historyExpired` if some of the transactions have been deleted.
   package func history(after number: Int64?) throws -> [Transaction] {
@@ -28,12 +28,14 @@ extension StoredObjects {
       let first = oldest.map { QueryGenerationToken(generation: $0.token) } ?? own
       return try container.versions(of: id, from: first)
     } catch let error as ObjectGraphError where error.kind == .incompatibleSchema {
-      // The model has changed since the oldest readable generation, or after this one.
+      // Read only this generation, because the model has changed since the oldest readable
+      // generation or after this one.
       return (try? container.versions(of: id, from: own, to: own)) ?? []
     }
   }
 
-  /// Returns the number of the generation that contains a version, or `nil` if none does.
+  /// Returns the number of the generation that contains a version, or `nil` if no generation
+  /// contains it.
   package func generationNumber(of version: ObjectVersion) -> UInt64? {
     version.generation?.generations.first?.generation.frame
   }

@@ -3,7 +3,7 @@ import Foundation
 extension StoredObjects {
   /// The format of imported text.
   package enum ImportSource {
-    /// JSON: an array, or one object after another, as in JSON lines.
+    /// JSON: an array, or a sequence of objects such as JSON lines.
     case json
     /// Comma-separated values with a header, as in ``ExportFormat/csv``.
     case csv
@@ -17,7 +17,7 @@ extension StoredObjects {
   ///   - key: The name of the unique attribute by which objects are found, or `nil` for the first
   ///     one that is not optional.
   ///   - skipsInvalid: Whether elements that cannot be decoded, or that violate a rule of the
-  ///     model, are listed in the report, instead of ending the import.
+  ///     model, are listed in the report instead of ending the import.
   ///   - progress: A closure that is called with the number of elements so far, about once for
   ///     every thousand.
   ///   - read: A closure that returns the next bytes of the text, or none at its end.
@@ -164,8 +164,10 @@ private struct CSVRows: ImportedRows {
     return ImportedRow(plan, attributes: attributes, targets: targets)
   }
 
-  /// Returns the object that a field names: by its unique attribute, as in exports, or by its ID if
-  /// it has none.
+  /// Returns the object that a field refers to.
+  ///
+  /// As in exports, the field contains the value of a unique attribute or, if the object has none,
+  /// its ID.
   private func target(
     _ field: String, _ property: PropertyDescription
   ) throws -> ImportedRow.Target {

@@ -52,7 +52,7 @@ package final class StoredObjects {
     } catch let error as StorageError where error.kind == .corrupt {
       return [error.message]
     } catch let error as ObjectGraphError where error.kind == .unknownEntity {
-      // The store contains no objects.
+      // Return no findings, because the store contains no objects.
       return []
     }
   }
@@ -91,7 +91,7 @@ package final class StoredObjects {
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
     resolver.textModel = model
     let terms = try columns.map { column in
-      // The name of a property may be a keyword of the format language.
+      // Look for a property first, because its name may be a keyword of the format language.
       let property = entity.properties.first { $0.name == column }
       let expression =
         try property.map { .property(.variable(0), .known($0, entity)) }
@@ -135,9 +135,10 @@ package final class StoredObjects {
 
   // MARK: Objects
 
-  /// Returns the ID of an object from its URI, or from its entity and number as in `Team/12`.
+  /// Returns the ID of an object from its URI, or from its entity and number, for example
+  /// `Team/12`.
   ///
-  /// - Returns: `nil` if the text is neither, or if the URI belongs to another store.
+  /// - Returns: `nil` if the text has neither form, or if the URI belongs to another store.
   package func id(_ text: String) -> ManagedObjectID? {
     if let url = URL(string: text), let id = ManagedObjectID(uriRepresentation: url) {
       return id.space.store == model.space.store ? ManagedObjectID(id.number, model.space) : nil

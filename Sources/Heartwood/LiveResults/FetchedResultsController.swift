@@ -12,7 +12,7 @@ public import Observation
 /// ```
 ///
 /// On each access, the list equals the result of a fetch at that moment. ``results`` and `for quake
-/// in controller` use the list as it is at the time of the call. `controller[3]`,
+/// in controller` capture the list at the time of the call. `controller[3]`,
 /// `controller.prefix(10)` and ``results`` load only the objects that they return.
 ///
 /// Updates examine only the objects that changed, unless the request depends on more than the
@@ -138,8 +138,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   /// The object at a position; the same as ``object(at:)-(Int)``.
   ///
-  /// Each access reads the list as it is at that time. To use several positions in the same list,
-  /// get ``results`` first.
+  /// Each access reads the current list. To access several positions of the same list, get
+  /// ``results`` first.
   public subscript(position: Int) -> M { object(at: position) }
 
   private func object(at position: Int, in list: LiveList) -> M? {
@@ -211,7 +211,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   // MARK: Changes
 
-  /// A stream of all later changes to the list, for one observer.
+  /// A stream of all changes made to the list from now on, for one observer.
   ///
   /// Each change is delivered once, in order; undelivered changes are buffered. A change is
   /// reported only if objects were removed, inserted or moved, or if their values changed. The

@@ -1,9 +1,9 @@
 /// A directory that finds the live lists to which an object of an entity may belong.
 ///
 /// If the predicate of a list requires certain values of a property, the directory finds the list
-/// by an object's value of that property. Among a thousand lists with different requirements, only
-/// a few then have to evaluate each object. A search returns every list that the object belongs to,
-/// and may also return lists that it does not belong to.
+/// by an object's value of that property. Thus only a few of a thousand lists with different
+/// requirements have to evaluate each object. A search returns every list that the object belongs
+/// to, and may also return lists that it does not belong to.
 struct ListDirectory {
   /// The lists that require the value of one property to be in certain ranges, as an interval tree
   /// in an array.
@@ -11,7 +11,9 @@ struct ListDirectory {
     let slot: Int
     private var ranges: [Range] = []
     /// The greatest upper bound in each span of the binary search, stored at the middle of the
-    /// span; `nil` if a range in the span has no upper bound.
+    /// span.
+    ///
+    /// An element is `nil` if a range in the span has no upper bound.
     private var ends: [StoredValue?] = []
 
     struct Range {
@@ -65,12 +67,12 @@ struct ListDirectory {
 
   /// All lists of the entity.
   let all: [LiveList]
-  /// The lists that any object may belong to, because they have no requirement that the directory
-  /// can use.
+  /// The lists that have no requirement that the directory can use, so any object may belong to
+  /// them.
   private let others: [LiveList]
   private let ranges: [Ranges]
 
-  /// The maximum number of lists for which evaluating all of them is faster than searching.
+  /// The maximum number of lists for which evaluating every list is faster than searching.
   private static let fewLists = 8
 
   init(_ lists: [LiveList]) {
@@ -120,7 +122,8 @@ struct ListDirectory {
 extension PropertyDemand {
   /// The requested values as ranges, or `nil` if they cannot be represented as ranges.
   var ranges: [(lower: StoredValue?, upper: StoredValue?)]? {
-    // A value that cannot be compared with itself, such as NaN, cannot be compared with any value.
+    // Compare the value with itself. A value for which this is impossible, such as NaN, cannot be
+    // compared with any value.
     func isOrdered(_ value: StoredValue) -> Bool { value.order(to: value) == 0 }
     if let values {
       return values.allSatisfy(isOrdered) ? values.map { ($0, $0) } : nil

@@ -1,4 +1,4 @@
-/// The result of a request, kept equal to what a new fetch would return.
+/// The result of a request, which is kept equal to the result of a new fetch.
 ///
 /// The list stores the order and the sort keys of objects; it retains an object only after the
 /// object has been accessed. The ``ResultsFeed`` of the store context first records the new states
@@ -133,7 +133,7 @@ final class LiveList {
   }
 
   static func reportMissing(_ position: Int) -> Never {
-    // `precondition` would drop the message in a release build.
+    // Use `fatalError`, because `precondition` would drop the message in a release build.
     fatalError("Position \(position) is not in the list. Pass a position from 0 to count - 1.")
   }
 

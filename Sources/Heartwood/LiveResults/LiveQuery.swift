@@ -25,18 +25,19 @@ final class LiveQuery {
   /// Whether the list must be refetched after any change to the objects of an entity that it
   /// depends on.
   ///
-  /// Refetching is necessary if the conditions depend on objects outside the list, if objects are
-  /// compared by more than their stored values, or if the list belongs to a child context.
+  /// Refetching is necessary if the conditions depend on objects outside the list, if the sort
+  /// order depends on more than the objects' stored values, or if the list belongs to a child
+  /// context.
   let fetchesAgain: Bool
-  /// The slot of the property by which ``ListDirectory`` finds the list, and the ranges of values
-  /// that the list requires.
+  /// The slot of the property by which ``ListDirectory`` finds the list, and the required ranges of
+  /// its values.
   ///
   /// `nil` if no condition of the request can be used to find the list.
   private(set) var wanted: (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])?
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
   private let renumbered: RenumberedObjects
-  /// The number of renumberings that the plan takes into account.
+  /// The number of renumberings that the plan reflects.
   private var changeCount: Int
   /// Whether the object numbers in the plan have changed since the list was fetched.
   private(set) var hasNewNumbers = false
@@ -119,7 +120,7 @@ final class LiveQuery {
 
   /// The number of entries to which a list is trimmed, or `nil` if the list has no limit.
   ///
-  /// The list shows fewer entries than it keeps, so that not every removal requires a fetch.
+  /// The list keeps more entries than it shows, so that not every removal requires a fetch.
   var maxKeptCount: Int? { limit.map { offset + 2 * $0 + Self.minSpareCount } }
 
   /// Returns the cost of a fetch, in units of one sequentially read row, or 0 if the list must be
@@ -165,7 +166,7 @@ final class LiveQuery {
   ///
   /// - Throws: Any error from reading rows.
   func fetch(_ storeContext: ManagedObjectContext) throws -> Found {
-    // A removed store has no objects.
+    // Return no objects if the store was removed.
     guard !storeContext.model.isRemoved else { return Found(entries: []) }
     guard let order = plan.order, storeContext.parent == nil else {
       return try fetchObjects(storeContext)

@@ -16,11 +16,13 @@ public struct ResultsChange: Sendable {
   ///
   /// Removed, inserted and moved objects are not included.
   public let updated: [ManagedObjectID]
-  /// The difference between the old and new section names; empty if there are no sections.
+  /// The difference between the old and new section names.
+  ///
+  /// The difference is empty if there are no sections.
   public let sectionDifference: CollectionDifference<String?>
   /// The generation that the list now shows.
   ///
   /// The list also reflects the context's unsaved changes. This property is `nil` if the generation
-  /// has no token, as in a child context.
+  /// has no token, which is always the case in a child context.
   public let generation: QueryGenerationToken?
 }

@@ -1,9 +1,9 @@
 /// The edits that turn one version of a list into another: removed entries with their old
 /// positions, and inserted entries with their new positions.
 ///
-/// An entry that was removed and then reinserted at the same position among the entries that stayed
-/// counts as an entry that stayed. For an entry that stayed, the edits are enough to compute the
-/// new position from the old one, and vice versa.
+/// If an entry was removed and then reinserted at the same position among the entries that stayed,
+/// it also counts as an entry that stayed. For an entry that stayed, the edits are enough to
+/// compute the new position from the old one, and vice versa.
 struct ResultsEdits {
   typealias Entry = ResultsTree.Entry
 
@@ -27,8 +27,8 @@ struct ResultsEdits {
   ) {
     self.removed = removed.sorted { $0.position < $1.position }
     self.inserted = inserted.sorted { $0.position < $1.position }
-    // An entry can have stayed in place only if the same number of unmoved entries precede it in
-    // both lists.
+    // Compare the counts of preceding entries: an entry can have stayed in place only if the same
+    // number of unmoved entries precede it in both lists.
     let before = Dictionary(
       uniqueKeysWithValues: self.removed.enumerated().map { index, placed in
         (placed.entry.number, (placed: placed, gap: placed.position - index))

@@ -3,28 +3,29 @@
 /// Changes come from two sources. The context reports changes to its own objects, which are
 /// recorded as they happen. Other changes are found by comparing the generation that the lists show
 /// with the generation that the context reads now. Each changed object is examined once, and is
-/// evaluated only by those lists to which it may belong.
+/// evaluated only by the lists to which it may belong.
 final class ResultsFeed: ContextFollower {
   /// The store context of the lists, which retains this object.
   unowned let storeContext: ManagedObjectContext
   /// The lists of the existing controllers.
   private(set) var lists: [LiveList] = []
-  /// The directory of each entity's lists, by entity; `nil` if the directories must be rebuilt.
+  /// The directory of each entity's lists, by entity.
   ///
-  /// Adding or removing a list, for example, requires rebuilding them. Lists that are always
-  /// refetched are not in any directory.
+  /// The property is `nil` if the directories must be rebuilt. Adding or removing a list, for
+  /// example, requires rebuilding them. Lists that are always refetched are not in any directory.
   private var directories: [Int: ListDirectory]?
   /// The token of the generation that the lists show.
   private(set) var generation: QueryGenerationToken?
   /// The view of the generation that the lists show, without the context's unsaved changes.
   private var shownView: StoreView?
-  /// The values that the lists show for objects with unsaved changes; `nil` for a deleted object.
+  /// The values that the lists show for objects with unsaved changes, or `nil` for each deleted
+  /// object.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
   /// Whether all objects that are shown with unsaved changes must be examined.
   private var mustExamineAll = false
-  /// Whether something changed in a parent context.
+  /// Whether a parent context has changed.
   private var didParentChange = false
   /// The new numbers of objects that were renumbered since the last update, by old number.
   private var renumbered: [ObjectNumber: ObjectNumber] = [:]
@@ -128,7 +129,7 @@ final class ResultsFeed: ContextFollower {
     return try top.currentView()
   }
 
-  /// Sets the generation that is reported with changes to the generation of a view.
+  /// Sets the generation that is reported with changes to that of the given view.
   private func setGeneration(of view: StoreView) {
     let snapshot = storeContext.parent == nil ? view.snapshot : nil
     generation = snapshot.map { storeContext.group.token($0, of: storeContext.model) }
@@ -198,7 +199,7 @@ final class ResultsFeed: ContextFollower {
 
   /// Returns the objects whose rows or members differ between the shown generation and `view`.
   ///
-  /// The result is `nil` if these objects cannot be determined, or if there are so many that
+  /// Returns `nil` if these objects cannot be determined, or if there are so many of them that
   /// refetching the lists is cheaper.
   private func rowDifference(to view: StoreView) throws -> Set<ObjectNumber>? {
     guard storeContext.parent == nil else { return [] }
@@ -224,7 +225,7 @@ final class ResultsFeed: ContextFollower {
     return new
   }
 
-  /// Returns the lists that may have contained an object before the update, or may contain it now.
+  /// Returns the lists that may have contained an object before the update or may contain it now.
   private func candidates(
     for number: ObjectNumber, _ storage: EntityStorage, _ directory: ListDirectory,
     _ view: StoreView
@@ -290,7 +291,7 @@ final class ResultsFeed: ContextFollower {
   }
 
   /// Returns the object with the given number if the object has unsaved changes and the query
-  /// includes such changes; otherwise `nil`.
+  /// includes such changes; otherwise, returns `nil`.
   func changedObject(_ number: ObjectNumber, _ query: LiveQuery) -> ManagedObject? {
     guard query.includesPendingChanges, let object = registered(number), object.hasChanges else {
       return nil
@@ -304,8 +305,10 @@ final class ResultsFeed: ContextFollower {
     shown[object.number] = .some(object.isDeleted ? nil : try object.columnValues())
   }
 
-  /// Returns the shown values of an object, `.some(nil)` if it is shown as deleted, or `nil` if it
-  /// is shown without unsaved changes.
+  /// Returns the shown values of an object.
+  ///
+  /// Returns `.some(nil)` if the object is shown as deleted, and `nil` if it is shown without
+  /// unsaved changes.
   func shownValues(_ number: ObjectNumber) -> [StoredValue]?? { shown[number] }
 
   /// Returns the current number of the object that a reference points to.

@@ -12,7 +12,7 @@ public struct ResultsSection<M: ManagedObject>: RandomAccessCollection {
 
   /// The objects.
   ///
-  /// - Complexity: O(objects of the section), plus one row read for each object that is not in
+  /// - Complexity: O(objects in the section), plus one row read for each object that is not in
   ///   memory.
   public var objects: [M] { list.objects(in: range) }
 
@@ -34,7 +34,7 @@ public struct ResultsSection<M: ManagedObject>: RandomAccessCollection {
   /// - Precondition: The position is in the section.
   /// - Complexity: O(1), plus one row read if the object is not in memory.
   public subscript(position: Int) -> M {
-    // `precondition` would drop the message in a release build.
+    // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard indices.contains(position) else {
       fatalError(
         "Position \(position) is not in the section. Pass a position from 0 to count - 1.")

@@ -3,12 +3,12 @@
 /// This is a counted B+tree: each node stores the number of entries below it, and a table maps each
 /// object to its leaf. Looking up, inserting or removing an object, or finding its position,
 /// therefore visits only a few nodes on each level of the tree. Empty nodes are removed, but nodes
-/// are never merged, so a node keeps the space of removed entries for new ones.
+/// are never merged, so a node reuses the space of removed entries for new ones.
 final class ResultsTree {
   /// An object with its sort keys.
   struct Entry {
     let keys: FetchOrder.Keys
-    /// The object, or `nil` before it is first accessed.
+    /// The object, or `nil` if it has not been accessed yet.
     var object: ManagedObject?
 
     var number: ObjectNumber { keys.number }
@@ -20,11 +20,12 @@ final class ResultsTree {
     var children: [Node] = []
     var entries: [Entry] = []
     var count = 0
-    /// The sort keys at which the subtree begins: all entries before the subtree sort before these
-    /// keys, and none of the subtree's own entries does.
+    /// The sort keys at which the subtree begins.
     ///
-    /// The keys stay the same when the first entry is removed. The tree compares them only for the
-    /// second and later children of a node, so a first child may contain earlier entries.
+    /// All entries before the subtree sort before these keys, and all of the subtree's own entries
+    /// sort at or after them. The keys stay the same when the first entry is removed. The tree
+    /// compares them only for the second and later children of a node, so a first child may contain
+    /// earlier entries.
     let start: FetchOrder.Keys?
 
     init(parent: Node?, start: FetchOrder.Keys?) {
@@ -45,7 +46,7 @@ final class ResultsTree {
 
   /// The maximum number of entries in a leaf, or of children in any other node.
   ///
-  /// A small number lets a node's array span few cache lines.
+  /// The number is small, so that a node's array spans few cache lines.
   private static let maxEntryCount = 64
 
   private let order: FetchOrder
@@ -220,8 +221,8 @@ final class ResultsTree {
 
   /// Returns the index of the child into which to insert an entry with the given sort keys.
   ///
-  /// This is the last child whose start does not sort after the keys, or the first child if there
-  /// is none.
+  /// This is the last child whose start does not sort after the keys or, if there is none, the
+  /// first child.
   private func child(of node: Node, for keys: FetchOrder.Keys) -> Int {
     var (lower, upper) = (1, node.children.count)
     while lower < upper {

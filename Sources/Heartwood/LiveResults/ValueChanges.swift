@@ -55,7 +55,7 @@ final class ValueChanges {
     return storage.entity.columns.contains { property in
       let slot = property.slot
       guard !old[slot].isIdentical(to: new[slot]) else { return false }
-      // A reference to the same object, which was merely renumbered, has not changed.
+      // Ignore a reference to the same object if the object was merely renumbered.
       if case .toOne = property.kind, case .integer(let bits) = old[slot] {
         return new[slot] != .integer(feed.currentNumber(bits))
       }
@@ -72,7 +72,7 @@ final class ValueChanges {
 
   /// Returns whether a row has been written since the shown generation.
   ///
-  /// The method is used if the shown generation is no longer readable.
+  /// This method is used when the shown generation is no longer readable.
   private func wasWritten(_ number: ObjectNumber, _ storage: EntityStorage) throws -> Bool {
     guard let shown = before?.snapshot?.generation, !number.isTemporary else { return false }
     return try after.withRecord(number, storage) { $0.version >= shown.frame } ?? false

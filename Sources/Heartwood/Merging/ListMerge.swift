@@ -1,4 +1,4 @@
-/// A three-way merge of two versions of an ordered to-many relationship's list.
+/// A three-way merge of two versions of the list of an ordered relationship.
 struct ListMerge {
   /// The common ancestor of the two lists, or `nil` if it is unknown.
   let base: [ObjectNumber]?
@@ -11,8 +11,8 @@ struct ListMerge {
 
   /// Returns the merged list, in which each member occurs once.
   ///
-  /// - Parameter members: The members after the merge. Members that are in neither list come last,
-  ///   in the given order.
+  /// - Parameter members: The members after the merge. Members that neither list contains come
+  ///   last, in the given order.
   /// - Complexity: O(members).
   func merged(_ members: [ObjectNumber]) -> [ObjectNumber] {
     let present = Set(members)
@@ -36,7 +36,7 @@ struct ListMerge {
     return mineCounts ? Self.insert(theirs, into: mine) : Self.insert(mine, into: theirs)
   }
 
-  /// Inserts the members that only `others` contains into `list`, and returns the result.
+  /// Returns a copy of `list` that also contains the members found only in `others`.
   ///
   /// Each of these members is placed after its predecessor in `others`. Members at the start or end
   /// of `others` are placed at the start or end of the result.

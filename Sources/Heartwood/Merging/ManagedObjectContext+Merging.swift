@@ -3,8 +3,8 @@ import Foundation
 extension ManagedObjectContext {
   /// Whether the context automatically merges the changes that other contexts save.
   ///
-  /// The context merges new history transactions before each fetch and save, in the same way as
-  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Between these points, saves by other
+  /// The context merges new history transactions before each fetch and save in the same way as
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Between these times, saves by other
   /// contexts do not affect its objects. A child context merges after its parent has saved. The
   /// container's ``PersistentContainer/viewContext`` merges as soon as another context has saved.
   /// Automatic merging requires the history.
@@ -67,7 +67,7 @@ extension ManagedObjectContext {
     }
     // Set this only after the merge, so that a failed merge is retried.
     autoMerge = newest
-    // Advance even if the new transactions changed no object.
+    // Advance even if the new transactions did not change any objects.
     advance()
   }
 
@@ -84,12 +84,12 @@ extension ManagedObjectContext {
   /// Rereads all loaded objects without unsaved changes, because other contexts may have changed
   /// them.
   ///
-  /// Without this, a save that has merged other contexts' changes to some objects would leave the
-  /// remaining objects inconsistent with the merged ones.
+  /// Otherwise, after a save that merged other contexts' changes to some objects, the remaining
+  /// objects would be inconsistent with the merged ones.
   ///
   /// - Complexity: Reads one row for each registered object that is not a fault.
   func refreshStale() {
-    // Ignore read errors: an object that cannot be read keeps its values.
+    // Ignore read errors. An object that cannot be read keeps its values.
     guard let view = try? currentView() else { return }
     for object in allRegistered() where !object.isFault && !object.hasChanges {
       try? refreshIfStale(object, view)
@@ -126,8 +126,8 @@ extension ManagedObjectContext {
   /// Merges the changes of a history transaction.
   ///
   /// A pinned context advances to the newest generation. Objects that the transaction updated are
-  /// read again, and keep their unsaved changes. Objects that the transaction deleted leave the
-  /// context, unless they have unsaved changes here; in that case, the next save reports a
+  /// reread and keep their unsaved changes. Objects that the transaction deleted leave the context,
+  /// unless they have unsaved changes in this context. In that case, the next save reports a
   /// conflict. Other objects do not change.
   ///
   /// - Throws: Any error from reading rows; `foreignStore` if the transaction belongs to another
@@ -242,12 +242,13 @@ extension ManagedObjectContext {
     _ = try view.withRecord(object.number, storage) { record in
       try materialize(object.number, storage, record)
     }
-    // Members are stored separately from the row, and may have changed even if the row has not.
+    // Discard the members, which are stored separately and may have changed even if the row has
+    // not.
     forgetMembers(of: object, storage.entity)
   }
 
   private func mergeDeletion(of object: ManagedObject, _ view: StoreView) throws {
-    // A merge policy may have restored the row.
+    // Check again that the row is missing, because a merge policy may have restored it.
     guard !object.hasChanges || discardNoOpEdits(of: object),
       let storage = model.storage(of: object.number),
       try view.withRecord(object.number, storage, { _ in }) == nil

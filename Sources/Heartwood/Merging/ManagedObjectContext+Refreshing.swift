@@ -1,15 +1,16 @@
 extension ManagedObjectContext {
-  /// Turns an object into a fault, or reads it again and keeps its unsaved changes.
+  /// Turns an object into a fault, or rereads it and keeps its unsaved changes.
   ///
-  /// The object is read again only if `mergeChanges` is `true` and the object has unsaved changes.
-  /// New objects and faults are not affected.
+  /// The object is reread only if `mergeChanges` is `true` and it has unsaved changes. New objects
+  /// and faults are not affected.
   ///
   /// - Parameters:
   ///   - object: An object of this context.
   ///   - mergeChanges: Whether to keep unsaved changes.
-  ///   - force: Whether to discard unsaved changes to relationships as well, on both sides.
+  ///   - force: Whether to discard unsaved changes to relationships and their inverses as well.
   /// - Throws: Any error from reading the row; `foreignObject` if the object is not in this
-  ///   context; `unsavedRelationships` if changed relationships would be discarded without `force`.
+  ///   context; `unsavedRelationships` if `force` is `false` and unsaved changes to relationships
+  ///   would be discarded.
   public func refresh(
     _ object: ManagedObject, mergeChanges: Bool, force: Bool = false
   ) throws {
@@ -20,7 +21,8 @@ extension ManagedObjectContext {
     }
     try requireOwn(object)
     guard !object.isInserted, !object.isFault else { return }
-    // The object was marked as deleted because its row could not be found. The row may exist again.
+    // If the object was marked as deleted because its row was missing, unmark it: the row may exist
+    // again.
     if object.isInaccessible {
       deleted.remove(object)
       object.state.remove(.deleted)
@@ -37,13 +39,14 @@ extension ManagedObjectContext {
     try reload(object, under: changes)
   }
 
-  /// Turns all objects into faults, except for those with unsaved changes, which are read again and
-  /// keep their changes.
+  /// Turns all objects without unsaved changes into faults.
+  ///
+  /// All other objects are reread and keep their changes.
   public func refreshAllObjects() {
     confinement?.enter()
     defer { confinement?.leave() }
     for storeContext in otherStoreContexts { storeContext.refreshAllObjects() }
-    // Objects of a removed store cannot be read again.
+    // Do nothing if the store was removed, because its objects cannot be read again.
     guard !model.isRemoved else { return }
     for object in allRegistered() {
       do { try refresh(object, mergeChanges: true) } catch { rootContext.faultError = error }
@@ -51,7 +54,7 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
-  /// Reverts the unsaved changes to an object's relationships, on both sides.
+  /// Reverts the unsaved changes to an object's relationships and their inverses.
   ///
   /// A refresh cannot be undone, so nothing is recorded for undo.
   private func revertRelationships(of object: ManagedObject) {
@@ -92,7 +95,7 @@ extension ManagedObjectContext {
 
   // MARK: Keeping changes
 
-  /// A to-one relationship with an unsaved change, remembered while its object is read again.
+  /// A to-one relationship with an unsaved change, kept while its object is reread.
   private struct ChangedReference {
     let property: PropertyDescription
     /// The target in this context.
@@ -120,7 +123,7 @@ extension ManagedObjectContext {
       }
     }
     guard try fillAgain(object, changes) else {
-      // If the row no longer exists, only the members that were added in this context remain.
+      // If the row no longer exists, keep only the members that were added in this context.
       if parent == nil { forgetMembers(of: object, entity) }
       notifyObservers(of: object, as: \.refreshed)
       return
@@ -214,7 +217,7 @@ extension ManagedObjectContext {
 
   // MARK: The inverse
 
-  /// Adjusts the unsaved edit of a reference if another context has also changed the reference.
+  /// Adjusts the unsaved edit of a reference that another context has also changed.
   ///
   /// The edit then removes the object from the owner that the other context assigned, rather than
   /// from the previous owner. Otherwise, two owners would show the object as a member: the one that
@@ -234,7 +237,7 @@ extension ManagedObjectContext {
       return
     }
     if theirs === mine {
-      // Another context has made the same change.
+      // Cancel the edit, because another context has made the same change.
       cancel(object, theirs, inverse) { $0.added.contains(object) ? $0.remove(object) : () }
     } else {
       removeAsEdit(object, from: theirs, inverse)
@@ -255,8 +258,8 @@ extension ManagedObjectContext {
 
   /// Removes an object from a relationship to which another context has added it.
   ///
-  /// The removal, which is recorded as an unsaved change of `owner`, is necessary because this
-  /// context has set the object's reference to another owner.
+  /// The removal is recorded as an unsaved change of `owner`. It is necessary, because this context
+  /// has set the object's reference to another owner.
   private func removeAsEdit(
     _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
   ) {

@@ -3,8 +3,8 @@
 /// An object is in conflict if another context has changed it since it was read, or if it would
 /// have the same unique values as another object.
 ///
-/// With a merge-by-property or custom policy, a change to a property is kept if only one side has
-/// changed the property. The policies work in the same way as those of Core Data.
+/// With a merge-by-property or custom policy, if only one side has changed a property, its change
+/// is kept. The policies work in the same way as those of Core Data.
 public struct MergePolicy: Sendable {
   enum Kind: Equatable, Sendable {
     case error, storeTrump, objectTrump, overwrite, rollback
@@ -20,9 +20,9 @@ public struct MergePolicy: Sendable {
 
   /// The save throws an error and writes nothing.
   public static let error = MergePolicy(.error)
-  /// A property that both sides changed gets the value from the store.
+  /// If both sides changed a property, the value in the store is kept.
   public static let mergeByPropertyStoreTrump = MergePolicy(.storeTrump)
-  /// A property that both sides changed gets the value from the context.
+  /// If both sides changed a property, the value in the context is saved.
   public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
   /// Objects in conflict are stored with all their values from the context.
   public static let overwrite = MergePolicy(.overwrite)
@@ -31,9 +31,9 @@ public struct MergePolicy: Sendable {
 
   /// Creates a policy that resolves each conflict with `resolve`, property by property.
   ///
-  /// The closure is called for each object that this context and another one have both changed, or
-  /// that one has changed and the other has deleted. If the closure throws, the save fails with the
-  /// same error. Properties that the closure does not set are merged as with
+  /// The closure is called for each object that this context and another context have both changed,
+  /// or that one of them has changed and the other has deleted. If the closure throws, the save
+  /// fails with the same error. Properties that the closure does not set are merged as with
   /// ``mergeByPropertyObjectTrump``.
   ///
   /// ```swift
@@ -52,8 +52,10 @@ public struct MergePolicy: Sendable {
   }
 }
 
-/// A conflict for a custom policy to resolve: an object that this context and another one have both
-/// changed, or that one has changed and the other has deleted.
+/// A conflict for a custom policy to resolve.
+///
+/// Either this context and another context have both changed the same object, or one of them has
+/// changed it and the other has deleted it.
 public struct MergeConflict: Sendable {
   /// The ID of the object.
   public let objectID: ManagedObjectID
@@ -61,7 +63,8 @@ public struct MergeConflict: Sendable {
   public let entityName: String
   /// The values of the attributes when the object was read, by name.
   public let base: [String: StoredValue]
-  /// The values of the attributes in this context; empty if the object was deleted in this context.
+  /// The values of the attributes in this context, or an empty dictionary if the object was deleted
+  /// in this context.
   public let mine: [String: StoredValue]
   /// The values of the attributes in the store, or `nil` if the object was deleted there.
   public let theirs: [String: StoredValue]?
@@ -69,7 +72,8 @@ public struct MergeConflict: Sendable {
   public let baseReferences: [String: ManagedObjectID]
   /// The targets of to-one relationships in this context.
   public let myReferences: [String: ManagedObjectID]
-  /// The targets of to-one relationships in the store, or `nil` if the object was deleted there.
+  /// The targets of to-one relationships in the store, by name, or `nil` if the object was deleted
+  /// in the store.
   public let theirReferences: [String: ManagedObjectID]?
   /// Whether the object was deleted in this context.
   public let isDeletedHere: Bool
@@ -77,9 +81,10 @@ public struct MergeConflict: Sendable {
   public var result: [String: StoredValue] = [:]
   /// The to-one targets that the policy chooses, by relationship name.
   public var resultReferences: [String: ManagedObjectID?] = [:]
-  /// Whether to delete the row; initially `true` if the object was deleted here.
+  /// Whether to delete the row.
   ///
-  /// A policy can set it to `false` to keep a row that another context has changed, or to `true` to
-  /// accept a deletion by another context.
+  /// Initially, this is `true` if the object was deleted in this context. A policy can set it to
+  /// `false` to keep a row that another context has changed, or to `true` to accept a deletion by
+  /// another context.
   public var isDeleted = false
 }

@@ -22,17 +22,18 @@ struct CompositeDescription: Sendable {
     return names
   }
 
-  /// Returns the element of this attribute that a key path names, or `nil` if the key path ends
-  /// with a computed property or with a composite value.
+  /// Returns the element of this attribute that a key path refers to, or `nil` if the key path ends
+  /// with a computed property or a composite value.
   ///
-  /// A key path reveals the names of a structure's stored properties only in its description.
+  /// The method parses the key path's description, because only the description reveals the names
+  /// of a structure's stored properties.
   func element(at keyPath: AnyKeyPath, in entity: EntityDescription) -> PropertyDescription? {
     let text = "\(keyPath)"
     let elements = entity.properties[slots].filter { property in
       let path = property.name.dropFirst(name.count)
       guard text.hasSuffix(path) else { return false }
-      // The component before the element must be the attribute itself. It is described by its name
-      // or, where the name is not available, by its address and type.
+      // Check that the component before the element is the attribute itself. The description
+      // contains its name or, where the name is not available, its address and type.
       let before = text.dropLast(path.count)
       return before.hasSuffix(Self.separator + name) || before.hasSuffix(">")
     }

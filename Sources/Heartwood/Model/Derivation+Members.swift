@@ -18,7 +18,7 @@ extension Derivation where Value: FixedWidthInteger {
 }
 
 extension Derivation where Value: Numeric {
-  /// The sum of an attribute over the objects of a relationship, or 0 if there are none.
+  /// The sum of an attribute over the objects in a relationship, or 0 if there are no values.
   ///
   /// Saving throws `validation` if the sum does not fit in the type of the derived attribute.
   public static func sum<Members: Collection>(
@@ -27,8 +27,8 @@ extension Derivation where Value: Numeric {
     Self.members("sum", members, attribute, DerivationFormula.sum(Value.self))
   }
 
-  /// The sum of the non-`nil` values of an attribute over the objects of a relationship, or 0 if
-  /// there are none.
+  /// The sum of the non-`nil` values of an attribute over the objects in a relationship, or 0 if
+  /// there are no values.
   ///
   /// Saving throws `validation` if the sum does not fit in the type of the derived attribute.
   public static func sum<Members: Collection>(
@@ -39,30 +39,32 @@ extension Derivation where Value: Numeric {
 }
 
 extension Derivation {
-  /// The least value of an attribute over the objects of a relationship, or `nil` if there is none.
+  /// The least value of an attribute over the objects in a relationship, or `nil` if there are no
+  /// values.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
   ) -> Derivation where Value == Wrapped? {
     Self.members("min", members, attribute, DerivationFormula.least(Wrapped.self))
   }
 
-  /// The least value of an attribute over the objects of a relationship, or `nil` if there is none.
+  /// The least value of an attribute over the objects in a relationship, or `nil` if there are no
+  /// values.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
   ) -> Derivation where Value == Wrapped? {
     Self.members("min", members, attribute, DerivationFormula.least(Wrapped.self))
   }
 
-  /// The greatest value of an attribute over the objects of a relationship, or `nil` if there is
-  /// none.
+  /// The greatest value of an attribute over the objects in a relationship, or `nil` if there are
+  /// no values.
   public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
   ) -> Derivation where Value == Wrapped? {
     Self.members("max", members, attribute, DerivationFormula.greatest(Wrapped.self))
   }
 
-  /// The greatest value of an attribute over the objects of a relationship, or `nil` if there is
-  /// none.
+  /// The greatest value of an attribute over the objects in a relationship, or `nil` if there are
+  /// no values.
   public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
   ) -> Derivation where Value == Wrapped? {
@@ -71,15 +73,15 @@ extension Derivation {
 }
 
 extension Derivation where Value == Double? {
-  /// The mean of an attribute over the objects of a relationship, or `nil` if there are none.
+  /// The mean of an attribute over the objects in a relationship, or `nil` if there are no values.
   public static func average<Members: Collection, Number: AttributeValue & Numeric>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number>
   ) -> Derivation {
     Self.members("average", members, attribute, DerivationFormula.mean)
   }
 
-  /// The mean of the non-`nil` values of an attribute over the objects of a relationship, or `nil`
-  /// if there are none.
+  /// The mean of the non-`nil` values of an attribute over the objects in a relationship, or `nil`
+  /// if there are no values.
   public static func average<Members: Collection, Number: AttributeValue & Numeric>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number?>
   ) -> Derivation {
@@ -123,7 +125,7 @@ extension StoredValue {
   var approximation: Double? {
     switch self {
     case .double(bits: let bits): Double(bitPattern: bits)
-    // A decimal number is stored as text.
+    // Parse the text, because a decimal number is stored as text.
     case .string(let text): Double(text)
     default: wideInteger.map { Double($0) }
     }

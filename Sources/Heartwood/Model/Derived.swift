@@ -12,9 +12,8 @@ public import Foundation
 /// ```
 ///
 /// The computed value is visible after the save and replaces any value that the program has set.
-/// The source must not be a derived attribute itself. If there is no source value, the save sets
-/// the attribute to `nil` or, if the attribute is not optional, to the value that it has in new
-/// objects.
+/// The source must not be a derived attribute itself. If there is no source value, the save sets an
+/// optional attribute to `nil`, and any other attribute to its initial value.
 public struct Derived: EntityRule {
   let attribute: AnyKeyPath
   let formula: DerivationFormula
@@ -39,10 +38,10 @@ struct DerivationFormula {
   let name: String
   /// The relationship to the source objects, or `nil` if the source is the object itself.
   var relationship: AnyKeyPath?
-  /// The source attribute, or `nil` if the value is the number of related objects or the time of
-  /// the save.
+  /// The source attribute, or `nil` if the derived value is the number of related objects or the
+  /// time of the save.
   var attribute: AnyKeyPath?
-  /// A closure that computes the value; it returns `nil` if the value does not fit in the type of
+  /// A closure that computes the value, or returns `nil` if the value does not fit in the type of
   /// the derived attribute.
   ///
   /// A result of `null` means that there is no value. The argument contains the values of the
@@ -81,7 +80,8 @@ enum TextForm: String {
 }
 
 extension Derivation where Value == String {
-  /// The source string with case and diacritics folded, for searches that ignore both.
+  /// The source string with case and diacritics folded, for searches that ignore case and
+  /// diacritics.
   public static func canonical(_ source: KeyPath<Owner, String>) -> Derivation {
     text(.canonical, source)
   }
@@ -96,7 +96,8 @@ extension Derivation where Value == String {
 }
 
 extension Derivation where Value == String? {
-  /// The source string with case and diacritics folded, for searches that ignore both.
+  /// The source string with case and diacritics folded, for searches that ignore case and
+  /// diacritics.
   public static func canonical(_ source: KeyPath<Owner, String?>) -> Derivation {
     text(.canonical, source)
   }

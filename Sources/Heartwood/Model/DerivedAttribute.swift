@@ -2,8 +2,8 @@
 struct DerivedAttribute {
   let property: PropertyDescription
   let formula: DerivationFormula
-  /// The source attribute, or `nil` if the value is the number of related objects or the time of
-  /// the save.
+  /// The source attribute, or `nil` if the derived value is the number of related objects or the
+  /// time of the save.
   let attribute: PropertyDescription?
   let relationship: PropertyDescription?
   /// The destination of the relationship, or `nil` if there is no relationship.
@@ -28,8 +28,8 @@ struct DerivedAttribute {
 
 /// A derived attribute that is computed from the objects of another entity.
 ///
-/// The dependency is stored in the other entity's description, because the attribute must be
-/// recomputed when one of that entity's objects changes.
+/// The dependency is stored in the description of that other entity, because a change to one of its
+/// objects requires the attribute to be recomputed.
 struct Dependency {
   /// The entity with the derived attribute.
   unowned let entity: EntityDescription

@@ -1,4 +1,4 @@
-/// The declaration of a class for the store: its name in the store, and the rules for its objects.
+/// The declaration of a class in the model: its name in the store, and the rules for its objects.
 ///
 /// ```swift
 /// override class var entity: Entity {
@@ -52,7 +52,7 @@ public struct Unique: EntityRule {
 
 /// A rule for a single attribute, which is declared with the attribute.
 ///
-/// For several attributes together, use ``Unique`` and ``Index``.
+/// For rules that combine several attributes, use ``Unique`` and ``Index``.
 public enum AttributeRule: Sendable {
   /// No two objects of the entity have the same value, as with ``Unique``.
   case unique
@@ -60,8 +60,9 @@ public enum AttributeRule: Sendable {
   case indexed
 }
 
-/// Declares an index over some attributes, sorted by the first attribute, then by the next, and so
-/// on.
+/// Declares an index over one or more attributes.
+///
+/// The entries of the index are sorted by the first attribute, then by the next, and so on.
 public struct Index: EntityRule {
   let attributes: [AnyKeyPath]
 
@@ -69,14 +70,16 @@ public struct Index: EntityRule {
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 
-/// Declares a full-text index over some string attributes, in which a ``TextQuery`` looks up words.
+/// Declares a full-text index over one or more string attributes.
+///
+/// A ``TextQuery`` looks up words in the index.
 ///
 /// ```swift
 /// TextIndex(\Note.title, \Note.body, weights: [2, 1], tokenizer: .words(stemming: .english))
 /// ```
 ///
-/// An entity has at most one text index, including one that it inherits. Opening a store builds a
-/// new index, and rebuilds an index whose attributes or tokenizer have changed.
+/// An entity has at most one text index, which may be inherited. Opening a store builds a new
+/// index, and rebuilds an index whose attributes or tokenizer have changed.
 public struct TextIndex: EntityRule {
   let attributes: [AnyKeyPath]
   let weights: [Double]
@@ -86,9 +89,10 @@ public struct TextIndex: EntityRule {
   ///
   /// - Parameters:
   ///   - attributes: Up to 16 string attributes.
-  ///   - weights: The weight of each attribute in the relevance of an object, from 0 to 1000; if
-  ///     empty, each has the weight 1. Changing weights does not rebuild the index.
-  ///   - tokenizer: The rule that splits the texts into terms.
+  ///   - weights: The weight of each attribute in the relevance of an object, from 0 to 1000. If
+  ///     the array is empty, each attribute has the weight 1. Changing weights does not rebuild the
+  ///     index.
+  ///   - tokenizer: The rule that splits the attributes' text into terms.
   public init<Owner>(
     _ attributes: PartialKeyPath<Owner>..., weights: [Double] = [],
     tokenizer: TextTokenizer = .words()
@@ -101,8 +105,7 @@ public struct TextIndex: EntityRule {
 
 /// Declares that two relationships are inverses of each other.
 ///
-/// Use this rule if neither of the two property wrappers declares the other relationship as its
-/// inverse.
+/// Use this rule if neither property wrapper declares the other relationship as its inverse.
 public struct Inverse: EntityRule {
   let relationship: AnyKeyPath
   let inverse: AnyKeyPath

@@ -1,6 +1,6 @@
 /// The description of an entity: the declarations of its class, including inherited ones.
 final class EntityDescription: @unchecked Sendable {
-  // @unchecked because a single thread builds the schema, and no entity changes after that.
+  // `@unchecked` because a single thread builds the schema, and entities do not change afterwards.
   let name: String
   let isAbstract: Bool
   let renamedFrom: [String]
@@ -20,11 +20,11 @@ final class EntityDescription: @unchecked Sendable {
   /// The properties that have a field in records, in the order of their slots.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
-  /// Whether the declared values can differ between new objects, as with `UUID()`.
+  /// Whether declared values, such as `UUID()`, can differ between new objects.
   let hasVolatileDefaults: Bool
   /// The other side of each relationship, by slot.
   var inverses: [Int: Inverse] = [:]
-  /// The unique constraints and indexes; inherited ones come first.
+  /// The unique constraints and indexes, inherited ones first.
   var indexes: [IndexDescription] = [] {
     didSet { hasUniqueConstraints = indexes.contains(where: \.isUnique) }
   }
@@ -39,7 +39,7 @@ final class EntityDescription: @unchecked Sendable {
   /// The slot of the property that begins at each memory offset, or -1 if no property begins there.
   ///
   /// The offsets are relative to that of the first property.
-  /// Every property setter looks up its slot here, so the lookup must be fast.
+  /// Every property setter looks up its slot in this array, so the lookup must be fast.
   private let slotsByOffset: [Int16]
   private let firstOffset: Int
 
@@ -90,7 +90,7 @@ final class EntityDescription: @unchecked Sendable {
     composites.first { properties[$0.slots.lowerBound].offset == offset }
   }
 
-  /// Returns the properties that are the elements of the composite attribute at an offset.
+  /// Returns the element properties of the composite attribute at an offset.
   func elements(ofCompositeAt offset: Int) -> ArraySlice<PropertyDescription> {
     composite(at: offset).map { properties[$0.slots] } ?? []
   }
@@ -110,8 +110,11 @@ final class EntityDescription: @unchecked Sendable {
     indexes.filter { $0.isUnique && $0.slots.count == 1 }.map { properties[$0.slots[0]] }
   }
 
-  /// The unique attribute whose value represents an object in references: the first one that is not
-  /// optional or, if all are optional, the first one; `nil` if there is none.
+  /// The unique attribute whose value represents an object in references, or `nil` if there is
+  /// none.
+  ///
+  /// This is the first unique attribute that is not optional or, if all are optional, the first
+  /// one.
   var referringAttribute: PropertyDescription? {
     let unique = uniqueProperties
     return unique.first { !$0.isOptionalAttribute } ?? unique.first
@@ -172,7 +175,7 @@ struct TextIndexDescription: Sendable {
   /// numbers.
   static let maxAttributeCount = 16
 
-  /// Returns the texts of the attributes.
+  /// Returns the text of each attribute, or `nil` for each attribute without a value.
   func texts(_ values: [StoredValue]) -> [String?] { slots.map { values[$0].string } }
 }
 

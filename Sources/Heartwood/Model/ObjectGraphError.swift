@@ -4,7 +4,7 @@
 public struct ObjectGraphError: Error, Sendable {
   /// A kind of failure.
   ///
-  /// This is a struct rather than an enumeration, so that new kinds do not break a program's
+  /// The type is a struct rather than an enumeration, so that new kinds do not break a program's
   /// `switch`.
   public struct Kind: Hashable, Sendable {
     let name: String
@@ -20,7 +20,7 @@ public struct ObjectGraphError: Error, Sendable {
     public static let deniedDelete = Kind(name: "deniedDelete")
     /// A class is not part of the model.
     public static let unknownEntity = Kind(name: "unknownEntity")
-    /// A key path does not name a stored property.
+    /// A key path does not refer to a stored property.
     public static let unknownProperty = Kind(name: "unknownProperty")
     /// The model has an error; the message names the class and the property.
     public static let invalidModel = Kind(name: "invalidModel")
@@ -62,16 +62,16 @@ public struct ObjectGraphError: Error, Sendable {
   public var message: String
   /// The ID of the object concerned, if there is one.
   ///
-  /// If there are several failures, this is the ID from the first one.
+  /// If there are several failures, this is the ID from the first of them.
   public var objectID: ManagedObjectID?
-  /// The individual failures, if there are several; otherwise empty.
+  /// The individual failures if there are several; otherwise, an empty array.
   public var failures: [ObjectGraphError] = []
 
   /// The stored name of the class concerned, or `nil` if it is not known.
   public var entityName: String?
   /// The name of the property concerned, or `nil` if it is not known.
   public var propertyName: String?
-  /// The error that caused the failure, such as an error that `validate` threw, if there is one.
+  /// The error that caused the failure, if any, such as an error that `validate` threw.
   public var underlyingError: (any Error)?
 
   /// Creates an error.
@@ -97,8 +97,7 @@ public struct ObjectGraphError: Error, Sendable {
 }
 
 extension [ObjectGraphError] {
-  /// Throws the failure if there is only one, or an error that contains all failures if there are
-  /// several.
+  /// Throws the only failure or, if there are several, an error that contains all of them.
   ///
   /// If there are no failures, the method does nothing.
   ///
@@ -117,8 +116,10 @@ extension [ObjectGraphError] {
 }
 
 extension ObjectGraphError: CustomStringConvertible {
-  /// The message, preceded by the class and the property unless they are unknown or the message
-  /// names them, and followed by the individual failures.
+  /// The message, followed by the individual failures.
+  ///
+  /// If the class and the property are known and the message does not name them, they precede the
+  /// message.
   public var description: String {
     let isNamed = propertyName == nil && entityName.map(message.contains) ?? true
     let subject = [entityName, propertyName].compactMap { $0 }.joined(separator: ".")

@@ -18,9 +18,9 @@ final class PropertyDescription: Sendable {
   let storage: any PropertyStorage.Type
   let memoryField: MemoryField
   let options: PropertyOptions
-  /// The value in a new object, or one of the possible values if ``isVolatile`` is `true`.
+  /// The value in a new object or, if ``isVolatile`` is `true`, one of the possible values.
   let initialValue: StoredValue
-  /// Whether the declared value can differ between new objects, as with `UUID()`.
+  /// Whether the declared value, such as `UUID()`, can differ between new objects.
   let isVolatile: Bool
 
   init(
@@ -88,10 +88,10 @@ struct MemoryField: Sendable {
   let representation: PropertyRepresentation
 }
 
-/// The options of a property's declaration, besides its type.
+/// The options with which a property is declared.
 struct PropertyOptions: @unchecked Sendable {
-  // @unchecked because key paths are not `Sendable`. The key path of an inverse captures no values,
-  // so it never changes.
+  // `@unchecked` because key paths are not `Sendable`. This is safe, because the key path of an
+  // inverse captures no values and never changes.
   var storedName: String?
   var renamedFrom: [String] = []
   var rules: [AttributeRule] = []

@@ -2,14 +2,16 @@
 ///
 /// - Note: Pointers must point to an initialised wrapper of the type; the schema guarantees this.
 protocol PropertyStorage: SendableMetatype {
-  /// The in-memory representation of the property, or `other` if it has no case of its own.
+  /// The in-memory representation of the property, or `other` if the enumeration has no case for
+  /// it.
   static var representation: PropertyRepresentation { get }
   static var kind: PropertyDescription.Kind { get }
-  /// The class at the other end of a relationship, or `nil` if the property is not a relationship.
+  /// The destination class of a relationship, or `nil` if the property is not a relationship.
   static var destination: AnyClass? { get }
-  /// The type of an attribute whose values are collections; `nil` for other properties.
+  /// The type of an attribute whose values are collections, or `nil` for any other property.
   static var collection: (any CollectionAttributeValue.Type)? { get }
-  /// The structure whose elements, instead of the property itself, are properties of the model.
+  /// The structure whose elements are properties of the model in place of the property itself, or
+  /// `nil` if the property is not composite.
   static var composite: (any CompositeValue.Type)? { get }
   /// Whether the property's type is a nested optional, which cannot be stored because a row cannot
   /// record which level is `nil`.
@@ -20,11 +22,11 @@ protocol PropertyStorage: SendableMetatype {
   static func isValue(of type: Any.Type) -> Bool
   /// Returns the stored representation of the attribute at a location in memory.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue
-  /// Returns the stored representation of an attribute value that is decoded from another format.
+  /// Decodes an attribute value from another format, and returns its stored representation.
   ///
   /// - Throws: `DecodingError` if the decoder contains no value of the attribute's type.
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue
-  /// Encodes a stored `Codable` value of the attribute in the same way as its type does.
+  /// Encodes a stored `Codable` value of the attribute as its type encodes itself.
   ///
   /// - Returns: `false`, without encoding anything, if this version of the type cannot decode the
   ///   value.

@@ -26,7 +26,7 @@ public struct Attribute<Value: AttributeValue> {
   ///
   /// - Parameters:
   ///   - wrappedValue: The value in new objects.
-  ///   - name: The attribute's name in the store; by default the name of the property.
+  ///   - name: The attribute's name in the store. The default is the name of the property.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
   ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
   public init(
@@ -53,7 +53,7 @@ public struct Attribute<Value: AttributeValue> {
   ///   - wrappedValue: The value in new objects.
   ///   - rule: A rule for the values of the attribute.
   ///   - otherRules: More rules.
-  ///   - name: The attribute's name in the store; by default the name of the property.
+  ///   - name: The attribute's name in the store. The default is the name of the property.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
   ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
   public init(
@@ -72,7 +72,7 @@ public struct Attribute<Value: AttributeValue> {
   @usableFromInline
   static func recordDeclaration() { PropertyRecorder.recordWrapper(Self.self, PropertyOptions()) }
 
-  /// Unavailable: attributes can be declared only in subclasses of `ManagedObject`.
+  /// Unavailable, because attributes can be declared only in subclasses of `ManagedObject`.
   @available(
     *, unavailable, message: "Attributes can be declared only in subclasses of ManagedObject."
   )
@@ -85,8 +85,8 @@ public struct Attribute<Value: AttributeValue> {
   ///
   /// If the object is a fault, reading the attribute loads the object first.
   ///
-  /// During an in-place mutation (by a mutating method or through an `inout` parameter), reading
-  /// the attribute returns its previous value, except that a collection reads as empty.
+  /// During an in-place mutation, by a mutating method or through an `inout` parameter, reading the
+  /// attribute returns its previous value or, for a collection, an empty collection.
   ///
   /// The accessors are always inlined, so that the compiler knows the key path and can access the
   /// property directly. Otherwise, the key path is resolved at run time, which takes a hundred
@@ -217,7 +217,7 @@ extension ManagedObject {
   /// Traps if the object's context no longer exists, because values that are not loaded are then
   /// unavailable.
   final func requireContext() {
-    // `precondition` would drop the message in a release build.
+    // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard source != nil else {
       fatalError(
         "An unloaded property of this \(type(of: self)) was used after the object's context was "
@@ -251,8 +251,8 @@ extension ManagedObject {
     if !changes.written.contains(offset) { changes.written.append(offset) }
   }
 
-  /// Records that an element of a composite attribute of a new object was set, if it differs from
-  /// its declared value.
+  /// If an element of a new object's composite attribute differs from its declared value, records
+  /// that the element was set.
   final func recordAssignmentIfSet(_ property: PropertyDescription) {
     guard entityDescription?.hasUniqueConstraints == true, !property.isVolatile,
       (try? storedValue(property))?.isIdentical(to: property.initialValue) != true
@@ -260,7 +260,7 @@ extension ManagedObject {
     recordAssignment(of: property)
   }
 
-  /// Records that a property of a new object was set, if the entity has unique constraints.
+  /// If the entity has unique constraints, records that a property of a new object was set.
   final func recordAssignment(of property: PropertyDescription) {
     if entityDescription?.hasUniqueConstraints == true { ownChanges.assigned.insert(property.slot) }
   }

@@ -1,8 +1,8 @@
 /// The memory layout of the stored properties of classes and structures, as reported by the Swift
 /// runtime.
 ///
-/// The layout includes properties without a wrapper, although they do not belong to the model. Such
-/// properties can have any type.
+/// The layout includes properties without a wrapper. They do not belong to the model, and can have
+/// any type.
 enum ClassLayout {
   /// A stored property of an object.
   struct Field {

@@ -18,9 +18,9 @@ public struct Composite<Value: CompositeValue> {
   ///
   /// - Parameters:
   ///   - wrappedValue: The value in new objects.
-  ///   - name: The attribute's name in the store's model, used as a prefix of its column names; by
-  ///     default, the name of the property. The rest of the API always uses the name of the
-  ///     property.
+  ///   - name: The attribute's name in the store's model, which is used as a prefix of its column
+  ///     names. The default is the name of the property. The rest of the API always uses the name
+  ///     of the property.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
   ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
   public init(
@@ -36,7 +36,8 @@ public struct Composite<Value: CompositeValue> {
     )
   }
 
-  /// Unavailable: composite attributes can be declared only in subclasses of `ManagedObject`.
+  /// Unavailable, because composite attributes can be declared only in subclasses of
+  /// `ManagedObject`.
   @available(
     *, unavailable,
     message: "Composite attributes can be declared only in subclasses of ManagedObject."
@@ -94,7 +95,7 @@ public struct Composite<Value: CompositeValue> {
 }
 
 extension Composite: PropertyStorage {
-  /// Only the elements are stored.
+  /// The kind of the property itself is transient, because only its elements are stored.
   static var kind: PropertyDescription.Kind { .transient }
   static var composite: (any CompositeValue.Type)? { Value.self }
 }

@@ -1,8 +1,8 @@
 extension EntityDescription {
   /// Returns the initial values of a new object.
   ///
-  /// A declared value that can differ between objects, such as `UUID()`, is evaluated again on each
-  /// call.
+  /// If a declared value, such as `UUID()`, can differ between objects, each call evaluates it
+  /// again.
   func initialValues() throws -> [StoredValue] {
     guard hasVolatileDefaults, let type = type as? ManagedObject.Type else {
       return properties.map(\.initialValue)

@@ -4,8 +4,8 @@ import Synchronization
 /// and removed members can be found without comparing the entire sets.
 ///
 /// Inserting an object into a set hashes the object. Therefore, only hashed objects can be new
-/// members, unless the set was replaced with another one. A removed member need not have been
-/// hashed. However, if the hashed objects that were added or removed account for the change in the
+/// members, unless the set was replaced with another one. A removed member may not have been
+/// hashed. However, if the added and removed objects that were hashed account for the change in the
 /// number of members, no other member was removed. Objects that other threads hash are recorded
 /// too, which is harmless.
 enum HashRecorder {
@@ -22,8 +22,8 @@ enum HashRecorder {
 
   /// The number of active recordings.
   ///
-  /// The counter is atomic rather than protected by the mutex, because it is read whenever an
-  /// object is hashed.
+  /// The counter is atomic and not protected by the mutex, because it is read whenever an object is
+  /// hashed.
   private static let count = Atomic<Int>(0)
   private static let recordings = Mutex<(last: UInt64, all: [Recording])>((0, []))
 
@@ -80,7 +80,7 @@ struct ObjectAddresses {
   private let addresses: Set<Address>
 
   init(_ objects: Set<ManagedObject>) {
-    // The cast is safe because a `ManagedObject` reference and an `Address` have the same memory
+    // The cast is safe, because a `ManagedObject` reference and an `Address` have the same memory
     // representation, the same hash and the same equality.
     addresses = unsafeBitCast(objects, to: Set<Address>.self)
   }

@@ -17,7 +17,7 @@ public import Observation
 /// fetched object has its values in memory. An object that is reached through a relationship may be
 /// a *fault*: its values are then loaded when one of its properties is used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
-  /// The extra work that each access to a property requires; empty for most objects.
+  /// The extra work that each access to a property requires. For most objects, this set is empty.
   // The stored variables skip exclusivity checks to save time, because every property access reads
   // some of them. Skipping the checks is safe: only the object's thread writes the variables, and
   // no other code runs during an access. An object that is in no context starts with `.writing`,
@@ -28,26 +28,30 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The version of the object's row when the context last read or wrote it, or 0 if there is no
   /// row.
   ///
-  /// The version of a row is the base of the transaction that wrote the row: the number of the
+  /// The version of a row is the base of the transaction that wrote it, which is the number of the
   /// transaction's first frame.
   @exclusivity(unchecked) final var version: UInt64 = 0
-  /// The `version` of an object whose row did not exist when the context tried to load it.
+  /// The value of `version` for an object whose row did not exist when the context tried to load
+  /// it.
   static let missingRowVersion = UInt64.max
   @exclusivity(unchecked) final var entityDescription: EntityDescription?
   /// The object's context, or `nil` if the object is not in a context.
   ///
-  /// A context that is deallocated clears this reference in its objects.
+  /// When a context is deallocated, it clears this reference in its objects.
   @exclusivity(unchecked) final unowned(unsafe) var source: (any ObjectSource)?
   @exclusivity(unchecked) final var changes: ObjectChanges?
   /// The stored values of attributes that the program cannot decode, by slot.
   ///
   /// Reading such an attribute returns a substitute.
   @exclusivity(unchecked) final var unreadable: [Int: StoredValue]?
-  /// The object's index in the context's list of changed objects; meaningless if the object is not
-  /// in that list.
+  /// The object's index in the context's list of changed objects.
+  ///
+  /// The index is meaningless if the object is not in that list.
   @exclusivity(unchecked) final var listPosition = 0
 
-  /// Creates an object that does not belong to a context yet; `insert` adds it to one.
+  /// Creates an object that does not belong to a context yet.
+  ///
+  /// Call `insert` to add it to a context.
   ///
   /// - Precondition: Every property of the subclass has a declared value. Subclasses therefore need
   ///   no `init`.
@@ -58,7 +62,9 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
     if changes != nil || entityDescription?.relationships.isEmpty == false { releaseChain() }
   }
 
-  /// The stored name of the class and its rules; by default, the name of the class and no rules.
+  /// The stored name and the rules of the class.
+  ///
+  /// By default, the stored name is the name of the class, and there are no rules.
   open class var entity: Entity { Entity(String(describing: self)) }
 
   // MARK: State
@@ -72,7 +78,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   public final var isUpdated: Bool { state.contains(.updated) && !isDeleted && !isInserted }
   /// Whether the object's row no longer exists or will be deleted by the next save.
   public final var isDeleted: Bool { state.contains(.deleted) }
-  /// Whether the object is new, was updated or was deleted.
+  /// Whether the object was inserted, updated or deleted.
   public final var hasChanges: Bool { isInserted || isUpdated || isDeleted }
 
   /// Whether the object is treated as deleted because its row was missing, although `delete` was
@@ -83,7 +89,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
 
   /// Called once, after the object has been inserted into its first context.
   open func awakeFromInsert() {}
-  /// Called each time a fault's values have been loaded.
+  /// Called each time the values of a fault have been loaded.
   ///
   /// Assignments in this method do not count as changes.
   open func awakeFromFetch() {}
@@ -122,7 +128,7 @@ struct AccessHooks: OptionSet, Sendable {
   @usableFromInline let rawValue: UInt8
   @usableFromInline init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// A read must load values first, or record which property is read.
+  /// Before a read, values must be loaded, or the property must be recorded as read.
   @usableFromInline static let reading = AccessHooks(rawValue: 1)
   /// The context must be notified before a write.
   @usableFromInline static let writing = AccessHooks(rawValue: 2)

@@ -20,7 +20,7 @@ struct MemberDifference {
   /// Compares two lists.
   ///
   /// - Complexity: O(members) address comparisons, which take a few microseconds for ten thousand
-  ///   members, plus time proportional to the number of members between the first and the last
+  ///   members, plus time linear in the number of members between the first and the last
   ///   difference.
   init(from old: UnsafeBufferPointer<ManagedObject>, to new: UnsafeBufferPointer<ManagedObject>) {
     let start = Self.commonPrefix(old, new)
@@ -63,7 +63,8 @@ struct MemberDifference {
         case (true, true), (false, false): continue
         }
       }
-      // If the differences found so far account for the change in count, there are no more.
+      // Stop if the differences found so far account for the change in count, because there are no
+      // more.
       if new.count - old.count == added.count - removed.count { return }
     }
     added = new.filter { !old.contains($0) }
@@ -134,7 +135,7 @@ struct MemberDifference {
   }
 }
 
-/// Finds objects in arrays by address, without retaining the elements it visits.
+/// Finds objects in arrays by address, without retaining the elements that it visits.
 enum ObjectSearch {
   /// Returns the position of an object, or `nil` if it is not in the array.
   ///

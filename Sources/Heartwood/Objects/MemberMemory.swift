@@ -1,8 +1,8 @@
 /// Accesses the members of to-many relationships in the memory of objects.
 ///
 /// A list or set of a subclass of ``ManagedObject`` has the same memory layout as a list or set of
-/// ``ManagedObject``. This code therefore accesses it without converting it, which would allocate a
-/// new collection.
+/// ``ManagedObject``. This code therefore accesses the collection directly; converting it would
+/// allocate a new collection.
 extension ManagedObject {
   /// Returns the memory location of the members of the ordered relationship at the given offset.
   ///
@@ -82,7 +82,7 @@ extension ManagedObject {
   ///
   /// If the members are not loaded, this method does nothing.
   ///
-  /// - Parameter position: The position in an ordered relationship; by default the end.
+  /// - Parameter position: The position in an ordered relationship. The default is the end.
   final func insertMember(
     _ member: ManagedObject, at position: Int? = nil, _ property: PropertyDescription
   ) {
@@ -145,7 +145,7 @@ extension ManagedObject {
     }
   }
 
-  /// Releases the related objects one after another when this object is being deallocated.
+  /// Releases the related objects one after another while this object is being deallocated.
   ///
   /// Otherwise, deallocating the properties would release the objects of a long chain recursively
   /// and overflow the stack.

@@ -4,8 +4,9 @@
 package struct MemberSet: Sequence {
   /// The objects in insertion order, with `nil` in place of removed objects.
   private var elements: [ManagedObject?] = []
-  /// The index of each object in `elements`; this dictionary is empty while `elements` is searched
-  /// linearly.
+  /// The index of each object in `elements`.
+  ///
+  /// The dictionary is empty while `elements` is searched linearly.
   private var positions: [ObjectIdentifier: Int] = [:]
   package private(set) var count = 0
 

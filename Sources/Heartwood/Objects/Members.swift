@@ -31,14 +31,15 @@ extension ToMany {
     /// Returns whether an object is a member.
     public func contains(_ member: Destination) -> Bool { members.contains(member) }
 
-    /// Adds a member, on both sides of the relationship, or returns `false` if it is already
-    /// present.
+    /// Adds a member to the relationship and updates the inverse, or returns `false` if the member
+    /// is already present.
     ///
     /// Like an assignment to the property, this inserts a member that is in no context.
     @discardableResult
     public func insert(_ member: Destination) -> Bool { members.add(member) }
 
-    /// Removes a member, on both sides of the relationship, and returns `false` if it was absent.
+    /// Removes a member from the relationship and updates the inverse, or returns `false` if the
+    /// member is absent.
     @discardableResult
     public func remove(_ member: Destination) -> Bool { members.remove(member) }
   }
@@ -77,14 +78,15 @@ extension OrderedToMany {
     /// Returns whether an object is a member.
     public func contains(_ member: Destination) -> Bool { members.contains(member) }
 
-    /// Adds a member at the end, on both sides of the relationship, or returns `false` if it is
-    /// already present.
+    /// Appends a member to the relationship and updates the inverse, or returns `false` if the
+    /// member is already present.
     ///
     /// Like an assignment to the property, this inserts a member that is in no context.
     @discardableResult
     public func append(_ member: Destination) -> Bool { members.add(member) }
 
-    /// Removes a member, on both sides of the relationship, and returns `false` if it was absent.
+    /// Removes a member from the relationship and updates the inverse, or returns `false` if the
+    /// member is absent.
     @discardableResult
     public func remove(_ member: Destination) -> Bool { members.remove(member) }
   }

@@ -8,9 +8,9 @@ final class ObjectChanges {
   var members: [Int: MemberChanges] = [:]
   /// The slots of the properties that were set in a new object.
   ///
-  /// The set is used only for entities with unique constraints, and records assignments made before
-  /// the insertion or after `awakeFromInsert` has returned. Changes to to-many relationships are in
-  /// ``members`` instead.
+  /// The set is used only for entities with unique constraints. It records assignments made before
+  /// the insertion or after `awakeFromInsert` has returned. Changes to to-many relationships are
+  /// recorded in ``members`` instead.
   var assigned = SlotSet()
   /// The offsets of the attributes that were set while the object was not in a context.
   var written: [Int] = []
@@ -21,10 +21,12 @@ final class ObjectChanges {
   /// A spare copy has no other references, so an in-place mutation can modify it without copying
   /// the list first.
   var spareLists: [Int: [ManagedObject]] = [:]
-  /// Spare copies of the current member sets, by slot, for the same purpose as ``spareLists``.
+  /// Spare copies of the current member sets, by slot.
+  ///
+  /// They serve the same purpose as ``spareLists``.
   var spareSets: [Int: Set<ManagedObject>] = [:]
 
-  /// The ID space of an object that has left its context; otherwise `nil`.
+  /// The ID space of an object that has left its context, or `nil` for any other object.
   var space: ManagedObjectID.Space?
   /// Whether the object was new when it left its context, and therefore has no row.
   var wasNew = false
@@ -40,10 +42,10 @@ struct MemberChanges {
   private(set) var removed = MemberSet()
   /// The members of an ordered relationship at the time they were read.
   ///
-  /// The base is set before the first change or, if the list was not loaded then, when it is
-  /// loaded. The base is `nil` for new objects and while the list is not loaded. If the base is
-  /// set, the object's current list is loaded too, and comparing the two shows which members were
-  /// moved.
+  /// The base is set before the first change or, if the list was not loaded at that time, when it
+  /// is loaded. The base is `nil` for new objects and while the list is not loaded. If the base is
+  /// set, the object's current list is also loaded, and comparing the two lists shows which members
+  /// were moved.
   var base: [ManagedObject]?
 
   init(base: [ManagedObject]? = nil) { self.base = base }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Fills objects of one class with the values from records that have one layout.
+/// Fills objects of one class with values from records of one layout.
 ///
 /// Values that have the same representation in records and in memory are copied directly; other
 /// values are converted through ``StoredValue``. Fields that are copied directly are represented by
@@ -51,8 +51,8 @@ final class ObjectFiller: Sendable {
       let word = WordField(
         field: field, source: layout.fields[field].offset, target: property.offset)
       let representation = property.memoryField.representation
-      // Only values of the same type can be copied from the record. Narrower numbers must be
-      // widened, so they are read as a `StoredValue`.
+      // Copy only values of the same type directly. Narrower numbers must be widened, so read them
+      // as a `StoredValue`.
       let isSame = layout.fields[field].storageType == property.fieldStorageType
       switch representation {
       case .integer where isSame, .double where isSame: words.append(word)
@@ -78,8 +78,8 @@ final class ObjectFiller: Sendable {
 
   /// Sets all stored properties of an object from a record.
   ///
-  /// If the program cannot decode an attribute's value, the attribute gets a substitute, and the
-  /// stored value is kept.
+  /// If the program cannot decode an attribute's value, the attribute is set to a substitute, and
+  /// the stored value is kept.
   ///
   /// - Throws: `corrupt` if the record does not match the class. In this case, some properties of
   ///   the object may already have been set.
@@ -92,8 +92,8 @@ final class ObjectFiller: Sendable {
         try fillHole(word.field, object)
         continue
       }
-      // The wrapper consists of a single `Int64` or `Double`, whose eight bytes are the same in
-      // memory as in the record.
+      // Copy the eight bytes. The wrapper consists of a single `Int64` or `Double`, which is the
+      // same in memory as in the record.
       (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
     }
     for field in typed {

@@ -75,12 +75,12 @@ extension ManagedObject {
 }
 
 extension Array where Element: ManagedObject {
-  /// Creates an array of objects that are all known to be instances of `Element`.
+  /// Creates an array from objects that are all known to be instances of `Element`.
   ///
   /// The array is not copied, because both types of arrays have the same memory layout.
   init(unchecked objects: [ManagedObject]) { self = unsafeBitCast(objects, to: [Element].self) }
 
-  /// Creates an array of those objects that are instances of `Element`.
+  /// Creates an array from those objects that are instances of `Element`.
   ///
   /// The array is built in uninitialised memory, because appending to an array of a generic element
   /// type would resolve the metadata of the array type for each object.

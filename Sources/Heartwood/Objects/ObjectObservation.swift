@@ -2,11 +2,13 @@ import Observation
 
 /// The observers of an object, and the property values that they have read.
 ///
-/// Observers of a property are notified only when its value differs from the value that they read,
-/// so each value is kept from the read until the notification.
+/// Observers of a property are notified only when its value differs from the value that they read.
+/// Each value is therefore kept from the read until the notification.
 final class ObjectObservation {
   private let registrar = ObservationRegistrar()
-  /// The values that observers have read, by slot; `nil` for properties that they have not read.
+  /// The values that observers have read, by slot.
+  ///
+  /// An element is `nil` if observers have not read the property.
   private(set) var seen: [StoredValue?]
 
   init(_ entity: EntityDescription) {
@@ -63,7 +65,7 @@ extension ManagedObject {
   /// Makes the object report reads and writes to observers.
   final func becomeObservable() { hooks.formUnion([.observed, .reading, .writing]) }
 
-  /// If the object is observed, reports to the context that a property or its members changed.
+  /// If the object is observed, reports to the context that a property or its members have changed.
   final func notifyIfObserved(_ property: PropertyDescription) {
     if hooks.contains(.observed) { source?.didChange(self, property) }
   }

@@ -36,12 +36,13 @@ protocol ObjectSource: AnyObject {
   func hasMember(
     _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
   ) -> Bool
-  /// Adds a member on both sides of an unordered relationship, or returns `false` if it is present.
+  /// Adds a member to an unordered relationship and updates the inverse, or returns `false` if the
+  /// member is already present.
   func insertMember(
     _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
   ) -> Bool
-  /// Removes a member on both sides of an unordered relationship, or returns `false` if it is
-  /// absent.
+  /// Removes a member from an unordered relationship and updates the inverse, or returns `false` if
+  /// the member is absent.
   func removeMember(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) -> Bool

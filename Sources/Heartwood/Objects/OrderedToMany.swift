@@ -35,7 +35,7 @@ public struct OrderedToMany<Destination: ManagedObject> {
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
 
-  /// Unavailable: relationships can be declared only in subclasses of `ManagedObject`.
+  /// Unavailable, because relationships can be declared only in subclasses of `ManagedObject`.
   @available(
     *, unavailable, message: "Relationships can be declared only in subclasses of ManagedObject."
   )
@@ -44,7 +44,7 @@ public struct OrderedToMany<Destination: ManagedObject> {
     set { members = newValue }
   }
 
-  /// Unavailable: relationships can be declared only in subclasses of `ManagedObject`.
+  /// Unavailable, because relationships can be declared only in subclasses of `ManagedObject`.
   @available(
     *, unavailable, message: "Relationships can be declared only in subclasses of ManagedObject."
   )

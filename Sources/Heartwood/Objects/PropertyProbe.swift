@@ -33,8 +33,8 @@ final class PropertyProbe: ObjectSource {
       probe.path[probe.path.count - 1].property = element
     }
     // If the last component is a computed property, the properties that its getter reads were
-    // recorded instead. Compare the types to detect this case: the type of the last property read
-    // usually differs from the type of the key path.
+    // recorded instead. Compare the types to detect this case, because the type of the last
+    // property read usually differs from the type of the key path.
     guard let last = probe.path.last,
       last.property.storage.isValue(of: Swift.type(of: keyPath).valueType)
     else { return nil }

@@ -10,8 +10,8 @@ import Synchronization
 enum PropertyRecorder {
   /// Whether a recording is active.
   ///
-  /// The flag is atomic rather than protected by the mutex, because every wrapper of every new
-  /// object reads it.
+  /// The flag is atomic and not protected by the mutex, because every wrapper of every new object
+  /// reads it.
   @usableFromInline static var isRecording: Bool { isOn.load(ordering: .relaxed) }
 
   private static let isOn = Atomic<Bool>(false)

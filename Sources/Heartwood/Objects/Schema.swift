@@ -13,8 +13,8 @@ import Synchronization
 /// schema's version is higher than the store's, properties that the classes no longer declare are
 /// removed from the store.
 ///
-/// A schema may omit classes of the store, if none of its own classes is related to them. The rows
-/// of an omitted class stay in the store until a schema names their entity in ``removing``.
+/// A schema may omit a class of the store if none of the schema's classes is related to it. The
+/// rows of an omitted class stay in the store until a schema names their entity in ``removing``.
 public struct Schema: Sendable {
   /// The version of the model.
   ///
@@ -68,7 +68,7 @@ public struct Schema: Sendable {
 
     /// A sendable wrapper around a key path.
     private struct PathKey: Hashable, @unchecked Sendable {
-      // @unchecked because a key path without captured values never changes.
+      // `@unchecked` because a key path without captured values never changes.
       let keyPath: AnyKeyPath
     }
 
@@ -98,7 +98,7 @@ public struct Schema: Sendable {
         ?? destinations[ObjectIdentifier(property)]
     }
 
-    /// Returns the entity with the given name, or `nil` if the model has none.
+    /// Returns the entity with the given name, or `nil` if the model does not contain it.
     func entity(named name: String) -> EntityDescription? { entities.first { $0.name == name } }
 
     /// Returns the entity of a class, or `nil` if the class is not part of the model.
@@ -132,7 +132,7 @@ public struct Schema: Sendable {
       return path
     }
 
-    /// Returns the property that a key path names.
+    /// Returns the property that a key path refers to.
     ///
     /// - Throws: `unknownProperty` if the key path does not consist of a single stored property of
     ///   the entity.

@@ -19,7 +19,7 @@ struct SchemaBuilder {
       position += 1
     }
     checkNames()
-    // Key paths can be resolved only after all classes are known.
+    // Resolve key paths only now, because all classes must be known first.
     let content = Schema.Content(entities, [])
     for (entity, declaration) in zip(entities, declarations) {
       link(entity, declaration, content)
@@ -52,8 +52,8 @@ struct SchemaBuilder {
     }
     guard let (properties, composites) = properties(of: type) else { return nil }
     var declaration = type.entity
-    // A class that does not override `entity` inherits the declaration of its superclass. Use the
-    // name of the class instead.
+    // Use the name of a class that does not override `entity`, because it inherits the declaration
+    // of its superclass.
     if let superentity, declaration.name == superentity.name {
       declaration = Entity(String(describing: type))
     }
@@ -104,7 +104,8 @@ struct SchemaBuilder {
     return (result, composites)
   }
 
-  /// Returns the elements of a composite attribute as fields of their own, or the field itself.
+  /// Returns the elements of a composite attribute as separate fields, or the field itself if it is
+  /// not composite.
   private mutating func parts(
     of field: ClassLayout.Field, _ entry: PropertyRecorder.Entry, _ type: ManagedObject.Type
   ) -> [(ClassLayout.Field, PropertyRecorder.Entry)] {
@@ -142,8 +143,8 @@ struct SchemaBuilder {
       isVolatile: values.contains { !$0.isIdentical(to: values[0]) } || isNow(values[0]))
   }
 
-  /// The number of additional objects to create in order to find out whether declared values differ
-  /// between objects.
+  /// The number of additional objects to create to determine whether declared values differ between
+  /// objects.
   ///
   /// A single additional object is not enough, because random choices from a few values may
   /// coincide.
@@ -224,7 +225,7 @@ struct SchemaBuilder {
           "The inverse of \(entity.name).\(property.name) is not a relationship of the destination "
             + "class. Specify a relationship that the destination class declares or inherits.")
       }
-      // Set the inverses in all subentities too: inherited relationships keep their slots.
+      // Set the inverses in all subentities too, because inherited relationships keep their slots.
       for member in entity.family {
         member.inverses[property.slot] = .init(entity: other.entity, property: other.property)
       }
@@ -291,7 +292,7 @@ struct SchemaBuilder {
     for property in entity.ownProperties where !property.options.rules.isEmpty {
       do {
         let slots = [try property.indexableSlot()]
-        // A unique constraint has an index of its own.
+        // Do not add an index for a unique attribute, because its constraint already has one.
         let isUnique = property.options.rules.contains(.unique)
         let isDeclared = entity.indexes.contains {
           $0.entity === entity && $0.slots == slots && ($0.isUnique || !isUnique)

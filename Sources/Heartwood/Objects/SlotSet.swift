@@ -1,7 +1,9 @@
 /// A set of property slots.
 package struct SlotSet: Equatable, Sendable {
   private var low: UInt64 = 0
-  /// The bits of slots 64 and above, 64 to a word; empty for most entities.
+  /// The bits of slots 64 and above, 64 in each word.
+  ///
+  /// For most entities, the array is empty.
   private var high: [UInt64] = []
 
   package init() {}

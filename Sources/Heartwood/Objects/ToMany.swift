@@ -36,7 +36,7 @@ public struct ToMany<Destination: ManagedObject> {
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
 
-  /// Unavailable: relationships can be declared only in subclasses of `ManagedObject`.
+  /// Unavailable, because relationships can be declared only in subclasses of `ManagedObject`.
   @available(
     *, unavailable, message: "Relationships can be declared only in subclasses of ManagedObject."
   )
@@ -45,7 +45,7 @@ public struct ToMany<Destination: ManagedObject> {
     set { members = newValue }
   }
 
-  /// Unavailable: relationships can be declared only in subclasses of `ManagedObject`.
+  /// Unavailable, because relationships can be declared only in subclasses of `ManagedObject`.
   @available(
     *, unavailable, message: "Relationships can be declared only in subclasses of ManagedObject."
   )

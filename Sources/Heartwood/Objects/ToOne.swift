@@ -35,7 +35,7 @@ public struct ToOne<Destination: ManagedObject> {
       PropertyOptions(renamedFrom: renamedFrom, deleteRule: deleteRule, inverse: inverse))
   }
 
-  /// Unavailable: relationships can be declared only in subclasses of `ManagedObject`.
+  /// Unavailable, because relationships can be declared only in subclasses of `ManagedObject`.
   @available(
     *, unavailable, message: "Relationships can be declared only in subclasses of ManagedObject."
   )
@@ -68,7 +68,7 @@ public struct ToOne<Destination: ManagedObject> {
 @usableFromInline
 enum ToOneTarget {
   case none
-  /// The number of a related object that has not been accessed yet.
+  /// The related object has not been accessed yet; only its number is known.
   case number(Int64)
   case object(ManagedObject)
 }

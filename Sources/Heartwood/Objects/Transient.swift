@@ -13,7 +13,8 @@ public struct Transient<Value> {
     }
   }
 
-  /// Unavailable: transient properties can be declared only in subclasses of `ManagedObject`.
+  /// Unavailable, because transient properties can be declared only in subclasses of
+  /// `ManagedObject`.
   @available(
     *, unavailable,
     message: "Transient properties can be declared only in subclasses of ManagedObject."
@@ -25,8 +26,8 @@ public struct Transient<Value> {
 
   /// The property's value in an object.
   ///
-  /// If the object is a fault, reading the property loads the object first, so that
-  /// `awakeFromFetch` can set the property.
+  /// If the object is a fault, reading the property first loads the object, which gives
+  /// `awakeFromFetch` the opportunity to set the property.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

@@ -1,4 +1,4 @@
-/// Handles attributes whose stored value this program cannot decode.
+/// Handles attributes whose stored values this program cannot decode.
 ///
 /// For example, the value may be an enumeration case that only a later version of the program has,
 /// or the JSON of a type that has changed. Reading such an attribute returns `nil` or the declared
@@ -18,7 +18,7 @@ extension ManagedObject {
 
   /// Sets an attribute without notifying observers.
   ///
-  /// If the value cannot be decoded, the attribute gets a substitute, and the object keeps the
+  /// If the value cannot be decoded, the attribute is set to a substitute, and the object keeps the
   /// stored value.
   ///
   /// - Throws: `corrupt` if the value's type does not match the attribute.
@@ -53,7 +53,7 @@ extension ManagedObject {
 
   /// Copies the undecodable stored value of a property from another object.
   ///
-  /// If the other object has none, this object's undecodable value is discarded.
+  /// If the other object has no such value, this object's undecodable value is discarded.
   final func copyUnreadable(_ property: PropertyDescription, from other: ManagedObject) {
     if unreadable != nil { discardUnreadable(property) }
     if let value = other.unreadable?[property.slot] {

@@ -162,7 +162,7 @@ struct FormatLexer {
       case quote: return text
       case "\\": text.append(try escaped())
       case "%" where current == "%":
-        // In formats, `%%` always means a single percent sign.
+        // Skip the second percent sign, because `%%` always means a single one.
         position += 1
         text.append("%")
       default: text.append(character)
@@ -200,7 +200,7 @@ struct FormatLexer {
   private mutating func argument() throws(ObjectGraphError) -> FormatToken.ArgumentKind {
     let start = position
     position += 1
-    // A length modifier (`l` or `ll`) is accepted but has no effect.
+    // Accept a length modifier (`l` or `ll`), which has no effect.
     var width = 0
     while width < 2, current == "l", character(1).map({ "dilufg".contains($0) }) == true {
       position += 1

@@ -1,7 +1,7 @@
 /// Parses the format language of `NSPredicate`.
 ///
 /// Arguments become constants in the expression. Property names come only from the format itself
-/// and from the arguments of `%K`, which are always treated as names.
+/// and from arguments for `%K`, which are always treated as names.
 struct FormatParser {
   private let tokens: [FormatToken]
   private var position = 0
@@ -15,7 +15,7 @@ struct FormatParser {
 
   /// The maximum nesting depth, and the maximum number of operators in a calculation.
   ///
-  /// The limit protects the stack from overflow, and is far above what predicates need in practice.
+  /// The limit prevents stack overflow, and is far higher than predicates need in practice.
   private static let maxDepth = 64
 
   static func expression(
@@ -388,7 +388,7 @@ enum FormatStep {
 extension QueryExpression {
   /// Returns an expression that follows a path, starting at the value of this expression.
   ///
-  /// The steps after an aggregate name the property that is aggregated.
+  /// The steps after an aggregate specify the property that is aggregated.
   func following(_ steps: ArraySlice<FormatStep>) -> QueryExpression {
     guard let first = steps.first else { return self }
     switch first {

@@ -5,7 +5,7 @@ public import Foundation
 
 #if !canImport(Darwin)
   extension PredicateExpressions {
-    /// A test of whether a string contains another string, ignoring case and diacritics.
+    /// Tests whether a string contains another string, ignoring case and diacritics.
     public struct StringLocalizedStandardContains<
       Root: StandardPredicateExpression<String>, Other: StandardPredicateExpression<String>
     >: StandardPredicateExpression {

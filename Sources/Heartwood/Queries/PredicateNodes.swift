@@ -212,7 +212,7 @@ extension PredicateExpressions.OptionalFlatMap: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
     let wrapped = try translation.expression(of: wrapped)
     let then = try translation.binding(variable, to: wrapped, in: transform)
-    // A path through `nil` evaluates to `nil` anyway, so no check for `nil` is needed.
+    // Do not check for `nil`, because a path through `nil` evaluates to `nil` anyway.
     if let path = transform as? any PathNode, path.isProperty(of: variable) { return then }
     return .whenPresent(wrapped, then: then)
   }

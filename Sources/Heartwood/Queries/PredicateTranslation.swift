@@ -3,7 +3,7 @@ import Foundation
 /// Translates a Foundation predicate into a query expression.
 ///
 /// The nodes of a `Predicate` are generic types without a common protocol. Each supported node type
-/// conforms to ``TranslatableNode`` unconditionally, so that the node is recognised even if one of
+/// conforms to ``TranslatableNode`` unconditionally. A node is therefore recognised even if one of
 /// its child nodes is unsupported. An unsupported subexpression without variables is evaluated to a
 /// constant. Other unsupported nodes cause an error that names the node.
 final class PredicateTranslation {
@@ -100,7 +100,7 @@ final class PredicateTranslation {
   // MARK: Key paths
 
   func property(_ keyPath: AnyKeyPath, of root: Any) throws -> QueryExpression {
-    // The key path leads from a composite attribute to one of its elements.
+    // Translate a key path that leads from a composite attribute to one of its elements.
     if Swift.type(of: keyPath).rootType is any CompositeValue.Type,
       let node = root as? any PathNode, let whole = node.path.appending(path: keyPath)
     {

@@ -76,7 +76,8 @@ final class PredicateTree: @unchecked Sendable {
       switch node.content {
       case .leaf(let leaf):
         termCount += 1
-        // Because nodes are shared, a small tree can expand into a huge expression.
+        // Limit the number of terms. Because nodes are shared, a small tree can expand into a huge
+        // expression.
         guard termCount <= QueryExpression.maxTermCount else {
           throw QueryResolver.unsupported(
             "A predicate has more than \(QueryExpression.maxTermCount) terms. Split it into "
@@ -114,14 +115,14 @@ extension QueryExpression {
   /// The maximum nesting depth of a predicate.
   ///
   /// Code that processes an expression recurses once per level. Up to this depth, the recursion
-  /// fits even in a stack of 512 KiB.
+  /// fits within a stack of 512 KiB.
   static var maxDepth: Int { 64 }
   /// The maximum number of terms in a predicate.
   static var maxTermCount: Int { 1_000_000 }
 
   /// Checks that a nesting depth is within the limit.
   ///
-  /// - Throws: `unsupportedPredicate` if it is not.
+  /// - Throws: `unsupportedPredicate` if the depth exceeds the limit.
   static func requireDepth(_ depth: Int) throws {
     guard depth > maxDepth else { return }
     throw QueryResolver.unsupported(

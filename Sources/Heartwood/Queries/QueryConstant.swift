@@ -17,7 +17,7 @@ extension QueryExpression {
   /// support the value's type.
   init?(value: Any) {
     switch value {
-    // The most common types come first, because the dynamic casts below take longer.
+    // Test the most common types first, because the dynamic casts below take longer.
     case let text as String: self = .constant(QueryConstant(value: .string(text), type: .text))
     case let id as ManagedObjectID:
       self = .constant(
@@ -58,8 +58,8 @@ extension Optional: OptionalValue {
 
 /// A range of any type.
 protocol ValueRange {
-  /// The bounds, and whether the range includes its upper bound; a bound is `nil` if the range is
-  /// unbounded on that side.
+  /// The bounds, and whether the range includes its upper bound. If the range is unbounded on one
+  /// side, that bound is `nil`.
   var ends: (lower: Any?, upper: Any?, isClosed: Bool) { get }
 }
 

@@ -1,8 +1,8 @@
 extension QueryDemand {
-  /// The maximum number of subjects that are examined for common demands.
+  /// The maximum number of subjects to examine for common demands.
   private static let maxSubjectCount = 8
 
-  /// Returns the demands that follow from a disjunction of conditions.
+  /// Returns the demands that a disjunction of conditions implies.
   ///
   /// For example, `rank > 3 OR (rank == 3 AND name > "x")` implies that the rank is at least 3.
   ///
@@ -23,8 +23,8 @@ extension QueryDemand {
     }
   }
 
-  /// Returns the narrowest test of a subject that follows from several demands together, or `nil`
-  /// if none of them tests the subject.
+  /// Returns the narrowest test of a subject that several demands together imply, or `nil` if none
+  /// of them tests the subject.
   private static func narrowest(_ demands: [QueryDemand], _ subject: Subject) -> Test? {
     var result: Test?
     for demand in demands where demand.subject == subject {
@@ -53,8 +53,10 @@ extension QueryDemand {
     return .among(values)
   }
 
-  /// Returns the smallest range that covers several tests, or `nil` if it would be unbounded, or if
-  /// a test, such as a prefix test, is not a range.
+  /// Returns the smallest range that covers several tests.
+  ///
+  /// Returns `nil` if the range would be unbounded, or if a test is not a range (for example, if it
+  /// is a prefix test).
   private static func range(_ tests: [Test]) -> Test? {
     var ends: [(lower: StoredValue?, upper: StoredValue?)] = []
     for test in tests {
@@ -62,7 +64,8 @@ extension QueryDemand {
       case .prefix: return nil
       case .range(let lower, let upper): ends.append((lower, upper))
       case .among(let values):
-        // `nil` and NaN have no order, so a range would exclude them.
+        // Do not use a range if a value is `nil` or NaN. These have no order, so the range would
+        // exclude them.
         guard values.allSatisfy({ $0.order(to: $0) == 0 }) else { return nil }
         ends += values.map { ($0, $0) }
       }

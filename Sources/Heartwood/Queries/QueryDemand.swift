@@ -1,4 +1,4 @@
-/// A necessary condition of a predicate that an index or a key lookup can test.
+/// A necessary condition of a predicate, which an index or a key lookup can test.
 ///
 /// Every object that matches the predicate passes the test, but other objects may pass it too.
 struct QueryDemand {
@@ -27,11 +27,11 @@ struct QueryDemand {
   /// Whether the range excludes its bound.
   var isStrict = false
 
-  /// Creates the demand that follows from a comparison between a term and a constant, or returns
-  /// `nil` if no lookup can perform the test.
+  /// Creates the demand that a comparison between a term and a constant implies, or returns `nil`
+  /// if no lookup can perform the test.
   init?(_ term: QueryTerm, _ comparison: QueryComparison, _ constant: StoredValue) {
-    // A range cannot express a comparison with NaN, which neither equals, precedes nor follows any
-    // value.
+    // Create no demand for NaN, which neither equals, precedes nor follows any value: a range
+    // cannot express such a comparison.
     guard let subject = term.subject, !constant.isNotANumber else { return nil }
     self.subject = subject
     switch comparison {
@@ -93,8 +93,8 @@ extension QueryDemand {
 }
 
 extension QueryTerm {
-  /// The subject of a demand on the term, or `nil` if the term is neither the fetched object nor
-  /// one of its own properties.
+  /// The subject of a demand on the term, or `nil` if the term is neither the fetched object nor a
+  /// property of that object.
   fileprivate var subject: QueryDemand.Subject? {
     isSubject ? .own : property.map { .property($0.slot) }
   }

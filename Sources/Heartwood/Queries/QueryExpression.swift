@@ -27,13 +27,13 @@ indirect enum QueryExpression: Sendable {
   case not(QueryExpression)
   /// The first value, or the second value if the first is `nil`.
   case coalescing(QueryExpression, QueryExpression)
-  /// The second value if the first value is not `nil`; otherwise `nil`.
+  /// The second value if the first value is not `nil`; otherwise, `nil`.
   case whenPresent(QueryExpression, then: QueryExpression)
   case choice(QueryExpression, then: QueryExpression, otherwise: QueryExpression)
   case arithmetic(QueryExpression, ArithmeticOperation, QueryExpression)
   case negation(QueryExpression)
-  /// Whether a condition holds for any, all or none of the elements of a collection, depending on
-  /// the quantifier.
+  /// Whether a condition holds for any, all or none of a collection's elements, depending on the
+  /// quantifier.
   case quantified(Quantifier, QueryExpression, variable: Int, QueryExpression)
   /// The elements of a collection that match a condition.
   case filter(QueryExpression, variable: Int, QueryExpression)
@@ -44,7 +44,7 @@ indirect enum QueryExpression: Sendable {
   case length(QueryExpression)
   /// Whether the fetched object matches a text query.
   case textSearch(TextQuery)
-  /// The object if it belongs to the entity; otherwise `nil`.
+  /// The object if it belongs to the entity; otherwise, `nil`.
   case cast(QueryExpression, EntityDescription)
 }
 

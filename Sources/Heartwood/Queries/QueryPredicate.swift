@@ -11,10 +11,9 @@ public import Foundation
 /// request.predicate = fast && !mine
 /// ```
 ///
-/// The operators have the same meaning in both languages. Names are resolved when the predicate is
-/// used. A predicate may have up to a million terms and up to 64 levels of nesting. Terms that are
-/// joined by the same operator, whether in a loop or with ``any(_:)`` or ``all(_:)``, form a single
-/// level.
+/// Operators have the same meaning in both forms. Names are resolved when the predicate is used. A
+/// predicate may have up to a million terms and up to 64 levels of nesting. Terms that are joined
+/// by the same operator, whether in a loop or with ``any(_:)`` or ``all(_:)``, form a single level.
 public struct QueryPredicate<M: ManagedObject>: Sendable {
   private let tree: PredicateTree
 
@@ -34,7 +33,7 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
   ///     `%i`, `%ld`, `%u` and `%f` for numbers.
   ///   - arguments: The values for the placeholders of the format, in order.
   /// - Throws: `predicateSyntax` if the format cannot be parsed or the arguments do not fit the
-  ///   placeholders. The message states the column and what was expected there.
+  ///   placeholders. The message states the column and what was expected at that position.
   public init(format: String, _ arguments: any Sendable...) throws {
     try self.init(format: format, arguments: arguments)
   }

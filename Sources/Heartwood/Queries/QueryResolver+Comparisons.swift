@@ -67,8 +67,8 @@ extension QueryResolver {
         + "Codable type can be compared only with nil.")
   }
 
-  /// Returns a function that reads a term's value and folds its case and diacritics as `options`
-  /// require.
+  /// Returns a function that reads a term's value and folds its case and diacritics as required by
+  /// `options`.
   private func folded(_ term: QueryTerm, _ options: StringDifferences) throws -> QueryTerm.Value {
     let value = try value(term, as: term.type)
     guard !options.isEmpty else { return value }
@@ -134,7 +134,7 @@ extension QueryResolver {
     }
     let value = try folded(element, options)
     if let constants = collection.constants {
-      // Hashing can be used only if values that are equal have the same representation.
+      // Use hashing only if equal values have the same representation.
       let fitted = constants.map { $0.fitted(to: element).folded(options) }
       let isAlike = fitted.allSatisfy(\.isHashedAsCompared) && !element.type.isFloating
       let set = Set(fitted)

@@ -2,7 +2,7 @@
 extension QueryResolver {
   /// Resolves a path of names.
   ///
-  /// The name of a composite attribute is part of the names of its elements.
+  /// The name of a composite attribute is a prefix of the names of its elements.
   func property(_ name: String, of base: QueryExpression) throws -> QueryTerm {
     var names = [name]
     var root = base

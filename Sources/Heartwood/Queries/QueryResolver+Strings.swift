@@ -3,7 +3,8 @@ extension QueryResolver {
   func text(
     _ subject: QueryTerm, _ test: StringOperator, _ pattern: QueryTerm, _ options: StringDifferences
   ) throws -> QueryTerm {
-    // In format strings, `CONTAINS` also tests whether an array contains an element.
+    // Handle arrays, because `CONTAINS` in format strings also tests whether an array contains an
+    // element.
     if case .contains = test, case .array = subject.type {
       return try membership(pattern, subject, options)
     }
@@ -156,7 +157,7 @@ struct Wildcards {
   /// - Complexity: O(m · n) for m characters in the string and n elements in the pattern.
   func match(_ text: String) -> Bool {
     var (element, position) = (0, text.startIndex)
-    // The state to return to if the text after the last `*` does not match.
+    // The state to resume from if the text after the last `*` does not match.
     var retry: (element: Int, position: String.Index)?
     while position < text.endIndex {
       if element < elements.count, elements[element] == .many {

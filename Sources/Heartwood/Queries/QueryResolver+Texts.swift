@@ -8,10 +8,10 @@ extension QueryResolver {
   /// Converts constant strings in a term to the type of `other`, the term with which it is
   /// compared.
   ///
-  /// Any other term is returned unchanged, as is a string if this resolver does not read strings as
-  /// values of that type.
+  /// Any other term is returned unchanged. A string is also returned unchanged if this resolver
+  /// does not read strings as values of that type.
   ///
-  /// - Throws: `unsupportedPredicate` if the string is not such a value.
+  /// - Throws: `unsupportedPredicate` if the string does not represent a value of that type.
   func reading(_ term: QueryTerm, as other: QueryTerm) throws -> QueryTerm {
     guard let textModel else { return term }
     if let constants = term.constants, case .list(.text) = term.type, other.type.isReadFromText {

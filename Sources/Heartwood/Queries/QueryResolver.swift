@@ -13,11 +13,12 @@ final class QueryResolver {
   private let renumbered: RenumberedObjects
   /// The current nesting depth.
   private var depth = 0
-  /// The model if the predicate can contain strings in place of dates, UUIDs and objects, or `nil`.
+  /// The model if the predicate can contain strings in place of dates, UUIDs and objects;
+  /// otherwise, `nil`.
   var textModel: StoreModel?
   /// The types of the variables in scope.
   var variables: [Int: QueryType] = [:]
-  /// The number of variables that a scope must store, including the fetched object.
+  /// The number of variables that a scope must provide, including the fetched object.
   private(set) var variableCount = 1
   /// Whether the predicate depends on objects other than the fetched object.
   var dependsOnOtherObjects = false
@@ -28,8 +29,8 @@ final class QueryResolver {
 
   /// Creates a resolver for predicates on an entity.
   ///
-  /// - Parameter renumbered: The current numbers of renumbered objects, by old number, for the
-  ///   object IDs that the predicate contains.
+  /// - Parameter renumbered: A map from the old numbers of renumbered objects to their current
+  ///   numbers, because the object IDs in the predicate may contain old numbers.
   init(
     _ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription,
     _ renumbered: RenumberedObjects
@@ -187,8 +188,8 @@ final class QueryResolver {
     guard let other = constant.space, case .integer(let bits) = constant.value else {
       return QueryTerm(constant: constant.value, constant.type)
     }
-    // The ID of an object in another store must not match an object with the same number in this
-    // store.
+    // Check the store. The ID of an object in another store must not match an object with the same
+    // number in this store.
     guard other.store == space.store else {
       return QueryTerm(constant: .integer(0), constant.type)
     }
@@ -207,7 +208,7 @@ final class QueryResolver {
     return QueryTerm("a variable", type) { $0.variables[variable] }
   }
 
-  /// Calls `body` while a variable for the elements of a collection is in scope.
+  /// Calls `body` with a variable for the elements of a collection in scope.
   func with<Result>(
     _ variable: Int, _ type: QueryType, _ body: () throws -> Result
   ) rethrows -> Result {

@@ -1,5 +1,5 @@
 /// Provides the values that a predicate needs during its evaluation: those of the fetched object,
-/// called the subject, and those of its related objects.
+/// called the *subject*, and those of its related objects.
 ///
 /// Rows are read in place, without creating objects. If an object has unsaved changes in the
 /// context, the object is read instead of its row.
@@ -16,11 +16,11 @@ final class QueryScope {
   /// The text searches that have been evaluated in the view.
   private var textRuns: [ObjectIdentifier: TextRun] = [:]
 
-  // The subject, which is the fetched object that is being tested, is either a record with its
-  // entity, or an object in memory. The entity and the object are not retained, because reference
-  // counting would take longer than reading a record; both outlive the closure that uses them. The
-  // properties below can skip exclusivity checks, because only one thread uses a scope, for one
-  // closure at a time.
+  // The subject, which is the fetched object being tested, is either a record with its entity or an
+  // object in memory. The entity and the object are not retained, because reference counting would
+  // take longer than reading a record; both outlive the closure that uses them. The properties
+  // below can skip exclusivity checks, because only one thread uses a scope, for one closure at a
+  // time.
   @exclusivity(unchecked) private var record: RecordView?
   @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
   @exclusivity(unchecked) private var entityNumber = 0
@@ -69,7 +69,7 @@ final class QueryScope {
   /// The number of the subject if the subject is a row, or `nil` if it is an object in memory.
   var storedNumber: ObjectNumber? { record == nil ? nil : number }
 
-  /// Returns the evaluation of a text search, or `nil` if there is no view.
+  /// Returns the evaluation of a text search, or `nil` if the scope has no view.
   func textRun(_ search: TextSearch) throws -> TextRun? {
     if let known = textRuns[ObjectIdentifier(search)] { return known }
     guard let view, !view.isEmpty else { return nil }
@@ -122,8 +122,8 @@ final class QueryScope {
     return try own(PropertyLocation(property)) == .string(text)
   }
 
-  /// Returns whether a string property of the subject matches a pattern; `false` if it has no
-  /// value.
+  /// Returns whether a string property of the subject matches a pattern, or `false` if the property
+  /// has no value.
   func own(_ location: PropertyLocation, matches pattern: TextPattern) throws -> Bool {
     if let record, find(location, in: record), location.found != nil,
       !record.isNull(location.field)

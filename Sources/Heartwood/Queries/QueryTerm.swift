@@ -23,7 +23,7 @@ struct QueryTerm {
   var property: PropertyDescription?
   /// Whether the term is the fetched object itself.
   var isSubject = false
-  /// If the term is a condition, tests that an object must pass for the condition to be true.
+  /// The tests that an object must pass for the condition to be true, if the term is a condition.
   var demands: [QueryDemand] = []
   /// The text search, if the term tests whether objects match a text query.
   var textSearch: TextSearch?
@@ -58,19 +58,18 @@ struct QueryTerm {
 
   /// The term and its type, for error messages.
   var phrase: String {
-    // A constant is named after its type, so the name alone describes it.
+    // Use only the name of a constant, because constants are named after their types.
     constant == nil ? "\(name) (\(type.phrase))" : name
   }
 }
 
 extension QueryTerm {
-  /// Converts this term, if it is a constant, to the type of `other`, so that it can be looked up
-  /// in an index.
+  /// If this term is a constant, converts it to the type of `other` for a lookup in an index.
   ///
   /// `other` is the term with which this term is compared.
   ///
-  /// - Returns: The converted term. This term itself is returned if it is not a constant, if
-  ///   `other` is a constant too, or if the type of `other` cannot represent the constant.
+  /// - Returns: The converted term. Returns this term unchanged if it is not a constant, if `other`
+  ///   is also a constant, or if the type of `other` cannot represent the constant.
   func fitted(to other: QueryTerm) -> QueryTerm {
     guard let constant, other.constant == nil else { return self }
     let value = constant.fitted(to: other)
@@ -95,8 +94,8 @@ extension StoredValue {
       // can store.
       guard case .attribute(.float, _) = term.property?.kind else { return self }
       let (number, rounded) = (Double(bitPattern: bits), Float(Double(bitPattern: bits)))
-      // Do not convert a number that rounding would turn into infinity or zero. Such a number
-      // equals no value that the attribute can have.
+      // Do not convert a number that rounding would turn into infinity or zero, because it does not
+      // equal any value of the attribute's type.
       guard rounded.isInfinite == number.isInfinite, rounded.isZero == number.isZero else {
         return self
       }

@@ -17,7 +17,7 @@ indirect enum QueryType: Sendable {
   case opaque
   /// A collection that an attribute contains, whose elements can be searched.
   case array(any CollectionAttributeValue.Type)
-  /// A managed object of the given entity; `nil` means any entity.
+  /// A managed object of the given entity or, if it is `nil`, of any entity.
   case object(EntityDescription?)
   case list(QueryType)
 
@@ -36,7 +36,9 @@ indirect enum QueryType: Sendable {
     }
   }
 
-  /// The entity of an object, or of the objects in a list; `nil` for values and unknown entities.
+  /// The entity of an object, or of the objects in a list.
+  ///
+  /// The property is `nil` for values and unknown entities.
   var entity: EntityDescription? {
     switch self {
     case .object(let entity): entity

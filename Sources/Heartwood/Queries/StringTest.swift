@@ -1,4 +1,4 @@
-/// A test of a string, for predicates on string properties.
+/// A test that a predicate applies to a string property.
 public struct StringTest: Sendable {
   enum Kind: Sendable {
     case equality
@@ -60,7 +60,8 @@ extension QueryPredicate {
   /// the format language.
   ///
   /// - Parameters:
-  ///   - keyPath: A string property of the object, or of one reached through to-one relationships.
+  ///   - keyPath: A string property of the object, or of an object reached through to-one
+  ///     relationships.
   ///   - test: The test.
   ///   - differences: The differences that the test ignores.
   public init(
@@ -70,9 +71,10 @@ extension QueryPredicate {
     self.init(path: keyPath, test, differences)
   }
 
-  /// Creates a predicate that tests an optional string property; `nil` passes no test.
+  /// Creates a predicate that tests an optional string property.
   ///
-  /// The parameters are the same as for a string that is not optional.
+  /// A `nil` value does not pass any test. The parameters are the same as for a string that is not
+  /// optional.
   public init(
     _ keyPath: any KeyPath<M, String?> & Sendable, _ test: StringTest,
     ignoring differences: StringDifferences = []

@@ -1,9 +1,11 @@
-/// A sequence of the rows that match a part of a text query, in ascending order.
+/// A cursor over the rows that match a part of a text query, in ascending order.
 ///
 /// The properties skip exclusivity checks, because cursors are used for every row. This is safe,
 /// because only one thread uses them.
 class TextCursor {
-  /// The current row: 0 before the first one, and ``end`` after the last one.
+  /// The current row.
+  ///
+  /// The value is 0 before the first row, and ``end`` after the last row.
   @exclusivity(unchecked) final var row: Int64 = 0
   static let end = Int64.max
 
@@ -16,7 +18,7 @@ class TextCursor {
   }
 }
 
-/// The rows that contain one or more terms, with the frequencies of these terms.
+/// A cursor over the rows that contain one or more terms, with the frequencies of these terms.
 class TextLeafCursor: TextCursor {
   /// The total weight of the positions in the current row.
   @exclusivity(unchecked) final var frequency = 0
@@ -25,7 +27,7 @@ class TextLeafCursor: TextCursor {
   func positions() throws -> [UInt32] { [] }
 }
 
-/// The rows of one posting list.
+/// A cursor over the rows of one posting list.
 final class TextWordCursor: TextLeafCursor {
   private let reader: TextIndexReader
   private let term: [UInt8]
@@ -113,7 +115,8 @@ final class TextWordCursor: TextLeafCursor {
       row = postings.row
       return
     }
-    // The rest of the block has been read; skip the blocks before the one that can contain the row.
+    // Skip the blocks before the one that can contain the row, because the rest of the current
+    // block has been read.
     if let blocks, target < Self.end, target <= ObjectNumber.maxRow,
       try blocks.seek(before: reader.keys.block(term, row: target + 1)),
       let row = try blocks.withEntry({ key, _ in try key.blockRow(prefix) }) ?? nil,
@@ -127,7 +130,7 @@ final class TextWordCursor: TextLeafCursor {
   override func positions() throws -> [UInt32] { try postings.positions(fields) }
 }
 
-/// Rows that have been collected in memory.
+/// A cursor over rows that have been collected in memory.
 final class TextListCursor: TextLeafCursor {
   private let list: TextRowList
   @exclusivity(unchecked) private var next = 0
@@ -161,14 +164,15 @@ final class TextListCursor: TextLeafCursor {
   override func positions() throws -> [UInt32] { list.positions[row] ?? [] }
 }
 
-/// The intersection of the rows of several cursors.
+/// A cursor over the intersection of the rows of several cursors.
 final class TextIntersection: TextCursor {
   private let required: [TextCursor]
   private let excluded: [TextCursor]
   /// A closure that tests the current row of the required cursors.
   private let accepts: (() throws -> Bool)?
 
-  /// - Precondition: `required` is not empty; the cursor with the fewest rows should come first.
+  /// - Precondition: `required` is not empty. For speed, the cursor with the fewest rows should
+  ///   come first.
   init(
     _ required: [TextCursor], excluding excluded: [TextCursor] = [],
     where accepts: (() throws -> Bool)? = nil
@@ -220,7 +224,7 @@ final class TextIntersection: TextCursor {
   }
 }
 
-/// The union of the rows of several cursors.
+/// A cursor over the union of the rows of several cursors.
 final class TextUnion: TextCursor {
   private let cursors: [TextCursor]
 
@@ -242,7 +246,9 @@ final class TextUnion: TextCursor {
 /// The rows that contain at least one of several terms.
 struct TextRowList {
   fileprivate(set) var rows: [Int64] = []
-  /// The total weight of the positions in each row; empty if there are no positions.
+  /// The total weight of the positions in each row.
+  ///
+  /// The array is empty if there are no positions.
   fileprivate(set) var frequencies: [Int] = []
   /// The positions in each row, in ascending order, if they are needed.
   fileprivate(set) var positions: [Int64: [UInt32]] = [:]
@@ -269,7 +275,7 @@ struct TextRowList {
         let leaf = own ?? cursor
         try leaf.seek(cursor.row)
         let isFound = leaf.row == cursor.row
-        // A row that contains the terms only in other attributes is counted, but not returned.
+        // Count a row that contains the terms only in other attributes, but do not return it.
         found.append((cursor.row, isFound ? leaf.frequency : -1))
         if needsPositions, isFound {
           positions[cursor.row, default: []].append(contentsOf: try leaf.positions())

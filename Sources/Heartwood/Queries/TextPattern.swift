@@ -2,15 +2,15 @@ import Foundation
 
 /// A constant string that a condition looks for in other strings.
 ///
-/// Most strings are compared as UTF-8 bytes where they are stored, without creating a `String`. The
-/// result is the same as that of comparing character by character.
+/// Most strings are compared in place as UTF-8 bytes, without creating a `String`. The result is
+/// the same as that of a character-by-character comparison.
 struct TextPattern {
   private let test: StringOperator
   private let options: StringDifferences
   /// The text to find, folded as the options require.
   private let text: String
   private let bytes: [UInt8]
-  /// Whether the text is ASCII and contains no part of a line end (CR LF is one character).
+  /// Whether the text is ASCII and contains neither CR nor LF, which together form one character.
   private let isPlain: Bool
   /// Whether the text contains an ASCII character that is canonically equivalent to a character
   /// outside ASCII: `K` (KELVIN SIGN), `;` (GREEK QUESTION MARK) or a grave accent (GREEK VARIA).
@@ -18,7 +18,7 @@ struct TextPattern {
   /// The position of the byte to search for, which is probably rare.
   private let anchor: Int
 
-  /// The most frequent bytes in text, in descending order of frequency.
+  /// The bytes that are most frequent in text, in descending order of frequency.
   private static let frequentBytes = Array(" etaoinshrdlcumwfgypbvk,.xjqz".utf8)
 
   init(_ text: String, _ test: StringOperator, _ options: StringDifferences) {
@@ -45,8 +45,8 @@ struct TextPattern {
     guard isPlain else { return nil }
     if options.isEmpty, case .contains = test {
       let isFound = isIn(content)
-      // In a string that is not ASCII, the bytes can be part of a longer character, or equivalent
-      // characters can have other bytes.
+      // Accept the result only for an ASCII string. In any other string, the bytes can be part of a
+      // longer character, or equivalent characters can have other bytes.
       if isFound || hasEquivalents { return content.isASCII ? isFound : nil }
       return false
     }
@@ -75,7 +75,7 @@ struct TextPattern {
   /// Returns whether the text appears anywhere in the bytes.
   private func isIn(_ content: UnsafeRawBufferPointer) -> Bool {
     guard !bytes.isEmpty else { return true }
-    // The C library searches for a byte with vector instructions, even in a debug build.
+    // Use the C library, which searches for a byte with vector instructions even in a debug build.
     var start = anchor
     let end = content.count - (bytes.count - 1 - anchor)
     while start < end, let base = content.baseAddress,

@@ -179,7 +179,7 @@ final class TextRun {
   /// Equally relevant objects are in creation order.
   func top(_ limit: Int) throws -> [Match] {
     guard limit > 0 else { return [] }
-    // A heap whose first element is the least relevant one.
+    // Keep the best matches in a heap whose first element is the least relevant one.
     var heap: [Match] = []
     func isLess(_ first: Match, _ second: Match) -> Bool {
       first.score != second.score
@@ -252,8 +252,9 @@ final class TextRun {
     private let run: TextRun
     private let part: Part
     private(set) var cursor: TextCursor?
-    /// The leaves that contribute to the relevance, in the order of their positions, with cursors
-    /// that are at the current row or before it.
+    /// The leaves that contribute to the relevance, in the order of their positions.
+    ///
+    /// Each leaf has a cursor that is at or before the current row.
     private(set) var scored: [(leaf: Int, cursor: TextLeafCursor)] = []
     private var used: [Int: TextLeafCursor] = [:]
 
@@ -264,8 +265,8 @@ final class TextRun {
       cursor = try node(root)
       let sharesCursors = TextSearchTree.isFlat(root)
       for leaf in run.search.tree.leaves.indices where run.search.tree.areScored[leaf] {
-        // If the cursors cannot be shared, a cursor may have passed rows that other parts of the
-        // query match.
+        // Create another cursor if cursors cannot be shared, because a cursor may have passed rows
+        // that other parts of the query match.
         guard sharesCursors, let own = used[leaf] else {
           scored.append((leaf, self.leaf(leaf)))
           continue
@@ -358,7 +359,7 @@ final class TextRun {
 extension TextSearchTree {
   /// Returns whether no cursor of a scored leaf can pass a matching row that contains the leaf.
   ///
-  /// This holds if alternatives consist only of leaves.
+  /// This is the case if alternatives consist only of leaves.
   fileprivate static func isFlat(_ node: Node) -> Bool {
     switch node {
     case .leaf, .phrase, .near: true

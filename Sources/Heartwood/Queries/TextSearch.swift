@@ -7,7 +7,7 @@ final class TextSearch {
   private let locations: [PropertyLocation]
 
   /// - Throws: `unsupportedPredicate` if the entity has no text index or the query is too large;
-  ///   `unknownProperty` if the query names an attribute that the index does not have.
+  ///   `unknownProperty` if the query contains an attribute that is not part of the index.
   init(_ query: TextQuery, _ entity: EntityDescription, _ schema: Schema.Content) throws {
     guard let index = entity.textIndex else {
       throw QueryResolver.unsupported(
@@ -60,7 +60,7 @@ final class TextSearch {
   /// The names of the index's attributes.
   var name: String { index.slots.map { entity.properties[$0].name }.joined(separator: ", ") }
 
-  /// The set of all attributes of the index, one bit each.
+  /// The set of all attributes of the index, with one bit for each attribute.
   var allFields: UInt64 { (1 << UInt64(index.slots.count)) &- 1 }
 
   /// The term that tests whether objects match the query.

@@ -13,7 +13,8 @@ extension ArithmeticOperation {
       switch self {
       case .plus: first + second
       case .minus: first - second
-      // The product of two large `UInt64` values can overflow even `Int128`.
+      // Check for overflow, because the product of two large `UInt64` values can overflow even
+      // `Int128`.
       case .times: Self.product(first, second)
       case .divided: second == 0 ? nil : first / second
       case .remainder: second == 0 ? nil : first % second
@@ -122,7 +123,8 @@ extension Summary {
   private static func sum(_ values: [StoredValue], _ type: QueryType) -> StoredValue {
     switch type {
     case .integer:
-      // No array is long enough for the sum of its integers to overflow `Int128`.
+      // Do not check for overflow, because no array is long enough for the sum of its integers to
+      // overflow `Int128`.
       return StoredValue(wide: values.reduce(0) { $0 + ($1.wideInteger ?? 0) })
     case .decimal:
       return values.reduce(.string("0")) { ArithmeticOperation.plus.decimals($0, $1) }

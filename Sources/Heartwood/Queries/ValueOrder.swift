@@ -19,8 +19,8 @@ extension StoredValue {
   /// Compares two values.
   ///
   /// - Returns: A negative number if this value precedes the other, a positive number if it follows
-  ///   the other, or 0 if they are equal; `nil` if the values cannot be ordered, for example
-  ///   because one of them is `nil` or NaN.
+  ///   the other, and 0 if they are equal. The result is `nil` if the values cannot be ordered, for
+  ///   example because one of them is `nil` or NaN.
   func order(to other: StoredValue) -> Int? {
     switch (self, other) {
     case (.integer(let first), .integer(let second)): Self.order(first, second)
@@ -55,7 +55,7 @@ extension StoredValue {
     first < second ? -1 : first == second ? 0 : first > second ? 1 : nil
   }
 
-  /// Compares an integer with a floating-point number without rounding either of them.
+  /// Compares an integer with a floating-point number without rounding either number.
   ///
   /// Returns `nil` if the floating-point number is NaN.
   private static func order(_ integer: Int64, _ number: Double) -> Int? {

@@ -2,7 +2,7 @@
 package struct RecordEncoder {
   /// The record that was encoded last.
   package private(set) var record: [UInt8] = []
-  /// The values of the record's variable fields that have not been appended yet.
+  /// The values of variable fields that have not been appended to the record yet.
   private var variableValues: [StoredValue] = []
 
   package init() {}

@@ -10,20 +10,20 @@
 /// └────────┴─────────┴───────┴─────────────────────┴──────────────────┴──────────┘
 /// ```
 ///
-/// The version identifies the transaction that wrote the record: it is the transaction's base, that
-/// is, the number of its first frame. If a transaction rewrites a record only because attributes
-/// derived from other rows change, the version stays the same. A null bit is set for each field
-/// that has no value. A fixed-length field without a value still occupies its bytes, which are
-/// zero. The ends of variable fields are relative to the start of the first variable field. All
-/// numbers are little-endian.
+/// The version identifies the transaction that wrote the record. It is the transaction's base,
+/// which is the number of its first frame. If a transaction rewrites a record only because
+/// attributes derived from other rows change, the version stays the same. A null bit is set for
+/// each field that has no value. A fixed-length field without a value still occupies its bytes,
+/// which are zero. The ends of variable fields are relative to the start of the first variable
+/// field. All numbers are little-endian.
 package final class RecordLayout: Sendable {
   /// A field with its storage type and its position.
   struct Field: Sendable {
     /// The property's number, which is the same in every layout of the entity.
     let property: UInt16
     let storageType: StorageType
-    /// For a fixed-length field, the offset of its bytes; for a variable field, the offset of the
-    /// integer that says where the field ends.
+    /// The offset of the field's bytes or, for a variable field, of the integer that specifies
+    /// where the field ends.
     let offset: Int
     /// The number of variable fields that precede this one, or `nil` for a fixed-length field.
     let variableIndex: Int?

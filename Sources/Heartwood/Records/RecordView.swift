@@ -3,9 +3,9 @@ import Foundation
 /// A view of a record's bytes that reads individual fields without decoding the rest.
 ///
 /// A view is valid only while the bytes and the layouts that it refers to exist. The bytes come
-/// from a file and may be corrupt. Therefore the initializer throws `corrupt` if the record is
-/// shorter than its layout requires, and the methods that read variable fields throw it if such a
-/// field is invalid. No read accesses memory outside the bytes.
+/// from a file and may be corrupt. Therefore, the initializer throws `corrupt` if the record is
+/// shorter than its layout requires, and the methods that read a variable field throw `corrupt` if
+/// the field is invalid. No read accesses memory outside the bytes.
 package struct RecordView {
   private let bytes: UnsafeRawBufferPointer
   unowned(unsafe) let layout: RecordLayout
@@ -88,8 +88,9 @@ package struct RecordView {
   /// Returns the value of a string field.
   func text(_ field: Int) throws(StorageError) -> String {
     let content = try content(field)
-    // Decoding replaces invalid bytes, so compare the bytes. `String(validating:as:)` would take
-    // several times as long, because it looks up generic metadata at run time.
+    // Compare the bytes after decoding, because decoding replaces invalid bytes.
+    // `String(validating:as:)` would take several times as long, because it looks up generic
+    // metadata at run time.
     let text = String(decoding: content, as: UTF8.self)
     guard content.isASCII || text.hasBytes(content) else {
       throw StorageError(
@@ -106,7 +107,8 @@ package struct RecordView {
     guard !isNull(field) else { return false }
     let content = try content(field)
     if content.elementsEqual(bytes) { return true }
-    // Strings with different bytes can be canonically equivalent, but not if both are ASCII.
+    // Compare ASCII strings by their bytes. Other strings with different bytes can be canonically
+    // equivalent.
     if content.isASCII, bytes.allSatisfy({ $0 < 0x80 }) { return false }
     return try self.text(field) == text
   }

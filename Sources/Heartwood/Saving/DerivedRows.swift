@@ -1,9 +1,9 @@
-/// Recomputes the derived attributes that are affected by changes to rows.
+/// Recomputes the derived attributes that changes to rows affect.
 ///
 /// Attributes that are derived from the object itself are computed before unique constraints are
 /// checked. Attributes that are derived over a relationship are computed last, after all
-/// relationships are written. Only then does the store contain the current members, including those
-/// that other contexts added.
+/// relationships are written. Only at that time does the store contain the current members,
+/// including those that other contexts added.
 struct DerivedRows {
   private let rows: RowWriter
   private let model: StoreModel
@@ -44,8 +44,8 @@ struct DerivedRows {
 
   /// Marks the objects whose derived attributes depend on a row that is being written or deleted.
   ///
-  /// - Parameter isNew: Whether the row is new. If it is, the store is not searched for related
-  ///   rows, because only rows that the same transaction writes can be related to a new row.
+  /// - Parameter isNew: Whether the row is new. For a new row, the store is not searched for
+  ///   related rows, because only rows that the same transaction writes can be related to it.
   mutating func markDependents(
     of number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
     after: [StoredValue]?, isNew: Bool = false
@@ -92,8 +92,8 @@ struct DerivedRows {
   /// changes no relationships.
   ///
   /// The derived attributes of these objects are recomputed at the end of the transaction. New rows
-  /// have no related objects yet, so their attributes that are derived over a relationship get the
-  /// value for an empty relationship.
+  /// have no related objects yet, so each attribute that is derived over a relationship is set to
+  /// its value for an empty relationship.
   mutating func markDependents(of changes: RowChanges) throws {
     guard model.hasDerived else { return }
     for change in changes.list where change.before == nil {
@@ -115,7 +115,7 @@ struct DerivedRows {
     try markAllDependents(of: changes)
     for change in changes.list
     where !change.isDeleted && change.storage.entity.derivesOverRelationship {
-      // Skip a row that does not change and whose derived attributes do not depend on the changes.
+      // Skip the row if it does not change and its derived attributes do not depend on the changes.
       guard change.isEffective || affected.contains(change.number) else { continue }
       let isDerivedOnly = !change.isEffective
       change.after = try values(change.number, change.after, change.storage, changes)

@@ -18,7 +18,8 @@ extension ManagedObjectContext {
         turnIntoFault(object)
       }
     }
-    // Delete rules may have deleted objects that edited objects are still related to.
+    // Determine whether delete rules may have deleted objects to which edited objects are still
+    // related.
     let deletesOthers =
       !request.changes.deletions.isEmpty
       && request.changes.list.contains {
@@ -79,7 +80,8 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ change: RowChange, _ base: UInt64, readsMembers: Bool
   ) {
     guard !object.isFault else {
-      // A fault can have edits only if it had no row. The save has inserted the row.
+      // Clear the flag. A fault can have edits only if it had no row, and the save has inserted the
+      // row.
       object.state.remove(.updated)
       object.changes = nil
       return
@@ -135,8 +137,8 @@ extension ManagedObjectContext {
 
   // MARK: Deletions
 
-  /// Removes from the context the objects whose rows this save deleted, including through delete
-  /// rules, or found already deleted.
+  /// Removes objects from the context if this save deleted their rows, directly or through delete
+  /// rules, or found them already deleted.
   private func finishDeletions(_ request: SaveRequest) {
     for (object, outcome) in request.outcomes where outcome == .deleted { forgetDeleted(object) }
     for change in request.changes.list where change.isDeleted {
@@ -181,8 +183,7 @@ extension ManagedObjectContext {
         change.updated.insert(id)
       }
     }
-    // The token is `nil` if the generation no longer exists, because contexts can then no longer be
-    // pinned to it.
+    // If the generation is already gone, contexts cannot be pinned to it, so the token is `nil`.
     change.generation = token(of: generation)
     return change
   }

@@ -3,10 +3,10 @@ extension ManagedObjectContext {
   ///
   /// A root context writes all changes in one transaction, which creates one generation.
   ///
-  /// A save first calls `willSave` on the changed objects, and again on objects that these calls
-  /// change. It then calls `validate`. A root context resolves conflicts with ``mergePolicy``,
-  /// writes the changes and assigns permanent IDs to new objects. Finally, the save calls
-  /// `didSave`. If there are no changes, nothing is written.
+  /// A save first calls `willSave` on the changed objects, repeating the call for objects that
+  /// `willSave` has changed. It then calls `validate`. A root context resolves conflicts with
+  /// ``mergePolicy``, writes the changes and assigns permanent IDs to new objects. Finally, the
+  /// save calls `didSave`. If there are no changes, nothing is written.
   ///
   /// Unless ``generationAfterSave`` specifies otherwise, a pinned context advances to the new
   /// generation or, if there are no changes, to the newest one.
@@ -35,7 +35,7 @@ extension ManagedObjectContext {
     for storeContext in changed { try storeContext.saveOwn(start) }
   }
 
-  /// Saves the changes of this store context.
+  /// Saves the changes in this store context.
   private func saveOwn(_ start: ContinuousClock.Instant) throws {
     notifyObservers(of: pendingChange)
     loadForUndo()
@@ -65,16 +65,16 @@ extension ManagedObjectContext {
     // Do this after `advance(to:)`, because the replaced objects copy the values that their rows
     // have in the new generation.
     Self.dismiss(replacedObjects)
-    // A new object that was merged into an existing row is no longer the object that the undo
-    // groups change.
+    // Discard the undo groups if a new object was merged into an existing row, because they would
+    // change an object that is no longer in the context.
     if !request.changes.replaced.isEmpty {
       forgetUndo()
     } else if hadChanges {
       keepUndoAfterSave()
     }
     let isAlone = upToDate.map { $0.frame + 1 == request.base } ?? false
-    // An existing row into which a new object was merged may have related objects that other
-    // contexts added.
+    // Check whether a new object was merged into an existing row, because the row may have related
+    // objects that other contexts added.
     let showsOthers = !request.changes.replaced.isEmpty && !isAlone
     let readsAgain = request.isContested || showsOthers
     if readsAgain { refreshStale() }

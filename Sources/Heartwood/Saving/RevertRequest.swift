@@ -1,4 +1,4 @@
-/// Reverts rows to an earlier generation, in one transaction.
+/// Reverts rows to an earlier generation in one transaction.
 struct RevertRequest {
   private let model: StoreModel
   private let rows: RowWriter

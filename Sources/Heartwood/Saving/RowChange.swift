@@ -1,9 +1,9 @@
 /// A change to one row in a transaction, including the row's current and new values.
 ///
-/// This is a class because lists of changes are traversed several times. Each step of a traversal
-/// then retains one object instead of the four that a struct would contain. The properties skip
-/// exclusivity checks, because they are used several times for every row. This is safe, because
-/// they hold only values and are used by a single thread.
+/// The type is a class, because lists of changes are traversed several times. Each step of a
+/// traversal retains only one object; a struct would contain four objects to retain. The properties
+/// skip exclusivity checks, because they are used several times for every row. This is safe,
+/// because they hold only values and are used by a single thread.
 final class RowChange {
   let storage: EntityStorage
   let number: ObjectNumber
@@ -15,11 +15,13 @@ final class RowChange {
   @exclusivity(unchecked) var after: [StoredValue]
   /// Whether the row is to be deleted.
   @exclusivity(unchecked) var isDeleted = false
-  /// Whether the change inserts a new object, which may be merged into an existing row.
+  /// Whether the change inserts a new object.
+  ///
+  /// The object may be merged into an existing row.
   @exclusivity(unchecked) var isNew = false
   /// The object's current number, for error messages.
   ///
-  /// A new object gets its permanent number only if the transaction succeeds.
+  /// A new object receives its permanent number only if the transaction succeeds.
   @exclusivity(unchecked) var reportedNumber: ObjectNumber
   /// Whether the change comes from a managed object that is being saved.
   @exclusivity(unchecked) var isOfObject = false
@@ -27,8 +29,8 @@ final class RowChange {
   @exclusivity(unchecked) var assigned = SlotSet()
   /// The slots of references that were set.
   ///
-  /// In a one-to-one relationship, only such a reference can take its target away from the target's
-  /// previous partner.
+  /// In a one-to-one relationship, only a reference that was set can separate its target from the
+  /// target's previous partner.
   @exclusivity(unchecked) var edited = SlotSet()
   /// The edits to the to-many relationships, by slot.
   @exclusivity(unchecked) var members: [Int: MemberEdit] = [:]
@@ -53,7 +55,7 @@ final class RowChange {
     self.version = version
   }
 
-  /// The caller's part of a change, restored if the caller's request fails.
+  /// The requested part of a change, which is restored if the caller's request fails.
   struct Request {
     let after: [StoredValue]
     fileprivate let assigned: SlotSet
@@ -79,7 +81,7 @@ final class RowChange {
   /// Returns the new target of a reference, or `nil` if the reference will have no target.
   func target(_ slot: Int) -> ObjectNumber? { after[slot].reference }
 
-  /// Returns the target that a reference has in the store, or `nil` if it has none.
+  /// Returns the target of a reference in the store, or `nil` if there is none.
   func targetBefore(_ slot: Int) -> ObjectNumber? { before?[slot].reference }
 
   /// Sets a reference to a target other than the requested one, or clears it if `target` is `nil`.
@@ -97,7 +99,7 @@ struct MemberEdit {
   var removed: [ObjectNumber] = []
   /// The members of an ordered relationship in this context, or `nil` if they are not known.
   var mine: [ObjectNumber]?
-  /// The members at the time when this context read them, or `nil` if they are not known.
+  /// The members when this context read them, or `nil` if they are not known.
   var base: [ObjectNumber]?
 
   /// Adds the edit of another new object that was merged into the same row.
@@ -109,7 +111,7 @@ struct MemberEdit {
 }
 
 extension StoredValue {
-  /// The target, if the value is a reference to an object; otherwise `nil`.
+  /// The target if the value is a reference to an object; otherwise, `nil`.
   var reference: ObjectNumber? {
     if case .integer(let bits) = self { return ObjectNumber(bits: bits) }
     return nil

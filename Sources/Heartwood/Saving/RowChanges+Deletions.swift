@@ -3,8 +3,9 @@ extension RowChanges {
   /// A row to delete, and the objects that were removed from its relationships before the deletion.
   struct Deletion {
     let change: RowChange
-    /// For the slot of each reference that was set before the deletion, the reference's previous
-    /// target, or `nil` if it had none.
+    /// The previous targets of the references that were set before the deletion, by slot.
+    ///
+    /// A value is `nil` if the reference had no target.
     var references: [Int: ObjectNumber?] = [:]
     /// The removed members, by slot.
     var removed: [Int: Set<ObjectNumber>] = [:]

@@ -5,7 +5,7 @@ struct ListEdits {
     let slot: Int
   }
 
-  /// One side of the connection between two objects: a member of a relationship of `owner`.
+  /// One side of the connection between two objects: `owner` and a member of its relationship.
   struct Edge: Hashable {
     let owner: ObjectNumber
     let slot: Int
@@ -25,7 +25,7 @@ struct ListEdits {
   /// Includes a list even if no members are added or removed, for example because only its order
   /// may have changed.
   ///
-  /// Has no effect if the list is already included.
+  /// If the list is already included, this method has no effect.
   mutating func include(_ owner: ObjectNumber, _ slot: Int) {
     let key = Key(owner: owner, slot: slot)
     guard edits[key] == nil else { return }
@@ -70,8 +70,8 @@ extension RowChanges {
   /// edge.
   ///
   /// The edges are needed only if a new object was merged into an existing row. In this case, one
-  /// edit may remove a member by the number of the new object, while another adds it by the number
-  /// of the row. Such a member must not be removed. If no object was merged, the result is empty.
+  /// edit may remove a member by the new object's number while another edit adds it by the row's
+  /// number. Such a member must not be removed. If no object was merged, the result is empty.
   private func joinedEdges() -> Set<ListEdits.Edge> {
     var result: Set<ListEdits.Edge> = []
     guard !replaced.isEmpty else { return result }
@@ -95,8 +95,8 @@ extension RowChanges {
     guard case .toMany(let isOrdered) = property.kind else { return }
     if isOrdered { lists.include(change.number, property.slot) }
     let inverse = change.storage.entity.inverses[property.slot]
-    // A one-to-many relationship is determined by the references of its members, and these
-    // references have already been written.
+    // Skip a one-to-many relationship. The references of its members determine it, and they have
+    // already been written.
     if case .toOne = inverse?.property.kind { return }
     for (members, joins) in [(edit.removed, false), (edit.added, true)] {
       for member in members.map(resolved) {
@@ -112,14 +112,14 @@ extension RowChanges {
     }
   }
 
-  /// Adds a member to one side of a relationship if `joins` is `true`; otherwise removes it from
-  /// that side.
+  /// Adds a member to one side of a relationship if `joins` is `true`; otherwise, removes the
+  /// member from that side.
   private func link(
     _ change: RowChange, _ property: PropertyDescription, _ member: ObjectNumber, joins: Bool
   ) throws {
     guard case .toMany(isOrdered: true) = property.kind else {
       let keyspace = model.memberKeyspace(property, of: change.storage.entity)
-      // There is nothing to write if another context has already made the same change.
+      // Write nothing if another context has already made the same change.
       guard try rows.hasEdge(keyspace, change.number, member) != joins else { return }
       change.touched.insert(property.slot)
       derived.mark(change.number)

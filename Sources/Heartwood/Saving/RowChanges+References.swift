@@ -4,8 +4,8 @@ extension RowChanges {
   /// Redirects references whose targets were merged into other rows, and clears references to
   /// missing rows.
   ///
-  /// Then pairs the objects of one-to-one relationships, and marks the objects whose members
-  /// change.
+  /// The method also pairs the objects of one-to-one relationships, and marks the objects whose
+  /// members change.
   func resolveReferences() throws {
     guard affectsRelationships else { return }
     let hasDeletions = !deletions.isEmpty
@@ -104,13 +104,12 @@ extension RowChanges {
     for claim in claims { try requireMutual(claim) }
   }
 
-  /// Pairs the two objects of a claim, or resets the claim's reference if the target is not
-  /// available.
+  /// Pairs the two objects of a claim.
   ///
-  /// The target is not available if it does not exist or has already been paired. A target that
-  /// does not yet refer to the claiming object is also unavailable if an edit to its reference was
-  /// overridden in a conflict, or if it has another partner and the claim's reference was not
-  /// edited.
+  /// If the target is not available, the method resets the claim's reference instead. The target is
+  /// not available if it does not exist or has already been paired. A target that does not yet
+  /// refer to the claiming object is also unavailable if an edit to its reference was overridden in
+  /// a conflict, or if it has another partner and the claim's reference was not edited.
   private func pair(_ claim: Claim, _ paired: inout Set<End>) throws {
     let (change, slot) = (claim.change, claim.slot)
     let (own, there) = (
@@ -122,8 +121,8 @@ extension RowChanges {
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
-      // The target may already have another partner. The claim then takes precedence only if its
-      // own reference was edited.
+      // If the target already has another partner, the claim takes precedence only if its own
+      // reference was edited.
       let isEdit = change.edited.contains(slot)
       guard !hasLostEdit(claim.target, claim.inverse), isEdit || partner == nil else {
         return revert(claim)

@@ -1,6 +1,6 @@
 /// Enforces unique constraints: merges new objects into existing rows and detects conflicts.
 extension RowChanges {
-  /// The values that a row has for the attributes of a unique constraint, encoded as an index key.
+  /// A row's values for the attributes of a unique constraint, encoded as an index key.
   struct UniqueKey: Hashable {
     /// The position of the declaring entity in the schema.
     private let entity: Int
@@ -62,8 +62,8 @@ extension RowChanges {
     return keys
   }
 
-  /// Returns the row that will have the given unique value after the transaction, or `nil` if no
-  /// row will have it.
+  /// Returns the row that will have the given unique value after the transaction, or `nil` if there
+  /// will be no such row.
   ///
   /// The result is based on the changes requested so far.
   func owner(
@@ -73,7 +73,7 @@ extension RowChanges {
     if let known = owners[key] { return .change(known) }
     guard let stored = try rows.owner(index, values(), key.key) else { return nil }
     guard let other = known(stored) else { return .stored(stored) }
-    // The transaction may have deleted the row or given it another value.
+    // Check the row, because the transaction may have deleted it or given it another value.
     guard !other.isDeleted,
       uniqueKeys(other.storage, other.after).contains(where: { $0.key == key })
     else { return nil }
@@ -81,7 +81,7 @@ extension RowChanges {
   }
 
   /// Returns the row that will have the same unique value as `change` after the transaction, or
-  /// `nil` if no other row will have it.
+  /// `nil` if there will be no such row.
   func owner(
     _ position: Int, _ key: UniqueKey, besides change: RowChange, _ owners: Owners
   ) throws -> Owner? {
@@ -94,8 +94,8 @@ extension RowChanges {
   private func claim(_ change: RowChange, _ owners: inout Owners) throws {
     for (position, key) in uniqueKeys(change.storage, change.after) {
       let index = change.storage.entity.indexes[position]
-      // If this row already has the value in the store, no other stored row has it. Only a row that
-      // claimed the value earlier in this save can conflict.
+      // Skip the lookup if this row already has the value in the store, because no other stored row
+      // has it. Only a row that claimed the value earlier in this save can conflict.
       let isOwn = change.before.map { before in
         index.slots.allSatisfy { before[$0].isIdentical(to: change.after[$0]) }
       }
@@ -150,7 +150,7 @@ extension RowChanges {
     row.isAdjusted = true
     row.isOfObject = row.isOfObject || new.isOfObject
     var lost = SlotSet()
-    // Derived attributes are not copied, but recomputed below.
+    // Do not copy derived attributes; they are recomputed below.
     let computed = SlotSet(row.storage.entity.derived.map(\.slot))
     for property in row.storage.entity.columns
     where (!areAttributesOnly || property.isAttribute) && !computed.contains(property.slot) {
@@ -162,7 +162,8 @@ extension RowChanges {
         case .error, .storeTrump, .rollback: false
         }
       if counts {
-        // If the reference was already edited in this save, the new value replaces that edit.
+        // Record an earlier edit to the reference in this save as lost, because the new value
+        // replaces it.
         if row.edited.contains(slot), row.after[slot] != new.after[slot] { lost.insert(slot) }
         row.after[slot] = new.after[slot]
         if property.isRelationship { row.edited.insert(slot) }

@@ -29,7 +29,9 @@ final class RowChanges {
   var denials: [Denial] = []
   /// The ordered lists to write, in the order in which they were encountered.
   @exclusivity(unchecked) var lists = ListEdits()
-  /// The rows that have been looked up, by number; the value is `true` if the row exists.
+  /// The rows that have been looked up, by number.
+  ///
+  /// The value is `true` if the row exists.
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
   /// The rows that the caller already knows to be deleted.
   private(set) var missingRows: Set<ObjectNumber> = []
@@ -38,7 +40,7 @@ final class RowChanges {
   /// Cascading deletions must not delete these rows either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
-  /// Whether the changes affect only attributes and no relationships, as in batch insertions and
+  /// Whether the changes affect only attributes, not relationships, as in batch insertions and
   /// updates.
   let areAttributesOnly: Bool
   /// Whether any of the changed rows may be related to other rows.
@@ -86,7 +88,7 @@ final class RowChanges {
     }
   }
 
-  /// Records that the edits to an object's references in the given slots were overridden in a
+  /// Records that the edits to the references in the given slots of an object were overridden in a
   /// conflict.
   func recordLostEdits(of number: ObjectNumber, _ slots: SlotSet) {
     lostEdits[number, default: SlotSet()].formUnion(slots)
@@ -194,8 +196,8 @@ final class RowChanges {
     try put()
   }
 
-  /// Finishes a transaction in which ``write()`` was called several times: computes and writes the
-  /// attributes that are derived from the written rows.
+  /// Finishes a transaction in which ``write()`` was called several times, by computing and writing
+  /// the attributes that are derived from the written rows.
   func finish() throws {
     begin()
     for change in try derived.deriveRelated(self) { add(change) }
@@ -222,7 +224,7 @@ final class RowChanges {
 
   /// Writes the rows and their index entries.
   ///
-  /// All old index entries are removed first, so that a row can take over a unique value that
+  /// All old index entries are removed first, because a row can take over a unique value that
   /// another row no longer has.
   private func put() throws {
     for change in list where change.before != nil && !change.isDeleted && change.isEffective {

@@ -32,8 +32,8 @@ struct SaveRequest {
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   /// The errors for values that cannot be encoded or stored.
   var unstorable: [ObjectGraphError] = []
-  /// Whether the last call to `values(of:)` returned null for a reference because the reference's
-  /// target has no row.
+  /// Whether the last call to `values(of:)` returned null for a reference because its target has no
+  /// row.
   private var hasLostReference = false
   /// Whether other contexts have changed any of the objects being saved since they were read.
   private(set) var isContested = false
@@ -112,8 +112,8 @@ struct SaveRequest {
       case .none: return .null
       case .number(let bits): return reference(to: ObjectNumber(bits: bits))
       case .object(let target):
-        // An object that was removed from the context before it was saved has no row, even if it
-        // was given a permanent number.
+        // Clear the reference if the target was removed from the context before it was saved. Such
+        // an object has no row, even if it was given a permanent number.
         if target.source == nil, target.changes?.wasNew == true {
           hasLostReference = true
           return .null
@@ -126,7 +126,8 @@ struct SaveRequest {
   private mutating func reference(to number: ObjectNumber) -> StoredValue {
     let row = numbers.resolved(number)
     guard row.isTemporary else { return .integer(row.bits) }
-    // An object that was removed from the context before it was saved has no row.
+    // Record that the target has no row, because it was removed from the context before it was
+    // saved.
     hasLostReference = true
     return .null
   }
@@ -141,8 +142,8 @@ struct SaveRequest {
         removed: changes.removed.map { number(of: $0) })
       let property = entity(object).properties[slot]
       if case .toMany(isOrdered: true) = property.kind, let list = object.members(property) {
-        // The complete list is known only if the object is new or the list was loaded, and thus has
-        // a base. Otherwise, only the added and removed members are known.
+        // Record the complete list only if the object is new, or if the list was loaded and thus
+        // has a base. Otherwise, only the added and removed members are known.
         if object.isInserted || changes.base != nil { edit.mine = list.map { number(of: $0) } }
         edit.base = changes.base?.map { number(of: $0) }
         if changes.hasSameMembers, edit.mine == edit.base { continue }
@@ -163,8 +164,8 @@ struct SaveRequest {
 
   // MARK: Conflict resolution
 
-  /// Checks whether another context has changed an object that has no edits here, and if so,
-  /// handles the conflict.
+  /// Handles the conflict if another context has changed an object that has no edits in this
+  /// context.
   ///
   /// Returns `false` if no other context has changed the object.
   private mutating func check(_ object: ManagedObject) throws -> Bool {
@@ -217,8 +218,8 @@ struct SaveRequest {
       isContested = true
       return outcomes.append((object, .deleted))
     }
-    // The object was marked as deleted only because its row could not be found. The row exists
-    // again, so keep it.
+    // Keep the row if the object was marked as deleted only because its row could not be found. The
+    // row exists again.
     if object.isInaccessible { return keepRow(of: object) }
     if row.version != object.version, object.version != 0 {
       isContested = true
@@ -309,8 +310,8 @@ struct SaveRequest {
     outcomes.append((object, .deleted))
   }
 
-  /// Applies the merge policy to the values of an object and those of its row, which other contexts
-  /// have changed.
+  /// Applies the merge policy to the values of an object and the values of its row, which other
+  /// contexts have changed.
   ///
   /// - Returns: The merged values, and the slots of the references whose edits win.
   private func merge(

@@ -13,15 +13,14 @@ struct DerivedAttributeMigration {
 
   /// Returns the derived attributes of an entity that must be recomputed.
   ///
-  /// These are the attributes whose derivation is new or differs from the one in the store, and
-  /// those whose source objects may belong to entities that the migration removes. Nothing needs to
+  /// An attribute must be recomputed if its derivation is new or differs from the one in the store,
+  /// or if its source objects may belong to entities that the migration removes. Nothing needs to
   /// be recomputed for a new entity.
   func changed(_ storage: EntityStorage) throws -> [DerivedAttribute] {
     guard let known = step.known(storage), let own = step.stored.entity(storage.number) else {
       return []
     }
-    // Attributes that hold the time of a save are skipped, because the times of past saves are
-    // unknown.
+    // Skip attributes that contain the time of a save, because the times of past saves are unknown.
     return try storage.entity.derived.filter { derived in
       let signature = try step.stored.signature(of: derived, in: own)
       guard !derived.isTime, known.derived?.contains(signature) == true else {

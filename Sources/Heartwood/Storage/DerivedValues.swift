@@ -30,7 +30,8 @@ struct DerivedValues {
       return try result(derived, related.map { .integer($0.bits) }, number, storage)
     }
     let sources = try related.compactMap { other -> StoredValue? in
-      // The object may still refer to an object that another context has deleted.
+      // Check the target, because the object may still refer to an object that another context has
+      // deleted.
       guard let there = model.storage(of: other), let destination = derived.destination,
         there.entity.isKind(of: destination)
       else { return nil }

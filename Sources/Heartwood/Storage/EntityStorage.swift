@@ -6,30 +6,36 @@ final class EntityStorage: Sendable {
   /// The number of the entity in the store.
   let number: Int
   let layouts: [RecordLayout]
-  /// For each layout, the property of each field, or `nil` if the class no longer has the property.
+  /// The property of each field, by layout.
+  ///
+  /// The element is `nil` if the class no longer has the property.
   let properties: [[PropertyDescription?]]
   /// The number of each property's field in each layout, ordered by layout and then by slot; -1 if
   /// the layout has no field for the property.
   private let fields: [Int]
-  /// The value that each property has in records that store none for it, by layout and then by
+  /// The value to use for each property in records that do not contain one, by layout and then by
   /// slot.
   private let constants: [[StoredValue]]
   /// The slot of each field in a new record, in the order of the fields.
   private let columns: [Int]
   /// The property of each field in a new record, in the order of the fields.
   private let memoryFields: [MemoryField]
-  /// For each layout, the filler that sets the properties of managed objects from records.
+  /// The fillers that set the properties of managed objects from records, one for each layout.
   let fillers: [ObjectFiller]
   /// The keyspace of the records, whose keys are row IDs.
   let keyspace: String
-  /// The numbers that the properties have in the store, by slot.
+  /// The properties' numbers in the store, by slot.
   let propertyNumbers: [Int: UInt16]
-  /// The keyspaces of the relationships, by slot; `nil` for a property without a keyspace.
+  /// The keyspaces of the relationships, by slot.
+  ///
+  /// An element is `nil` for a property without a keyspace.
   let relationshipKeyspaces: [String?]
   /// The attributes of variable length.
   let variableColumns: [PropertyDescription]
-  /// The attributes of a deleted object that the history keeps: those that the model preserves, and
-  /// a unique one that identifies the object to readers of the history.
+  /// The attributes of a deleted object that the history keeps.
+  ///
+  /// These are the attributes that the model preserves, and a unique attribute that identifies the
+  /// object to readers of the history.
   let preservedColumns: [PropertyDescription]
   /// The preserved attributes of variable length.
   let preservedVariableColumns: [PropertyDescription]

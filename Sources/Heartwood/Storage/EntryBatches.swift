@@ -1,5 +1,6 @@
 extension RowsKeyspace {
-  /// The number of entries, and the total size of their values in bytes, at which a batch is full.
+  /// The limits at which a batch is full: the number of entries, and the total size of their values
+  /// in bytes.
   private static let batchLimits = (count: 1000, byteCount: 1 << 20)
 
   /// Iterates over entries in batches, so that `body` can modify entries between two batches.

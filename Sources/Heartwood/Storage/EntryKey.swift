@@ -19,7 +19,7 @@
 /// a zero byte. Therefore complete and shortened keys never collide. A shortened key is sorted by
 /// the prefix of the encoded values that it contains.
 enum EntryKey {
-  /// The length, in bytes, of the prefix of the encoded values that a shortened key contains.
+  /// The length, in bytes, of the encoded values' prefix in a shortened key.
   static let prefixByteCount = Limits.maxKeyByteCount - separatorByteCount - 17
   private static let separatorByteCount = 18
 
@@ -27,7 +27,8 @@ enum EntryKey {
   ///
   /// The key may exceed the maximum key length.
   static func key(_ values: some Sequence<StoredValue>) -> Key {
-    // `Key.init` is generic over its components, so it would be slower.
+    // Use the encoder directly. `Key.init` would be slower, because it is generic over its
+    // components.
     var encoder = KeyEncoder()
     for value in values { value.encode(into: &encoder) }
     return Key(unverified: encoder.bytes)
@@ -51,15 +52,14 @@ enum EntryKey {
     key(isUnique ? values : values + [.integer(0)]).bytes.count > Limits.maxKeyByteCount
   }
 
-  /// Returns the part that all shortened keys of the given values have in common: everything except
-  /// the object number.
+  /// Returns the shortened key of the given values, without the object number.
   static func shortened(_ values: some Sequence<StoredValue>) -> [UInt8] {
     let bytes = key(values).bytes
     var hash = XXH64()
     bytes.withBytes { hash.update($0) }
     var result = Array(bytes.prefix(prefixByteCount))
     result += repeatElement(0, count: separatorByteCount)
-    // The file format requires the hash in big-endian order.
+    // Swap the bytes, because the file format requires the hash in big-endian order.
     result.append(littleEndian: hash.finish().byteSwapped)
     return result
   }
@@ -87,8 +87,8 @@ extension StoredValue {
     case .integer(let value): encoder.append(value)
     case .largeInteger(let value): encoder.append(value)
     case .double(bits: let bits): encoder.append(Double(bitPattern: bits))
-    // Like the stored value, the key counts seconds from the start of 2001, because converting to
-    // another reference date would round.
+    // Count seconds from the start of 2001, as in the stored value, because converting to another
+    // reference date would round.
     case .date(bits: let bits): encoder.append(Double(bitPattern: bits))
     case .uuid(let high, let low): encoder.append(uuid: (high, low))
     case .string(let text): encoder.append(text.composed)

@@ -1,9 +1,9 @@
 /// A range of entries in an index or in a keyspace of edges.
 ///
 /// A range may cover more entries than requested, but never fewer. It always includes both bounds,
-/// and all entries that cannot be distinguished from them because their keys are shortened.
+/// and all entries whose shortened keys cannot be distinguished from those of the bounds.
 struct EntryRange: Hashable {
-  /// The first possible key of the range.
+  /// The lowest possible key in the range.
   let lower: Key
   /// The first key after the range, or `nil` if the range extends to the end of the keyspace.
   let upper: Key?
@@ -41,7 +41,7 @@ struct EntryRange: Hashable {
   /// If `first` or `last` is `nil`, the range has no bound at that end. Entries that continue with
   /// `nil` are always excluded.
   init(_ values: [StoredValue], from first: StoredValue?, through last: StoredValue?) {
-    // The key of `values` and `nil`, with a byte `FF` appended, sorts after every key that
+    // Append a byte `FF` to the key of `values` and `nil`. The result sorts after every key that
     // continues with `nil`, because no component begins with `FF`.
     let afterNil = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }
     lower = Self.start(first.map { EntryKey.key(values + [$0]) } ?? afterNil())

@@ -25,8 +25,8 @@ enum HistoryConsumers {
     return result
   }
 
-  /// Records that the consumer `name` has processed all transactions up to and including number
-  /// `sequence`.
+  /// Records that the consumer `name` has processed all transactions up to and including
+  /// transaction `sequence`.
   static func put(_ sequence: Int64, for name: String, _ transaction: WriteTransaction) throws {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: sequence)

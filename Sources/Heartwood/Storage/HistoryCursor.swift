@@ -1,4 +1,6 @@
-/// Reads the changes of a history one after another, and holds only some of them in memory.
+/// Reads the changes of a history one by one.
+///
+/// Only some of them are in memory at a time.
 struct HistoryCursor {
   /// A change with its transaction.
   struct Change {
@@ -35,13 +37,15 @@ struct HistoryCursor {
   private let keyspace: KeyspaceReader?
   /// The next changes, in reverse order.
   private var waiting: [Change] = []
-  /// The last change that was read, which may be the last of its transaction.
+  /// The last change that was read.
+  ///
+  /// The change may be the last of its transaction.
   private var pending: Change?
   private var transaction: Transaction?
   /// The key of the next entry, or `nil` if all entries have been read.
   private var next: Key?
 
-  /// The number of changes at which reading pauses.
+  /// The number of changes to read at a time.
   private static let changeCount = 1024
 
   /// Creates a cursor for the changes after a transaction.

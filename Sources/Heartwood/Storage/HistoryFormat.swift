@@ -1,9 +1,9 @@
 /// The format in which the history is stored in its keyspace.
 ///
 /// A transaction is stored as a header, followed by chunks that contain its changes. The key of
-/// each of these entries consists of the number of the transaction, counted from 1, and the number
-/// of the chunk, which is 0 for the header. The entry that contains the ``HistoryBounds`` precedes
-/// all transactions.
+/// each entry consists of the number of the transaction, counted from 1, and the number of the
+/// chunk, which is 0 for the header. The entry that contains the ``HistoryBounds`` precedes all
+/// transactions.
 package enum HistoryFormat {
   package static let keyspace = "heartwood.history"
   static let boundsKey = Key(0 as Int64, 0 as Int64)
@@ -83,7 +83,8 @@ package struct HistoryBounds {
     var reader = ByteReader(value.copy)
     next = try reader.next()
     deleted = try reader.next()
-    // Earlier versions of the format contain no time.
+    // Read the time only if it is present, because earlier versions of the format do not contain
+    // it.
     if !reader.isAtEnd { deletedTime = try reader.next() }
     guard deleted >= 0, deleted < next, next < .max else {
       throw StorageError(.corrupt, "The bounds of the history are invalid. Restore a backup.")

@@ -30,7 +30,8 @@ struct HistoryMerge {
   /// Transactions of different stores are ordered by timestamp, and transactions of the same store
   /// are in commit order.
   mutating func transactions() -> [PersistentHistoryTransaction] {
-    // With a single store, the tokens of the transactions can be used unchanged.
+    // Return the transactions of a single store unchanged, because their tokens are already
+    // correct.
     if positions.count == 1, let only = runs.first { return Array(only) }
     var result: [PersistentHistoryTransaction] = []
     while let next = runs.indices.filter({ !runs[$0].isEmpty }).min(by: { isBefore($0, $1) }),

@@ -14,7 +14,7 @@ extension HistoryPosition {
 
   /// Checks that the history contains this position and all later transactions.
   ///
-  /// - Throws: `historyExpired` if it does not.
+  /// - Throws: `historyExpired` if any of them is missing.
   /// - Complexity: Reads one row.
   func require(_ bounds: HistoryBounds, in keyspace: RowsKeyspace?) throws {
     guard sequence >= bounds.deleted else {
@@ -28,7 +28,7 @@ extension HistoryPosition {
 
   /// Checks that the history has not diverged before this position.
   ///
-  /// - Throws: `historyExpired` if it has.
+  /// - Throws: `historyExpired` if the history has diverged.
   /// - Complexity: Reads one row.
   func requireCommon(_ bounds: HistoryBounds, in keyspace: RowsKeyspace?) throws {
     guard sequence >= bounds.deleted else { return }
@@ -52,7 +52,7 @@ extension HistoryPosition {
 extension HistoryHeader {
   /// The time of the transaction, rounded down to milliseconds.
   ///
-  /// The times of generations are rounded down, too, so that no snapshot is older than its
+  /// The times of generations are also rounded down, so that no snapshot is older than its
   /// contents.
   var date: Date { Date(timeIntervalSinceReferenceDate: (timestamp * 1000).rounded(.down) / 1000) }
 }

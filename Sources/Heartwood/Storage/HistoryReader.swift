@@ -55,7 +55,7 @@ struct HistoryReader {
       store: model.space.store, position: found.position)
   }
 
-  /// Converts a stored change, which identifies properties by number, to a public one, which
+  /// Converts a stored change, which identifies properties by number, to a public change, which
   /// identifies them by name.
   ///
   /// Returns `nil` if the model has no class for the object.

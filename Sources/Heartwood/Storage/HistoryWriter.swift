@@ -3,8 +3,8 @@ import Foundation
 /// Writes the changes of a transaction to the history, as part of the same transaction.
 ///
 /// The entries of a transaction are contiguous in the keyspace: a header, followed by the changes
-/// in chunks. Each chunk is written when it is full, so a batch request of any size needs memory
-/// for only one chunk.
+/// in chunks. Each chunk is written when it is full, so even a large batch request needs memory for
+/// only one chunk.
 ///
 /// The chunk skips exclusivity checks, because it is used for every row. This is safe, because only
 /// one thread uses it.

@@ -60,7 +60,8 @@ struct IndexMigration {
       guard
         case .attribute(_, isOptional: false) = storage.entity.properties[slot].kind
       else { return false }
-      // If the attribute was optional, rows in which it was `nil` now have its declared value.
+      // If the attribute was optional, its value changes from `nil` to the declared value in some
+      // rows.
       return before.kind.isOptional
     }
   }

@@ -2,7 +2,7 @@
 public struct MigrationProgress: Sendable, Hashable {
   /// The kinds of work that a migration does on rows.
   public enum Work: Sendable {
-    /// The conversion of relationships to their new form.
+    /// The conversion of relationships to their new storage format.
     case relationships
     /// The computation of derived attributes.
     case derivedAttributes
@@ -47,8 +47,8 @@ struct ProgressCount {
 
   /// Counts the rows whose relationship entries have been processed, and reports the progress.
   ///
-  /// - Parameter numbers: For each entry, the number of the row to which it belongs. The entries of
-  ///   a row must be adjacent, so that the row is counted only once.
+  /// - Parameter numbers: The number of the row to which each entry belongs. The entries of a row
+  ///   must be adjacent, so that the row is counted only once.
   mutating func add(from numbers: some Sequence<ObjectNumber>) {
     var count = 0
     for number in numbers where number != last {

@@ -1,9 +1,9 @@
-/// The words of one row, by term, as stored by a change to only a few rows.
+/// The words of one row, by term.
 ///
-/// Changing the posting lists for all words in a row would write many pages. Changes to a few rows
-/// are therefore stored as *pending* rows, which searches read in addition to the lists. When there
-/// are many pending rows, all of them are merged into the lists, so that each list is written only
-/// once.
+/// They are stored in this form by a change to only a few rows. Changing the posting lists for all
+/// words in a row would write many pages. Changes to a few rows are therefore stored as *pending*
+/// rows, which searches read in addition to the lists. When there are many pending rows, all of
+/// them are merged into the lists, so that each list is written only once.
 struct PendingWords {
   struct Word {
     let term: [UInt8]
@@ -38,7 +38,7 @@ struct PendingWords {
     }
     length = Int(clamping: try bytes.varint(at: &offset))
     let count = try bytes.varint(at: &offset)
-    // A word takes at least two bytes.
+    // Check that the bytes can contain this many words: each word takes at least two bytes.
     guard count <= UInt64(bytes.count - offset) / 2, length <= bytes.count else {
       throw TextPostings.damage
     }

@@ -4,9 +4,9 @@ import Synchronization
 /// Retains the views that contexts have read recently, and releases them when they are no longer
 /// used.
 ///
-/// A context without a pin reads the newest generation, but a generation that it read some time ago
-/// must not prevent the log from being reclaimed. Therefore the context refers to its view weakly,
-/// and this object retains the view between two reads.
+/// A context without a pin reads the newest generation. A generation that it read some time ago
+/// must not prevent log reclamation. Therefore the context refers to its view weakly, and this
+/// object retains the view between two reads.
 final class RecentViews: Sendable {
   /// The interval at which unused views are released.
   ///
@@ -18,8 +18,8 @@ final class RecentViews: Sendable {
     var isTicking = false
   }
 
-  // @unchecked because `RecentViews` only retains the views and reads their atomic flags.
-  // Everything else in a view is used only by its context's thread.
+  // `@unchecked` because `RecentViews` only retains the views and reads their atomic flags. All
+  // other parts of a view are used only by its context's thread.
   private struct Guarded: @unchecked Sendable {
     var content = Content()
   }

@@ -3,11 +3,10 @@ extension StoredModel {
   ///
   /// A to-one relationship is stored as a field of the record. If its inverse is an unordered
   /// to-many relationship, the keyspace `edges.N.P` also lists the objects that refer to each
-  /// object, so the inverse needs no list of its own. The members of all other to-many
-  /// relationships are in `lists.N.P`, or in `orders.N.P` if they are ordered. In these names, N
-  /// and P are the numbers of the declaring entity and of the property. Because ordered and
-  /// unordered relationships use different keyspaces, the format of the entries in a keyspace never
-  /// changes.
+  /// object, so the inverse needs no separate list. The members of all other to-many relationships
+  /// are in `lists.N.P`, or in `orders.N.P` if they are ordered. In these names, N and P are the
+  /// numbers of the declaring entity and of the property. Because ordered and unordered
+  /// relationships use different keyspaces, the format of the entries in a keyspace never changes.
   func ends(
     of property: PropertyDescription, _ entity: EntityDescription,
     _ destination: EntityDescription?
@@ -34,8 +33,10 @@ extension StoredModel {
     return "\(isOrdered ? "orders" : "lists").\(try declaration(property, entity))"
   }
 
-  /// Returns the identifier of a relationship, which has the form `N.P`: the number of the
-  /// declaring entity, and the number of the property in that entity.
+  /// Returns the identifier of a relationship.
+  ///
+  /// It has the form `N.P`, where `N` is the number of the declaring entity, and `P` is the number
+  /// of the property in that entity.
   private func declaration(
     _ property: PropertyDescription, _ entity: EntityDescription
   ) throws -> String {

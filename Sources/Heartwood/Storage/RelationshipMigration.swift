@@ -18,8 +18,8 @@ struct RelationshipMigration {
         try forget(old, of: known)
       }
     }
-    // Collect everything before any row is rewritten, because collecting reads the rows in their
-    // old format.
+    // Collect all related objects before rewriting any row, because collecting reads the rows in
+    // their old format.
     let fillings = try step.model.entities.flatMap { storage in
       try storage.entity.relationships.compactMap { try filling($0, storage) }
     }
@@ -153,8 +153,8 @@ struct RelationshipMigration {
     guard let name = old.ends?.keyspace, step.stored.relationshipKeyspaces.contains(name) else {
       return
     }
-    // This keyspace belongs to the inverse, a to-one relationship of the members. Its entries are
-    // removed when that relationship is removed.
+    // Skip a keyspace that belongs to the inverse, a to-one relationship of the members. Its
+    // entries are removed when that relationship is removed.
     if case .toMany = old.kind, name.hasPrefix("edges.") { return }
     let entries = try keyspace(name)
     if case .toOne = old.kind {
@@ -241,14 +241,14 @@ struct RelationshipMigration {
 
   // MARK: Filling
 
-  /// A new relationship that must be filled, and a temporary keyspace with the pairs of objects
-  /// that it connects.
+  /// A new relationship that must be filled, and a temporary keyspace that contains the pairs of
+  /// objects that the relationship connects.
   ///
   /// The pairs were collected from the inverse relationship.
   private struct Filling {
     let property: PropertyDescription
     let storage: EntityStorage
-    /// The name of the temporary keyspace, which is sorted by owner and then by member.
+    /// The name of the temporary keyspace, whose entries are sorted by owner and then by member.
     let sorted: String
   }
 
@@ -261,8 +261,8 @@ struct RelationshipMigration {
       let inverse = storage.entity.inverses[property.slot],
       !storage.entity.family.contains(where: { had(property, $0) })
     else { return nil }
-    // A relationship without a keyspace of its own uses the keyspace of its inverse, so it needs no
-    // filling.
+    // Do not fill a relationship without a keyspace of its own, because it uses the keyspace of its
+    // inverse.
     if case .toMany = property.kind, !storage.entity.listsMembers(property) { return nil }
     let sorted = "heartwood.sorting.\(storage.number).\(property.slot)"
     let entries = try keyspace(sorted)

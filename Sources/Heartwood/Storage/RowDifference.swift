@@ -4,14 +4,14 @@
 struct RowDifference {
   private let model: StoreModel
   private let storages: [String: EntityStorage]
-  /// The slots of the to-many relationships whose members a keyspace lists, by the keyspace's name
-  /// and then by the entity's position.
+  /// The slots of the to-many relationships whose members each keyspace lists, by the keyspace's
+  /// name and then by the entity's position.
   private let slots: [String: [Int: [Int]]]
   /// The kind of change to each row.
   private(set) var rows: [ObjectNumber: StoreChange.Kind] = [:]
   /// The slots of the to-many relationships whose members differ, by object.
   private(set) var lists: [ObjectNumber: Set<Int>] = [:]
-  /// The keyspaces of rows whose entity is not in the model.
+  /// The keyspaces that contain rows of entities that are not in the model.
   private(set) var unknownKeyspaces: Set<String> = []
 
   init(_ model: StoreModel) {
@@ -57,8 +57,8 @@ struct RowDifference {
 
   /// Records all differences between two generations.
   mutating func recordChanges(in store: Store, from source: Snapshot, to target: Snapshot) throws {
-    // Copy `self`, because one closure must not read it while the other changes it. The fields that
-    // `isRelevant` reads do not change.
+    // Copy `self`, because one closure must not read `self` while the other closure changes it. The
+    // fields that `isRelevant` reads do not change.
     let known = self
     try store.changes(from: source, to: target, where: known.isRelevant) { try record($0) }
   }
@@ -129,8 +129,8 @@ extension ChangeSet {
     let id = ManagedObjectID(number, model.space)
     let entity = storage.entity
     switch (before, after) {
-    // A deletion may have left member entries of an object that does not exist in either
-    // generation.
+    // Ignore an object that does not exist in either generation. Its deletion may have left member
+    // entries.
     case (nil, nil): return
     case (nil, _): entities[entity.name, default: EntityChanges()].inserted.append(id)
     case (_, nil): entities[entity.name, default: EntityChanges()].deleted.append(id)

@@ -12,7 +12,9 @@ final class RowWriter {
   @exclusivity(unchecked) private var objectKeyspaces: [KeyspaceWriter?]
   /// The keyspaces of index entries, by the positions of the declaring entity and of the index.
   @exclusivity(unchecked) private var entryKeyspaces: [[KeyspaceWriter?]]
-  /// The next row ID of each entity, by position; `nil` if the transaction has not needed it yet.
+  /// The next row ID of each entity, by position.
+  ///
+  /// An element is `nil` if the transaction has not needed it yet.
   @exclusivity(unchecked) private var nextRows: [Int64?]
   @exclusivity(unchecked) private var encoder = RecordEncoder()
   /// The writers of text indexes, by the position of the objects' entity.
@@ -88,7 +90,7 @@ final class RowWriter {
     return ObjectNumber(entity: storage.number, row: row)
   }
 
-  /// Finishes the writes: stores the next row ID of each entity, the changes to text indexes, and
+  /// Finishes writing by storing the next row ID of each entity, the changes to text indexes, and
   /// the rest of the history.
   func finish() throws {
     for (_, writer) in textWriters.sorted(by: { $0.key < $1.key }) { try writer.flush() }
@@ -211,7 +213,7 @@ final class RowWriter {
     try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
-  /// Removes the index entries that a row has for `values`, except those that it also has for
+  /// Removes the index entries of a row for `values`, except those that the row also has for
   /// `after`.
   func removeEntries(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?,
@@ -228,8 +230,8 @@ final class RowWriter {
 
   /// Deletes a row, its index entries and its member lists.
   ///
-  /// The row is also removed from those member lists of other objects that its own references
-  /// determine. Other member lists that contain the row are not changed.
+  /// If the row's own references determine that it is listed as a member of other objects, the row
+  /// is also removed from those lists. Other member lists that contain the row are not changed.
   func delete(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {
@@ -267,8 +269,8 @@ final class RowWriter {
     guard key.bytes.count > Limits.maxKeyByteCount else {
       return try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
     }
-    // Several entries may have the same shortened key, apart from the object number, so compare the
-    // values in their rows.
+    // Compare the values in the rows, because several entries may have shortened keys that differ
+    // only in the object number.
     var numbers: [ObjectNumber] = []
     let range = EntryRange(values(), ofAllIn: index)
     try entries.forEach(from: range.lower, upTo: range.upper) { key, value in
@@ -335,8 +337,8 @@ final class RowWriter {
     return try keyspace(name).withValue(key) { _ in } != nil
   }
 
-  /// Adds members to the list of an unordered to-many relationship, or removes them if `areAdded`
-  /// is `false`.
+  /// Adds members to the list of an unordered to-many relationship or, if `areAdded` is `false`,
+  /// removes them.
   ///
   /// The inverse relationship is not changed.
   func changeEdges(
@@ -351,8 +353,9 @@ final class RowWriter {
 }
 
 extension IndexDescription {
-  /// Returns whether rows with the given values have the same entry in the index; `false` if
-  /// `other` is `nil`.
+  /// Returns whether rows with the given values have the same entry in the index.
+  ///
+  /// Returns `false` if `other` is `nil`.
   fileprivate func isSame(_ values: [StoredValue], _ other: [StoredValue]?) -> Bool {
     guard let other else { return false }
     return slots.allSatisfy { values[$0].isIdentical(to: other[$0]) }

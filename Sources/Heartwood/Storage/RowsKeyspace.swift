@@ -43,7 +43,7 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` with the value of each of several rows, in the given order.
+  /// Calls `body` with the value of each given row, in the given order.
   ///
   /// The value is `nil` if the row does not exist.
   func forEach(

@@ -10,8 +10,8 @@ struct SchemaReconciliation {
   private let keyspace: (String) throws -> RowsKeyspace?
   /// The new model of the store.
   private(set) var result: StoredModel
-  /// Sentences about the properties, and the entities named in the schema, that exist only in the
-  /// store and that a migration to a higher version removes.
+  /// Sentences about what a migration to a higher version removes: the properties that exist only
+  /// in the store, and the entities that the schema names for removal.
   private var removals: [String] = []
   /// Sentences about differences that a migration can apply to the store.
   private var changes: [String] = []
@@ -76,10 +76,10 @@ struct SchemaReconciliation {
   ///
   /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
   /// first of its former names that is in the store and not yet taken, even if a new declaration
-  /// now uses that name. There is one exception. If the store already contains the declaration's
-  /// current name, an earlier migration has renamed it. The declaration can then match a former
-  /// name only if no current declaration uses that name. Every other declaration matches its own
-  /// name, if that is in the store and not taken.
+  /// now uses that name. There is one exception: if the store already contains the declaration's
+  /// current name, an earlier migration has renamed it. In this case, the declaration can match a
+  /// former name only if no current declaration uses that name. Every other declaration matches its
+  /// own name if that name is in the store and not taken.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {
@@ -133,7 +133,7 @@ struct SchemaReconciliation {
     return !isEmpty
   }
 
-  /// Keeps an entity that the schema does not declare, or records why that is impossible.
+  /// Keeps an entity that the schema does not declare, or records why it cannot be kept.
   ///
   /// - Parameter related: A declared entity that the entity is related to.
   private mutating func keep(
@@ -142,13 +142,15 @@ struct SchemaReconciliation {
     let remedy =
       "Declare \(entity.name) or, to remove its rows permanently, give the schema a version above "
       + "\(before.version) and name \(entity.name) in `removing`."
-    // Two entities with the same name would be indistinguishable.
+    // Refuse the migration if another entity has the same name, because the two would be
+    // indistinguishable.
     guard !result.entities.contains(where: { $0.name == entity.name }) else {
       refusals.append("The store has another entity with the name \(entity.name). \(remedy)")
       return
     }
     result.entities.append(entity)
-    // Changes to the declared entity would have to change rows and entries of this one.
+    // Refuse the migration if a declared entity is related to this entity, because changes to the
+    // declared entity would have to change the rows and entries of this one.
     if let related {
       refusals.append(
         "\(entity.name) exists only in the store, and is related to \(related.name). \(remedy)")
@@ -294,7 +296,7 @@ struct SchemaReconciliation {
 
   // MARK: Layouts, indexes and derivations
 
-  /// Adds everything that depends on the numbers of all entities: layouts, indexes and derivations.
+  /// Adds the layouts, indexes and derivations, which depend on the numbers of all entities.
   private mutating func finish(_ position: Int) throws {
     var stored = result.entities[position]
     guard let entity = schema.content.entities.first(where: { $0.name == stored.name }) else {
@@ -315,7 +317,7 @@ struct SchemaReconciliation {
 }
 
 extension StoredModel {
-  /// Returns the model after migration to a schema.
+  /// Returns the model after a migration to a schema.
   ///
   /// If the schema has a lower version but the models do not differ otherwise, this model is
   /// returned.

@@ -1,6 +1,8 @@
 /// Checks that values and rows can be read back after they have been stored.
 extension EntityStorage {
-  /// The maximum length of a row in bytes; a longer value could not be read back in one piece.
+  /// The maximum length of a row in bytes.
+  ///
+  /// A longer row could not be read back in one piece.
   private static let maxRowByteCount = Limits.maxCopiedValueByteCount
 
   /// Returns whether a record must be checked, because it might not be readable after it is stored.
@@ -8,8 +10,8 @@ extension EntityStorage {
 
   /// Checks that a row with the given values can be stored and read back.
   ///
-  /// - Throws: `validation` if it cannot. The error names the object, its entity, the property and
-  ///   the reason.
+  /// - Throws: `validation` if the row cannot be stored and read back. The error names the object,
+  ///   its entity, the property and the reason.
   /// - Complexity: O(n) for n attributes of variable length.
   func requireStorable(_ values: [StoredValue], _ id: @autoclosure () -> ManagedObjectID) throws {
     if let failure = refusal(of: values) {
@@ -37,8 +39,8 @@ extension EntityStorage {
       }
       return longest.map { tooLong($0, total, Self.maxRowByteCount, isTotal: true) }
     }
-    // A deletion stores all preserved values in a single history entry. Leave room for the other
-    // data in the entry.
+    // Leave room for other data in the history entry, because a deletion stores all preserved
+    // values in a single entry.
     let limit = Self.maxRowByteCount - 1 << 16 - 64 * entity.columns.count
     let tombstone = preservedVariableColumns.reduce(0) { $0 + values[$1.slot].textByteCount }
     guard tombstone > limit else { return nil }

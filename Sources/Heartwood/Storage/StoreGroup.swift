@@ -4,7 +4,7 @@ import Synchronization
 /// The stores of a container, and the classes assigned to each store.
 ///
 /// Other threads may add and remove stores while contexts are in use. Each access uses the stores
-/// that the container has at that moment.
+/// in the container at that time.
 final class StoreGroup: Sendable {
   /// A store that is, or was, in the container.
   struct AttachedStore: Sendable {
@@ -43,7 +43,8 @@ final class StoreGroup: Sendable {
         .foreignStore, "The token does not cover the store \(name). Use a token that covers it.")
     }
 
-    /// Returns this store's generation in a token, or `nil` if the token does not cover the store.
+    /// Returns the generation that a token specifies for this store, or `nil` if the token does not
+    /// cover the store.
     func generation(of token: QueryGenerationToken) -> GenerationToken? {
       token.generations.first { $0.store == identity }
     }
@@ -157,8 +158,8 @@ final class StoreGroup: Sendable {
     throw Self.known(known)
   }
 
-  /// Checks that the container does not already have the store with the given identity, even at
-  /// another path, or a copy of that store.
+  /// Checks that the container contains neither the store with the given identity, even at another
+  /// path, nor a copy of it.
   ///
   /// - Parameter space: The identifier of the store in object IDs. A store and its copies share it.
   /// - Throws: `invalidArgument` if the container has the store or a copy of it.

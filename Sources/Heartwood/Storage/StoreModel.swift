@@ -9,7 +9,7 @@ final class StoreModel: Sendable {
   /// The storage of each entity, by the entity's position in the schema.
   let entities: [EntityStorage]
   let space: ManagedObjectID.Space
-  /// The number of times that the store's model had changed when this object was created.
+  /// The number of changes to the store's model before this object was created.
   let changeCount: Int64
   /// Whether changes are recorded in the history.
   let tracksHistory: Bool
@@ -22,7 +22,9 @@ final class StoreModel: Sendable {
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
   private let families: [[EntityStorage]]
-  /// The keyspaces of relationships, by entity and slot; `nil` for a property without a keyspace.
+  /// The keyspaces of relationships, by entity and slot.
+  ///
+  /// An element is `nil` for a property without a keyspace.
   private let relationshipKeyspaces: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[String]]
@@ -107,8 +109,8 @@ final class StoreModel: Sendable {
     positionsByNumber[number.entity].map { entities[$0] }
   }
 
-  /// Returns the number of the object that a text such as `Team/12` names, or `nil` if the text
-  /// names none.
+  /// Returns the number of the object that a string such as `Team/12` names, or `nil` if the string
+  /// does not name an object.
   ///
   /// The object need not exist.
   func number(_ text: String) -> ObjectNumber? {

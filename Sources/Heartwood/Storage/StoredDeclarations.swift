@@ -1,6 +1,6 @@
 import Foundation
 
-/// The declarations of the program that last opened a store, beyond those on which the rows depend.
+/// The declarations of the program that last opened a store, except those on which the rows depend.
 ///
 /// Tools read them in place of the program's classes. Unlike the model, they may differ between
 /// programs that have the store open.
@@ -54,7 +54,7 @@ package struct StoredDeclarations: Codable, Equatable {
     return [UInt8](try encoder.encode(self))
   }
 
-  /// Returns the declarations of a schema's classes, together with those in this value for the
+  /// Returns the declarations of a schema's classes, together with this value's declarations of the
   /// store's other entities.
   func updated(for schema: Schema.Content, in model: StoredModel) throws -> StoredDeclarations {
     let new = try schema.entities.compactMap { entity in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A derivation as the model of a store describes it, with numbers in place of names.
+/// A derivation as described by the model of a store, with numbers in place of names.
 package struct StoredDerivation {
   let property: UInt16
   let formula: String
@@ -40,7 +40,8 @@ package struct StoredDerivation {
 }
 
 extension DerivationFormula {
-  /// Returns the formula that a store records, or `nil` if this version does not know it.
+  /// Returns the formula that a store records, or `nil` if this version of Heartwood does not know
+  /// the formula.
   ///
   /// - Parameters:
   ///   - type: The type of the derived attribute.

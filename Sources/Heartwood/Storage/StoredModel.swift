@@ -36,7 +36,7 @@ package struct StoredModel: Codable, Equatable {
     case toOne
     case toMany(isOrdered: Bool)
 
-    // These keys occur in stored JSON and must never change.
+    // Never change these keys, because they occur in stored JSON.
     private enum AttributeCodingKeys: String, CodingKey {
       case storageType = "form"
       case isOptional
@@ -45,18 +45,22 @@ package struct StoredModel: Codable, Equatable {
 
   /// The declarations, destinations and keyspace of a relationship.
   struct StoredEnds: Codable, Equatable {
-    /// The identifier of the relationship: the number of the declaring entity and the number of the
-    /// property, separated by a dot.
+    /// The identifier of the relationship.
+    ///
+    /// It consists of the number of the declaring entity and the number of the property, separated
+    /// by a dot.
     var declaration: String
     /// The identifier of the inverse relationship, or `nil` if there is none.
     var inverse: String?
     /// The numbers of the possible destination entities.
     var targets: [Int]
     /// The keyspace that lists the members of each owner or, for a to-one relationship, the objects
-    /// that refer to each destination; `nil` if there is no such list.
+    /// that refer to each destination.
+    ///
+    /// The property is `nil` if there is no such list.
     var keyspace: String?
 
-    // These keys occur in stored JSON and must never change.
+    // Never change these keys, because they occur in stored JSON.
     private enum CodingKeys: String, CodingKey {
       case declaration, inverse, targets
       case keyspace = "place"
@@ -75,7 +79,7 @@ package struct StoredModel: Codable, Equatable {
     var property: UInt16
     var storageType: StorageType
 
-    // These keys occur in stored JSON and must never change.
+    // Never change these keys, because they occur in stored JSON.
     private enum CodingKeys: String, CodingKey {
       case property
       case storageType = "form"
@@ -203,8 +207,8 @@ extension TextIndexDescription {
   /// Returns the keyspace of the index.
   ///
   /// The name consists of the number of the declaring entity, the numbers of the attributes, and
-  /// the tokenizer's identifier. A program that does not know an index removes it when opening the
-  /// store, as with other indexes, so an index never lacks that program's changes.
+  /// the tokenizer's identifier. As with other indexes, a program that does not know an index
+  /// removes it when opening the store, so an index never lacks that program's changes.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     return "text.\(stored.number).\(numbers.joined(separator: "-")).\(tokenizer.identifier)"
@@ -214,8 +218,8 @@ extension TextIndexDescription {
 extension IndexDescription {
   /// Returns the keyspace of the index.
   ///
-  /// The name consists of the numbers of the declaring entity and of the attributes, so it does not
-  /// change when they are renamed.
+  /// The name consists of the number of the declaring entity and the numbers of the attributes, so
+  /// renaming does not change it.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     let kind = isUnique ? "unique" : "index"

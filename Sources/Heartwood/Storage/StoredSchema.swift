@@ -30,7 +30,8 @@ struct StoredSchema {
 
   /// The type of entities without a class.
   ///
-  /// It is not a subclass of ``ManagedObject``, so no objects of such entities are created.
+  /// The type is not a subclass of ``ManagedObject``, so objects of such entities are never
+  /// created.
   private final class NoClass {}
 
   private static func damage(_ entity: String) -> StorageError {
@@ -40,7 +41,7 @@ struct StoredSchema {
 
   // MARK: Entities
 
-  /// Describes an entity, after describing its superentities.
+  /// Adds the description of an entity, after those of its superentities.
   @discardableResult
   private mutating func describe(
     _ stored: StoredModel.StoredEntity, depth: Int
@@ -102,15 +103,15 @@ struct StoredSchema {
     }
   }
 
-  /// Returns the destination of a relationship: the entity from which the other destinations
-  /// inherit.
+  /// Returns the destination of a relationship, which is the entity from which all other
+  /// destinations inherit.
   private func destination(of ends: StoredModel.StoredEnds) -> EntityDescription? {
     let targets = ends.targets.compactMap { entities[$0] }
     return targets.first { target in targets.allSatisfy { $0.isKind(of: target) } }
       ?? targets.first
   }
 
-  /// Returns the relationship with an identifier of the form `N.P`.
+  /// Returns the relationship with the given identifier, which has the form `N.P`.
   private func declared(_ identifier: String) -> (EntityDescription, PropertyDescription)? {
     let numbers = identifier.split(separator: ".").map { Int($0) }
     guard numbers.count == 2, let first = numbers[0], let entity = entities[first],
@@ -158,7 +159,8 @@ struct StoredSchema {
     }
   }
 
-  /// Returns the property with a number in the store, or `nil` if the entity has none.
+  /// Returns the property with the given number in the store, or `nil` if the entity has no such
+  /// property.
   private func property(_ number: UInt16, of entity: EntityDescription) -> PropertyDescription? {
     let name = model.entity(named: entity.name)?.property(number)?.name
     return entity.properties.first { $0.name == name }

@@ -44,7 +44,8 @@ struct StoredState {
 
   /// Migrates the store to a schema.
   ///
-  /// - Throws: `incompatibleSchema`, which lists each difference, if the migration is impossible.
+  /// - Throws: `incompatibleSchema` if the migration is impossible; the error lists each
+  ///   difference.
   mutating func migrate(
     to schema: Schema, _ transaction: WriteTransaction,
     _ progress: (@Sendable (MigrationProgress) -> Void)?

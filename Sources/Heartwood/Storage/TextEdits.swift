@@ -6,8 +6,9 @@ struct TextEdits {
   /// A change to one posting.
   struct Edit {
     let row: Int64
-    /// The content of the new posting as a range of the bytes that are passed with the edit, or an
-    /// empty range if the posting is removed.
+    /// The range of the new posting's content, within the bytes that are passed with the edit.
+    ///
+    /// If the posting is removed, the range is empty.
     let start: Int
     let end: Int
   }
@@ -37,7 +38,7 @@ struct TextEdits {
   private var names: [Name] = []
   private var streams: [Stream] = []
   private var termBytes: [UInt8] = []
-  /// An open-addressing hash table, in which 0 is an empty slot.
+  /// A hash table with open addressing, in which 0 is an empty slot.
   ///
   /// The low half of a slot is the number of a term plus 1; the high half is the high half of the
   /// term's hash.
@@ -50,7 +51,7 @@ struct TextEdits {
 
   var isEmpty: Bool { arena.isEmpty }
 
-  /// The approximate memory that the edits use.
+  /// The approximate memory used by the edits, in bytes.
   var byteCount: Int {
     arena.count + termBytes.count
       + names.count * (MemoryLayout<Name>.stride + MemoryLayout<Stream>.stride + 16)
@@ -83,7 +84,8 @@ struct TextEdits {
   private static func hash(_ bytes: [UInt8], _ range: Range<Int>) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for position in range { hash = (hash ^ UInt64(bytes[position])) &* 0x100_0000_01B3 }
-    // The lower bits of the product depend only on the lower bits of the bytes.
+    // Mix in the high half, because the lower bits of the product depend only on the lower bits of
+    // the bytes.
     return hash ^ hash >> 32
   }
 
@@ -114,7 +116,7 @@ struct TextEdits {
     return number(of: tokens, tokens.complete)
   }
 
-  /// Replaces `words` with the words of a row's texts, in ascending order.
+  /// Replaces `words` with the words of a row's attributes, in ascending order.
   ///
   /// Each element contains the number of a term in its high half, and a position in its low half.
   mutating func split(
@@ -210,7 +212,7 @@ struct TextEdits {
     var stream = streams[number]
     let difference = row - stream.lastRow
     stream.lastRow = row
-    // Rows usually ascend; the lowest bit marks a row that does not.
+    // Mark a row that is less than the previous one with the lowest bit. Rows usually ascend.
     append(varint: UInt64(difference.magnitude) << 1 | (difference < 0 ? 1 : 0), to: &stream)
     append(varint: UInt64(content.count), to: &stream)
     for position in content.indices { append(content[position], to: &stream) }

@@ -1,7 +1,7 @@
 /// Compares text indexes with the rows of a view.
 ///
-/// The postings of an index and those that the rows require are compared by sums of their hashes,
-/// so they need not be sorted or kept in memory.
+/// The postings of an index are compared with those that the rows require by the sums of their
+/// hashes. The postings therefore need not be sorted or kept in memory.
 struct TextIndexCheck {
   let view: StoreView
 
@@ -17,7 +17,7 @@ struct TextIndexCheck {
   }
 
   /// Returns a description of a difference between an index and the rows of one entity, or `nil` if
-  /// there is none.
+  /// they do not differ.
   private func difference(
     _ index: TextIndexDescription, _ storage: EntityStorage
   ) throws -> String? {
@@ -82,8 +82,8 @@ private struct Contents {
 
   /// Calls `body` with each row and its words.
   ///
-  /// Also calls `posting` with the hash of each posting that the rows require, and with the negated
-  /// hash of each posting in the index.
+  /// The method also calls `posting` with the hash of each posting that the rows require, and with
+  /// the negated hash of each posting in the index.
   func forEachRow(
     _ body: (_ row: Int64, _ words: PendingWords) throws -> Void,
     posting: (_ term: [UInt8], _ hash: UInt64) -> Void
@@ -110,7 +110,7 @@ private struct Contents {
     try reader?.forEachPosting { term, row, content in
       posting(term, 0 &- Self.hash(term, row, content))
     }
-    // Pending rows replace the same rows in the lists.
+    // Handle pending rows, which replace the same rows in the lists.
     for (row, change) in try pending() {
       add(change.before, row, 1)
       add(change.after, row, .max)
@@ -129,8 +129,8 @@ private struct Contents {
 extension TextIndexReader {
   /// Calls `body` with all postings, except those of pending rows.
   ///
-  /// - Throws: `corrupt` if a list cannot be decoded, or does not have the length that its term
-  ///   records.
+  /// - Throws: `corrupt` if a list cannot be decoded, or if its length differs from the one
+  ///   recorded for its term.
   fileprivate func forEachPosting(
     _ body: (_ term: [UInt8], _ row: Int64, _ content: ArraySlice<UInt8>) throws -> Void
   ) throws {

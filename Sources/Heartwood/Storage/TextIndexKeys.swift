@@ -4,7 +4,7 @@
 /// the entries of a term, the term.
 package struct TextIndexKeys {
   enum Kind: UInt8 {
-    /// The number of objects, and the number of words in them.
+    /// The number of objects, and the number of words in these objects.
     case totals
     /// A row whose changes are not in the posting lists yet.
     case pending

@@ -3,7 +3,9 @@ final class TextIndexReader {
   let keys: TextIndexKeys
   let fieldCount: Int
   private let keyspace: RowsKeyspace
-  /// The lengths that were read last, which belong to neighbouring rows.
+  /// The lengths that were read last.
+  ///
+  /// These are the lengths of neighbouring rows.
   @exclusivity(unchecked) private var lengths: (number: Int64, bytes: [UInt8]) = (-1, [])
 
   init(_ keyspace: RowsKeyspace, entity number: Int, fieldCount: Int) {
@@ -34,7 +36,8 @@ final class TextIndexReader {
 
   /// Calls `body` with each term that is similar to a word, in ascending order.
   ///
-  /// - Complexity: Reads the terms that begin like a similar term, and seeks past all other terms.
+  /// - Complexity: Reads the terms that have the same beginning as a similar term, and seeks past
+  ///   all other terms.
   func forEachTerm(
     similarTo test: inout TextSimilarity,
     _ body: (_ term: [UInt8], _ entry: TextIndexTerm) throws -> Void

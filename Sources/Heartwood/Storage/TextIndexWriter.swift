@@ -1,7 +1,7 @@
 /// Writes the changes of one transaction to a text index, for the objects of one entity.
 ///
 /// Changes are gathered and written in term order, so that each changed posting list is written
-/// once. If the changes exceed ``maxByteCount``, they are written early, so memory use is bounded.
+/// once. Changes that exceed ``maxByteCount`` are written early, which limits memory use.
 final class TextIndexWriter {
   /// The maximum size of the gathered changes in memory, in bytes.
   static let maxByteCount = 48 << 20
@@ -16,17 +16,17 @@ final class TextIndexWriter {
   private var tokens = TextTokens()
   private var words: (before: [UInt64], after: [UInt64]) = ([], [])
   private var lengths: [Int64: Int] = [:]
-  /// Blocks that are written after all terms.
+  /// The blocks to write after all terms.
   private var blocks: [(key: Key, bytes: [UInt8])] = []
   private var blocksByteCount = 0
   private var documentDelta = 0
   private var lengthDelta = 0
-  /// The changed rows, in the order of the changes, or `nil` if there are too many.
+  /// The changed rows, in the order of the changes, or `nil` if there are too many rows.
   private var rows: [(row: Int64, change: PendingText)]? = []
   /// The number of words in the changed rows.
   private var wordCount = 0
 
-  /// - Throws: `incompatibleSchema` if only the program knows the tokenizer.
+  /// - Throws: `incompatibleSchema` if the tokenizer is custom and only its program knows it.
   init(_ keyspace: KeyspaceWriter, _ index: TextIndexDescription, entity number: Int) throws {
     self.keyspace = keyspace
     keys = TextIndexKeys(entity: number)
@@ -56,7 +56,7 @@ final class TextIndexWriter {
       toTexts: after.map { values in slots.map { values[$0].string } })
   }
 
-  /// Adds the change to a row, given the texts of its attributes.
+  /// Adds the change to a row, given the text of each attribute.
   func change(_ row: Int64, fromTexts before: [String?]?, toTexts after: [String?]?) throws {
     edits.split(before ?? [], tokenizer, &tokens, into: &words.before)
     edits.split(after ?? [], tokenizer, &tokens, into: &words.after)
@@ -71,10 +71,13 @@ final class TextIndexWriter {
     }
   }
 
-  /// Keeps the words of a row, so that the row can become pending, unless many rows change.
+  /// Keeps the words of a row, so that the row can become pending.
+  ///
+  /// If too many rows or words change, the method discards the words that it has kept.
   private func keep(_ row: Int64, _ before: [UInt64]?, _ after: [UInt64]?) {
     guard let count = rows?.count else { return }
-    // Each word takes more than a byte.
+    // Compare the number of words with the limit in bytes, because each word takes more than a
+    // byte.
     wordCount += (before?.count ?? 0) + (after?.count ?? 0)
     guard count < PendingText.maxAddedCount, wordCount < PendingText.maxAddedByteCount else {
       rows = nil
@@ -196,7 +199,7 @@ final class TextIndexWriter {
     blocksByteCount = 0
   }
 
-  /// Adds a block to the blocks that are written later.
+  /// Adds a block to those that are written after all terms.
   ///
   /// Appending keys at the end of a keyspace fills its pages. In a new index, all terms are
   /// therefore written before all blocks, which sort after the terms.
@@ -248,8 +251,8 @@ final class TextIndexWriter {
     var delta = 0
     var next = 0
     while next < own.count {
-      // Find the last block whose row is not greater than that of the edit, or else the first
-      // block.
+      // Find the last block whose row is not greater than that of the edit. If there is none, use
+      // the first block.
       var first =
         try cursor.seek(before: keys.block(term, row: own[next].row + 1)) ? row(at: cursor) : nil
       if first == nil {
@@ -372,7 +375,7 @@ package struct TextIndexTerm {
     guard count > 0, count <= ObjectNumber.maxRow else { throw TextPostings.damage }
   }
 
-  /// Whether the posting list consists of blocks with keys of their own.
+  /// Whether the posting list consists of blocks with separate keys.
   package var hasBlocks: Bool { count > 0 && listOffset == bytes.count }
 
   static func bytes(count: Int, list: [UInt8]) -> [UInt8] {

@@ -1,16 +1,17 @@
-/// A posting list, or a block of one: the rows that contain a term, with the positions of the term.
+/// A posting list, or a block of a posting list: the rows that contain a term, with the positions
+/// of the term.
 ///
 /// Each posting consists of the difference between its row and the row before it, followed by its
 /// *content*. If the index has several attributes, the content begins with a set of bits, one for
-/// each attribute that contains the term. For each such attribute, the number of positions and the
-/// differences between them follow. All numbers are variable-length integers.
+/// each attribute that contains the term. The set is followed by the number of positions in each
+/// such attribute and the differences between them. All numbers are variable-length integers.
 package struct TextPostings {
   let bytes: [UInt8]
   let fieldCount: Int
   /// The row of the current posting.
   package private(set) var row: Int64 = 0
-  /// The offset of the next posting or, if the current posting's content has not been read, of that
-  /// content.
+  /// The offset of the next posting or, if the current posting's content has not been read, the
+  /// offset of that content.
   package private(set) var offset: Int
   /// The offset of the current posting's content.
   package private(set) var contentStart = 0
@@ -42,8 +43,10 @@ package struct TextPostings {
     return true
   }
 
-  /// Reads the content of the current posting, and returns the total weight of its positions in the
-  /// given attributes, or `nil` if there are none.
+  /// Reads the content of the current posting.
+  ///
+  /// Returns the total weight of its positions in the given attributes, or `nil` if it has no
+  /// positions in them.
   @inline(__always)
   package mutating func frequency(_ weights: [Int], _ fields: UInt64) throws -> Int? {
     var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)
@@ -146,8 +149,10 @@ package struct TextPostingsBuilder {
     package let bytes: [UInt8]
   }
 
-  /// The maximum length of a block with several postings, together with its term: four blocks and
-  /// their keys fit in the smallest page, so that blocks need no pages of their own.
+  /// The maximum length of a block with several postings, together with its term.
+  ///
+  /// With this limit, four blocks and their keys fit in the smallest page, so that blocks need no
+  /// separate pages.
   static let maxByteCount = 980
 
   package private(set) var blocks: [Block] = []

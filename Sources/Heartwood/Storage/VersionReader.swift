@@ -1,10 +1,10 @@
 import Foundation
 
-/// Finds the versions that an object had between two generations.
+/// Finds the versions of an object between two generations.
 ///
-/// The base of a transaction is the number of its first frame. It is greater than every earlier
-/// generation, and no greater than the generation that the transaction creates. Therefore the
-/// newest transaction that a generation contains is the last one whose base does not exceed the
+/// The base of a transaction is the number of its first frame. The base is greater than every
+/// earlier generation, and no greater than the generation that the transaction creates. Therefore,
+/// the newest transaction that a generation contains is the last one whose base does not exceed the
 /// generation.
 struct VersionReader {
   /// A version of the object, identified by the base of the transaction that wrote it.
@@ -71,8 +71,8 @@ struct VersionReader {
         && (before.row?.values ?? []).isIdentical(to: after.row?.values ?? [])
       let between = before.generation + 1...after.generation
       let version = after.row?.version ?? 0
-      // Changes by a program that opened the store without history tracking are missing from the
-      // history.
+      // Check whether the history records the change. The history lacks the changes of programs
+      // that opened the store without history tracking.
       let isKnown = known.contains { between.contains($0.base) && version <= $0.base }
       guard !isSame, !isKnown else { continue }
       steps.append(Step(base: between.contains(version) ? version : after.generation))

@@ -14,7 +14,7 @@ enum CharacterClass: UInt8 {
   case midLetter
   /// Punctuation between digits, such as the comma in "1,000".
   case midNumber
-  /// Punctuation between letters or between digits: an apostrophe.
+  /// An apostrophe, which can be punctuation between letters or between digits.
   case midBoth
   /// A quotation mark, which is punctuation between Hebrew letters.
   case quote
@@ -29,8 +29,8 @@ enum CharacterClass: UInt8 {
     case UInt8(ascii: "_"): .joiner
     case UInt8(ascii: "'"): .midBoth
     case UInt8(ascii: "\""): .quote
-    // Letters on both sides of a full stop or a colon are parts of an address, so they are words
-    // of their own.
+    // Do not join letters on both sides of a full stop or a colon. They are parts of an address, so
+    // each part is a separate word.
     case UInt8(ascii: "."), UInt8(ascii: ","), UInt8(ascii: ";"): .midNumber
     default: .other
     }
@@ -48,9 +48,9 @@ enum CharacterClass: UInt8 {
       0xFE54, 0xFF0C, 0xFF0E, 0xFF1B:
       self = .midNumber
     case 0x66B: self = .digit
-    // The narrow space that separates groups of digits in a long number.
+    // Join digits across the narrow space that separates groups of digits in a long number.
     case 0x202F: self = .joiner
-    // The zero-width space separates words.
+    // Treat the zero-width space as a separator of words.
     case 0x200B: self = .other
     // Letters that other Unicode properties classify as symbols or punctuation.
     case 0x2C2...0x2C5, 0x2D2...0x2D7, 0x2DE...0x2FF, 0x55A...0x55C, 0x55E, 0x58A, 0x5F3,
@@ -63,8 +63,8 @@ enum CharacterClass: UInt8 {
       0x3040...0x30FF, 0x31F0...0x31FF, 0xA9E0...0xA9FF, 0xAA60...0xAADF, 0xAC00...0xD7A3,
       0xFF66...0xFF9D, 0x11700...0x1174F, 0x17000...0x18DFF, 0x1AFF0...0x1B2FF:
       self = Self(properties: scalar, letter: .paired)
-    // The parts of a decomposed Hangul syllable: the first one begins it, and the others belong to
-    // it.
+    // The parts of a decomposed Hangul syllable. The first part begins the syllable, and the other
+    // parts belong to it.
     case 0x1100...0x115F, 0xA960...0xA97F: self = .paired
     case 0x1160...0x11FF, 0xD7B0...0xD7FF: self = .mark
     case 0xFF9E, 0xFF9F: self = .mark

@@ -1,18 +1,20 @@
 /// Removes the endings of English words, using the algorithm from Porter's paper "An algorithm for
 /// suffix stripping" (1980).
 ///
-/// The comments name the steps of the paper.
+/// The comments refer to the steps in the paper.
 struct PorterStemmer {
-  /// The letters of the word; the algorithm considers only the first `end`.
+  /// The letters of the word.
+  ///
+  /// The algorithm considers only the first `end` letters.
   private var word: [UInt8] = []
   private var end = 0
-  /// The length of the stem before the suffix that was compared last.
+  /// The length of the stem that precedes the suffix that was compared last.
   private var stemEnd = 0
 
   /// Stems the word that begins at `start` in `bytes`.
   ///
-  /// A possessive `'s` is removed first. Words of one or two letters, and words that contain
-  /// anything other than the letters a to z, are otherwise left unchanged.
+  /// A possessive `'s` is removed first. Apart from this, words of one or two letters, and words
+  /// that contain anything other than the letters a to z, are left unchanged.
   mutating func stem(_ bytes: inout [UInt8], from start: Int) {
     if bytes.count > start + 2, bytes[bytes.count - 2] == UInt8(ascii: "'"),
       bytes[bytes.count - 1] == UInt8(ascii: "s")
@@ -37,7 +39,7 @@ struct PorterStemmer {
 
   // MARK: Beginnings of words
 
-  /// The endings of words of which a beginning may contain a part.
+  /// The word endings that a beginning may contain in part.
   private static let endings = [
     "s", "es", "ies", "ed", "ied", "ing", "y", "ly", "ational", "tional", "ency", "ancy", "izer",
     "ably", "ally", "ently", "ely", "ously", "ization", "ation", "ator", "alism", "iveness",
@@ -74,13 +76,13 @@ struct PorterStemmer {
     }
   }
 
-  /// The measure of the stem: the number of times that vowels are followed by consonants.
+  /// The measure of the stem, which is the number of times that vowels are followed by consonants.
   private var measure: Int {
     var count = 0
     var wasVowel = false
     var followsConsonant = true
     for position in 0..<stemEnd {
-      // A y is a consonant unless it follows one.
+      // A "y" is a consonant unless it follows another consonant.
       let isConsonant =
         word[position] == UInt8(ascii: "y")
         ? position == 0 || !followsConsonant : self.isConsonant(position)
@@ -192,7 +194,7 @@ struct PorterStemmer {
       "ism", "ate", "iti", "ous", "ive", "ize",
     ]
     for suffix in suffixes where ends(with: suffix) {
-      // The suffix "ion", the only one that ends with n, must follow an s or a t.
+      // Check the letter before "ion", the only suffix that ends with n. It must be an s or a t.
       let before = stemEnd > 0 ? word[stemEnd - 1] : 0
       let isAfterSOrT = before == UInt8(ascii: "s") || before == UInt8(ascii: "t")
       if word[end - 1] == UInt8(ascii: "n"), !isAfterSOrT { return }

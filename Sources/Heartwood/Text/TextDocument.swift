@@ -1,13 +1,13 @@
-/// The occurrences, in one object in memory, of the words that a query looks for.
+/// The occurrences of a query's words in one object in memory.
 struct TextDocument {
   /// The positions of each leaf, in ascending order.
   private(set) var positions: [[UInt32]]
   /// The number of words.
   private(set) var length = 0
-  /// Whether each leaf occurs in any attribute, even in one that it does not search.
+  /// Whether each leaf occurs in any attribute, even in an attribute that the leaf does not search.
   private(set) var occurs: [Bool]
 
-  /// Looks for the leaves of a query in the texts of an object.
+  /// Looks for the leaves of a query in the attributes of an object.
   init(_ texts: [String?], _ tree: TextSearchTree, _ tokenizer: TextTokenizer) {
     self.init(tree)
     var test = LeafTest(tree)
@@ -29,7 +29,7 @@ struct TextDocument {
 
   /// Looks for the leaves of a query in words that have already been split.
   ///
-  /// - Parameter words: The terms and, for each, its positions in some attributes.
+  /// - Parameter words: The terms, each with its positions in one or more attributes.
   init(
     length: Int, _ words: some Sequence<(term: [UInt8], positions: (UInt64) throws -> [UInt32])>,
     _ tree: TextSearchTree

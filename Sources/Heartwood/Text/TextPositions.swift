@@ -1,5 +1,7 @@
-/// The position of a word in an object: the attribute's position in the index, and the number of
-/// words before it in the attribute.
+/// The position of a word in an object.
+///
+/// It consists of the attribute's position in the index, and the number of words before this word
+/// in the attribute.
 enum TextPosition {
   private static let fieldShift: UInt32 = 24
 
@@ -23,7 +25,7 @@ extension TextSearchTree {
     var starts = try positions(first.leaf)
     var (leaf, others) = (first.leaf, starts)
     for word in words.dropFirst() where !starts.isEmpty {
-      // A word can follow itself many times.
+      // Do not read the positions again if a word follows itself, which can happen many times.
       if word.leaf != leaf { (leaf, others) = (word.leaf, try positions(word.leaf)) }
       var other = 0
       starts.removeAll { start in

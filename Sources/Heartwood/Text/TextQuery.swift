@@ -5,14 +5,14 @@
 /// let built = TextQuery.word("swift") && !.phrase("taylor swift")
 /// ```
 ///
-/// The tokenizer of the index splits the texts of a query into terms. Texts without any term are
-/// ignored; a query without any term matches nothing.
+/// The tokenizer of the index splits the text of a query into terms. Parts without terms are
+/// ignored, and a query without terms matches nothing.
 public struct TextQuery: Sendable {
   /// A part of a query.
   indirect enum Node: Sendable {
-    /// A query with too many levels or parts, which is refused when it is used.
+    /// A query with too many levels or parts. Using such a query throws an error.
     case tooLarge
-    /// A user's input, of which only the first words are used.
+    /// A user's input. Only its first words are used.
     case input(Node)
     case words(String)
     case prefix(String)
@@ -22,7 +22,7 @@ public struct TextQuery: Sendable {
     case any([Node])
     case not(Node)
     case attributes(Node, [any AnyKeyPath & Sendable])
-    /// A part of a user's input after `name:`.
+    /// The part of a user's input that follows `name:`.
     case named(String, Node)
   }
 
@@ -35,15 +35,17 @@ public struct TextQuery: Sendable {
   /// Every input is valid. Words separated by spaces must all occur, `"quoted words"` must occur in
   /// this order, `dat*` finds words that begin with `dat`, `wrod~` finds similar words, and
   /// `title:swift` searches one attribute. `AND`, `OR`, `NOT` or `-`, parentheses and `NEAR(one
-  /// two, 5)` work as in other search engines. Text that follows no rule is treated as words. Only
-  /// the first 256 words of a long input are used.
+  /// two, 5)` work as in other search engines. Any other text is treated as words. Only the first
+  /// 256 words of a long input are used.
   public init(userInput: String) {
     var parser = TextQueryParser(userInput)
     self.init(.input(parser.query()), levelCount: TextQueryParser.maxLevelCount)
   }
 
-  /// Creates a query with a number of levels and parts, which are limited, so that no code recurses
-  /// too deeply, and no chain of operators copies long arrays.
+  /// Creates a query with the given numbers of levels and parts.
+  ///
+  /// Both numbers are limited, so that no code recurses too deeply and no chain of operators copies
+  /// long arrays.
   private init(_ node: @autoclosure () -> Node, levelCount: Int = 1, partCount: Int = 1) {
     let maxima = (TextSearchTree.maxLevelCount, TextSearchTree.maxPartCount)
     let isTooLarge = levelCount > maxima.0 || partCount > maxima.1
@@ -89,8 +91,8 @@ public struct TextQuery: Sendable {
   ///
   /// - Parameters:
   ///   - texts: The words.
-  ///   - distance: The maximum number of words from the beginning of the first to the beginning of
-  ///     the last.
+  ///   - distance: The maximum number of words from the beginning of the first text to the
+  ///     beginning of the last.
   public static func near(_ texts: String..., distance: Int = 10) -> TextQuery {
     TextQuery(.near(texts, distance: max(0, distance)), partCount: texts.count)
   }

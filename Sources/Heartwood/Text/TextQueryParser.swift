@@ -14,7 +14,7 @@ struct TextQueryParser {
     /// The name before a colon, which applies to the next part.
     case name(String)
 
-    /// Whether the item applies to the part after it.
+    /// Whether the item applies to the part that follows it.
     var hasOperand: Bool {
       switch self {
       case .open, .not, .name: true
@@ -27,10 +27,13 @@ struct TextQueryParser {
   private static let maxScalarCount = 1 << 15
   /// The maximum number of words and phrases.
   private static let maxItemCount = 256
-  /// The maximum depth of parentheses, names and negations; deeper ones are ignored.
+  /// The maximum nesting depth of parentheses, names and negations.
+  ///
+  /// Deeper levels are ignored.
   private static let maxDepth = 32
-  /// The maximum number of levels of the parsed query: each pair of parentheses adds a conjunction
-  /// and alternatives.
+  /// The maximum number of levels in the parsed query.
+  ///
+  /// Each pair of parentheses adds a conjunction and alternatives.
   static let maxLevelCount = 3 * maxDepth
 
   private var items: [Item] = []
@@ -53,7 +56,7 @@ struct TextQueryParser {
     var nodes: [TextQuery.Node] = []
     while position < items.count {
       if let node = alternatives() { nodes.append(node) }
-      // A closing parenthesis without an opening one is ignored.
+      // Ignore a closing parenthesis without an opening one.
       if position < items.count { position += 1 }
     }
     return nodes.count == 1 ? nodes[0] : .all(nodes)
@@ -83,7 +86,7 @@ struct TextQueryParser {
 
   /// Parses a part, and returns `nil` if an operator has no operand.
   private mutating func part() -> TextQuery.Node? {
-    // Skip items that would be nested too deeply, without recursion.
+    // Without recursing, skip items that would be nested too deeply.
     while depth >= Self.maxDepth, position < items.count, items[position].hasOperand {
       position += 1
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The numbers on which the relevance of an object depends, besides its own words.
+/// The numbers on which the relevance of an object depends in addition to its own words.
 struct TextStatistics: Sendable {
   /// The number of objects in the index.
   var documentCount = 0
@@ -14,8 +14,8 @@ struct TextStatistics: Sendable {
 struct TextRanking {
   /// The weights of the attributes, in units of 1/1024.
   ///
-  /// The weights are integers, because a sum of integers does not depend on their order. An object
-  /// therefore has the same relevance in memory and in the index.
+  /// The weights are integers, because a sum of integers does not depend on the order of addition.
+  /// An object therefore has the same relevance in memory and in the index.
   let weights: [Int]
   private let factors: [Double]
   private let averageLength: Double
@@ -23,7 +23,9 @@ struct TextRanking {
   private static let saturation = 1.2
   private static let lengthShare = 0.75
   static let weightUnit = 1024.0
-  /// The maximum length that is considered; a longer object does not count as less relevant.
+  /// The maximum length that is considered.
+  ///
+  /// Any additional length does not make an object less relevant.
   static let maxLength = Int(UInt16.max)
 
   init(_ statistics: TextStatistics, _ tree: TextSearchTree, weights: [Int]) {

@@ -1,22 +1,24 @@
-/// A text query whose texts a tokenizer has split into terms.
+/// A text query whose text a tokenizer has split into terms.
 struct TextSearchTree {
-  /// A test of single terms.
+  /// A test that applies to single terms.
   struct Leaf: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
       case word
-      /// The beginning of a word, and the stems of words that may begin with it.
+      /// The term begins with the given text, or is one of the stems of words that may begin with
+      /// the text.
       case prefix(stems: [[UInt8]])
       case similar(distance: Int)
     }
 
     let kind: Kind
     let term: [UInt8]
-    /// The attributes that are searched: one bit for each, at the attribute's position in the
-    /// index.
+    /// The attributes to search.
+    ///
+    /// Each attribute is represented by one bit, at the attribute's position in the index.
     let fields: UInt64
   }
 
-  /// A word of a phrase: a leaf, and the distance of its position from that of the first word.
+  /// A word of a phrase: a leaf, and its distance from the first word.
   struct Word: Hashable, Sendable {
     let leaf: Int
     let offset: Int
@@ -33,15 +35,20 @@ struct TextSearchTree {
 
   private(set) var leaves: [Leaf] = []
   private(set) var root: Node?
-  /// Whether each leaf contributes to the relevance, which leaves below a negation do not.
+  /// Whether each leaf contributes to the relevance.
+  ///
+  /// Leaves below a negation do not contribute.
   private(set) var areScored: [Bool] = []
-  /// Whether the positions of each leaf are needed, because it is part of a phrase.
+  /// Whether the positions of each leaf are needed.
+  ///
+  /// They are needed if the leaf is part of a phrase.
   private(set) var needPositions: [Bool] = []
   private var positions: [Leaf: Int] = [:]
   private let tokenizer: TextTokenizer
   private let field: (TextQueryAttribute) throws -> Int?
   private var isNegated = false
-  /// The remaining number of words of a user's input, or `nil` outside of it.
+  /// The number of words that may still be used from a user's input, or `nil` outside of such an
+  /// input.
   private var inputWordCount: Int?
   private var inputSimilarCount = 0
 
@@ -61,7 +68,7 @@ struct TextSearchTree {
   /// The error for a query that is too large.
   struct TooLarge: Error {}
 
-  /// Splits the texts of a query into terms.
+  /// Splits the text of a query into terms.
   ///
   /// - Parameter field: A closure that returns the position of an attribute in the index, or `nil`
   ///   for a name that is not an attribute of the index.
@@ -114,7 +121,9 @@ struct TextSearchTree {
     }
   }
 
-  /// Combines parts, each of which is used once, however often it occurs.
+  /// Combines parts.
+  ///
+  /// Each distinct part is used only once.
   private mutating func combined(
     _ nodes: [TextQuery.Node], _ fields: UInt64, areAlternatives: Bool
   ) throws -> Node? {
@@ -148,7 +157,7 @@ struct TextSearchTree {
     tokenizer.tokenize(text, into: &tokens)
     var used: [TextTokens.Token] = []
     for token in tokens.tokens {
-      // The last character of a run is part of the pair before it.
+      // Skip the last character of a run, because it is part of the pair before it.
       if token.isTail, let last = used.last, last.sourceEnd == token.sourceEnd { continue }
       used.append(token)
     }
@@ -169,13 +178,13 @@ struct TextSearchTree {
 
   /// Returns the leaf for words that begin like a token.
   ///
-  /// The index contains stems, but the beginning of a word can be longer than the word's stem, as
-  /// "runn" is longer than "run". So the stems of all words that may have this beginning are found
-  /// too.
+  /// The index contains stems, but the beginning of a word can be longer than the word's stem. For
+  /// example, "runn" is longer than "run". The leaf therefore also matches the stems of all words
+  /// that may have this beginning.
   private func beginning(_ text: String, _ token: TextTokens.Token, _ fields: UInt64) -> Leaf {
     var tokens = TextTokens()
     tokenizer.withoutStemming.tokenize(text, into: &tokens)
-    // Stemming does not affect positions.
+    // Find the token by its position, because stemming does not affect positions.
     let own = tokens.tokens.first { $0.position == token.position } ?? token
     let term = Array(tokens.term(own))
     return Leaf(kind: .prefix(stems: tokenizer.stems(completing: term)), term: term, fields: fields)

@@ -1,6 +1,6 @@
-/// Compares terms with one word, and counts the letters in which they differ.
+/// Compares terms with one word, and counts the differences between their letters.
 ///
-/// If terms are compared in ascending order, the work for a common beginning is done only once.
+/// If terms are compared in ascending order, a common beginning is processed only once.
 struct TextSimilarity {
   enum Result: Equatable {
     case similar

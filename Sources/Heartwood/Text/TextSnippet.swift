@@ -13,7 +13,9 @@ struct TextHighlights {
   /// The positions of the matching words, in ascending order.
   private let found: [Int]
 
-  /// Finds the words that match a query; negated parts of the query are not highlighted.
+  /// Finds the words that match a query.
+  ///
+  /// Negated parts of the query are ignored.
   ///
   /// - Parameter field: The position of the attribute in the index.
   init(_ text: String, field: Int, _ tree: TextSearchTree, _ tokenizer: TextTokenizer) {
@@ -77,7 +79,7 @@ struct TextHighlights {
       while end < found.count, found[end] - found[start] < count { end += 1 }
       if end - start > bestCount { (best, bestCount) = (found[start], end - start) }
     }
-    // Show some words before the first match.
+    // Start before the first match, to show some of the words that precede it.
     let first = min(max(0, best - count / 4), tokens.count - count)
     let last = first + count - 1
     let lower = first == 0 ? 0 : tokens[first].sourceStart

@@ -11,19 +11,21 @@ public struct TextTokenizer: Sendable {
   enum Kind {
     case words(WordScanner)
     case custom(any CustomTextTokenizer)
-    /// A program's custom tokenizer, of which a tool knows only the name.
+    /// A program's custom tokenizer, if this process (for example, a tool) knows only its name.
     case unknown
   }
 
   let kind: Kind
-  /// The name and the version that the store records; an index is rebuilt when they change.
+  /// The name and the version, as recorded in the store.
+  ///
+  /// When they change, the index is rebuilt.
   let identifier: String
 
   /// Returns the tokenizer for words of all languages.
   ///
   /// Words are separated as in Unicode Standard Annex #29, with two exceptions: parts of e-mail
-  /// addresses and URLs are words of their own, and runs of Chinese, Japanese, Korean, Thai, Lao,
-  /// Khmer and Burmese characters are split into overlapping pairs.
+  /// addresses and URLs are separate words, and runs of Chinese, Japanese, Korean, Thai, Lao, Khmer
+  /// and Burmese characters are split into overlapping pairs.
   ///
   /// - Parameters:
   ///   - stemming: The language whose word endings are removed.
@@ -85,7 +87,9 @@ public struct TextTokenizer: Sendable {
     return stemmer.stems(completing: beginning)
   }
 
-  /// Whether the tokenizer can be used; a tool cannot use a program's custom tokenizer.
+  /// Whether the tokenizer can be used.
+  ///
+  /// A tool cannot use a program's custom tokenizer.
   var isKnown: Bool {
     if case .unknown = kind { return false }
     return true
@@ -114,7 +118,7 @@ public struct TextTokenizer: Sendable {
         guard !isFull else { return }
         let start = tokens.bytes.count
         tokens.bytes.append(contentsOf: term.utf8.prefix(2 * TextTokens.maxTermByteCount))
-        // The range may be that of another text.
+        // Clamp the range, because it may come from a different text.
         let lower = min(range.lowerBound, text.endIndex)
         let upper = min(range.upperBound, text.endIndex)
         isFull = !tokens.end(

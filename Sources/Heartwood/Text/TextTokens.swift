@@ -1,6 +1,8 @@
 /// The tokens of a text: its terms, with their positions.
 package struct TextTokens {
-  /// A token, which uses 32-bit numbers because a long text has millions of tokens.
+  /// A token.
+  ///
+  /// It uses 32-bit numbers, because a long text can have millions of tokens.
   package struct Token {
     private let bytes: (start: UInt32, end: UInt32)
     private let source: (start: UInt32, end: UInt32)
@@ -15,12 +17,12 @@ package struct TextTokens {
     /// The term's bytes, as a range of ``TextTokens/bytes``.
     var start: Int { Int(bytes.start) }
     var end: Int { Int(bytes.end) }
-    /// The number of words before this one.
+    /// The number of words that precede this word.
     package var position: Int { Int(positionAndTail >> 1) }
     /// Whether the token is the last character of a run that is split into pairs.
     ///
-    /// Every such character begins a token, so that a single character can be found. A query for
-    /// several characters does not need this token.
+    /// Every such character begins a token, which makes it possible to find a single character. A
+    /// query for several characters does not need this token.
     var isTail: Bool { positionAndTail & 1 != 0 }
     /// The range of the word in the text, as offsets of UTF-8 bytes.
     package var sourceStart: Int { Int(source.start) }
@@ -33,9 +35,13 @@ package struct TextTokens {
   /// The position of the next token.
   private(set) var nextPosition = 0
 
-  /// The maximum length of a term in UTF-8 bytes; longer terms are truncated.
+  /// The maximum length of a term in UTF-8 bytes.
+  ///
+  /// Longer terms are truncated.
   static let maxTermByteCount = 128
-  /// The maximum number of words in a text; further words are ignored.
+  /// The maximum number of words in a text.
+  ///
+  /// Further words are ignored.
   static let maxPosition = 1 << 24
 
   package init() {}
@@ -48,7 +54,7 @@ package struct TextTokens {
 
   /// Ends a term, whose bytes begin at `start`, and returns whether more terms may be added.
   ///
-  /// An empty term is dropped, and a long one is truncated at a character boundary.
+  /// An empty term is dropped, and a term that is too long is truncated at a character boundary.
   mutating func end(_ start: Int, _ source: Range<Int>, isTail: Bool = false) -> Bool {
     if bytes.count - start > Self.maxTermByteCount {
       var end = start + Self.maxTermByteCount

@@ -2,7 +2,9 @@ import Foundation
 
 /// The options of the tokenizer for words.
 struct WordScanner: Sendable {
-  /// The version of the rules; when it changes, existing indexes are rebuilt.
+  /// The version of the rules.
+  ///
+  /// When it changes, existing indexes are rebuilt.
   static let version = 2
 
   let stemming: TextTokenizer.Stemming
@@ -19,8 +21,8 @@ struct WordScan {
 
   /// The maximum length, in bytes, of a word with non-ASCII characters before it is normalised.
   ///
-  /// Normalisation shortens accented letters and drops invisible characters, so this exceeds the
-  /// maximum length of a term.
+  /// This length exceeds the maximum length of a term, because normalisation shortens accented
+  /// letters and drops invisible characters.
   private static let maxWordByteCount = 4 * TextTokens.maxTermByteCount
 
   init(_ options: WordScanner, _ text: String) {
@@ -80,7 +82,7 @@ struct WordScan {
       if source[end] >= 0x80 { isASCII = false }
       switch kind {
       case .letter, .hebrew:
-        // A number and its unit are two words, as in "4km".
+        // End the word between a number and its unit. For example, "4km" consists of two words.
         if isNumber, hasContent { break characters }
         (last, isNumber, hasContent) = (kind, false, true)
       case .digit: (last, hasContent) = (kind, true)
@@ -128,7 +130,7 @@ struct WordScan {
   }
 
   private func appendASCII(_ range: Range<Int>, to bytes: inout [UInt8]) {
-    // One more byte than the maximum shows that the word must be truncated.
+    // Append one byte more than the maximum, which shows that the word must be truncated.
     for position in range.prefix(TextTokens.maxTermByteCount + 1) {
       let byte = source[position]
       let isUpper = options.ignoresCase && byte >= 0x41 && byte <= 0x5A
@@ -152,7 +154,7 @@ struct WordScan {
       : word.precomposedStringWithCompatibilityMapping
     for scalar in normalised.unicodeScalars {
       switch scalar.value {
-      // A narrow space within a number.
+      // Skip a narrow space within a number.
       case 0x20: continue
       case 0..<0x80:
         let isUpper = options.ignoresCase && (0x41...0x5A).contains(scalar.value)
@@ -174,11 +176,11 @@ struct WordScan {
     }
   }
 
-  /// Returns whether a mark is a diacritic, rather than a vowel, as in Devanagari, or another part
-  /// of a letter.
+  /// Returns whether a mark is a diacritic, rather than a vowel sign (as in Devanagari) or another
+  /// part of a letter.
   ///
-  /// Unicode gives such marks combining classes of their own: the points of Hebrew and Arabic have
-  /// 10 to 36, and accents 200 and more.
+  /// Unicode assigns diacritics to specific combining classes: 10 to 36 for the points of Hebrew
+  /// and Arabic, and 200 or more for accents.
   private static func isDiacritic(_ scalar: Unicode.Scalar) -> Bool {
     let combiningClass = scalar.properties.canonicalCombiningClass.rawValue
     return combiningClass >= 200 || (10...36).contains(combiningClass)

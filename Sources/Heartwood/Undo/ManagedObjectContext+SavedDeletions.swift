@@ -5,7 +5,8 @@ extension ManagedObjectContext {
     // Clear the references first, so that setting them to the object's new ID is an edit.
     let references = remainingReferences(to: object)
     for (referring, property) in references { setToOne(referring, property, nil) }
-    // The object has already awoken, whether inserted or fetched.
+    // Do not call `awakeFromInsert`, because the object has already awoken from an insertion or a
+    // fetch.
     object.state.insert(.hasAwoken)
     _ = register(new: object)
     for property in entity(of: object).properties where property.isAttribute {

@@ -34,7 +34,8 @@ extension ManagedObjectContext {
       return
     case .value, .target, .joined, .left, .cleared, .order, .original: break
     }
-    // The object may have left the context. A later step may insert it again.
+    // If the object has left the context, postpone the step, because a later step may insert the
+    // object again.
     guard object.source === self else { undoLog?.wait(for: object, step); return }
     if object.isFault { fire(object) }
     guard !object.isFault, !object.isInaccessible else { return }
@@ -79,7 +80,7 @@ extension ManagedObjectContext {
 
   /// Completes the deletion of an object that is still deleted after a group has been reverted.
   ///
-  /// Other contexts may have related objects to this one since its deletion was reverted.
+  /// Since its deletion was reverted, other contexts may have related objects to this one.
   private func completeDeletion(of object: ManagedObject) {
     guard deleted.contains(object), !object.isInaccessible else { return }
     deleted.remove(object)
@@ -114,12 +115,12 @@ extension ManagedObjectContext {
       switch object.changes?.originals[property.slot] {
       case .integer(let bits): target = self.object(ObjectNumber(bits: bits))
       case .some: target = nil
-      // No original is recorded, so the object was read again after the change was discarded, and
-      // already has the target from its row.
+      // Keep the current target. Because no original is recorded, the object was read again after
+      // the change was discarded, and already has the target from its row.
       case .none: target = toOneTarget(of: object, property)
       }
     }
-    // An object that has left the context cannot be a target.
+    // Clear the target if it has left the context.
     if target?.source !== self { target = nil }
     let before = toOneTarget(of: object, property)
     setToOne(object, property, target)
@@ -134,7 +135,7 @@ extension ManagedObjectContext {
     if let target { joinAsStored(object, target, inverse) }
   }
 
-  /// Removes a member from an object's side of a relationship, if it is there.
+  /// Removes a member from an object's side of a relationship, if it is present.
   private func leave(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -149,10 +150,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Adds a member to an object's side of a relationship, unless it is already there.
+  /// Adds a member to an object's side of a relationship, unless it is already present.
   ///
-  /// The member's stored reference names the object, so the addition is not an edit: it only
-  /// updates the object's side after another context set the reference.
+  /// The member's stored reference already refers to the object, so the addition is not an edit. It
+  /// only updates the object's side after another context set the reference.
   private func joinAsStored(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -180,9 +181,9 @@ extension ManagedObjectContext {
 
   /// Returns whether a member may be added back to a relationship of `object`.
   ///
-  /// The result is `false` if the member's own to-one reference names another object. The reference
-  /// is checked only during an undo, and only if the member has been saved and its reference has no
-  /// unsaved change; otherwise, the result is `true`.
+  /// The result is `false` if the member's own to-one reference refers to another object. The
+  /// reference is checked only during an undo, and only if the member has been saved and its
+  /// reference has no unsaved change; otherwise, the result is `true`.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -219,15 +220,16 @@ extension ManagedObjectContext {
     }
     let wasRemoved = isRemoved()
     guard member.source === self, !isMember(member, object, property) else { return }
-    // If loading shows that another context has removed the member too, it stays removed.
+    // Leave the member removed if loading shows that another context has also removed it.
     if wasRemoved, !isRemoved() { return }
     if object.entityDescription?.inverses[property.slot] != nil {
-      // If a pinned generation does not contain the member, the member's side cannot be set either.
+      // Load the member. If the pinned generation does not contain it, its side cannot be set
+      // either.
       if member.isFault { fire(member) }
       guard !member.isFault, !member.isInaccessible else { return }
     }
-    // Adding a member that another context has deleted would be an edit; cancelling a removal is
-    // not.
+    // Do not add a member that another context has deleted, because this would be an edit.
+    // Cancelling a removal is not an edit.
     if !wasRemoved, !member.isInserted, parent == nil, !rowExists(of: member) { return }
     let index = position.map { self.index(behind: $0, object, property) }
     add(member, to: object, property, at: index)
@@ -299,7 +301,9 @@ extension ManagedObjectContext {
   }
 
   /// Returns the original value of a property, with the current number of the object that it refers
-  /// to: a parent may have saved a new object, and thereby renumbered it.
+  /// to.
+  ///
+  /// The number may have changed, because saving a new object in a parent renumbers it.
   private func current(_ original: StoredValue, _ property: PropertyDescription) -> StoredValue {
     guard property.isReference, let number = original.reference else { return original }
     return .integer(resolved(number).bits)
@@ -321,7 +325,7 @@ extension ManagedObjectContext {
     if !assigned.isEmpty { object.ownChanges.assigned = assigned }
     object.state.insert(.inserted)
     object.setHooks(.writing)
-    // The program may have created a fault for the object's ID in the meantime.
+    // Dismiss any fault that the program has created for the object's ID in the meantime.
     dismissFault(object.number)
     register(object, object.number)
     inserted.insert(object)

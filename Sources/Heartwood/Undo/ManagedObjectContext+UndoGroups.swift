@@ -1,8 +1,9 @@
 extension ManagedObjectContext {
-  /// Whether changes are recorded for ``undo()``; `false` by default.
+  /// Whether changes are recorded for ``undo()``.
   ///
-  /// ``rollback()``, ``reset()`` and saves that merge a new object into an existing row discard the
-  /// recorded changes. If ``discardsUndoOnSave`` is `true`, every save does.
+  /// The default is `false`. ``rollback()``, ``reset()`` and saves that merge a new object into an
+  /// existing row discard the recorded changes. If ``discardsUndoOnSave`` is `true`, every save
+  /// discards them.
   public var tracksUndo: Bool {
     get { undoLog != nil }
     set {
@@ -17,7 +18,8 @@ extension ManagedObjectContext {
       for storeContext in storeContexts {
         storeContext.undoLog = log
         storeContext.pendingValues = []
-        // Without these hooks, the setters of new objects would not report changes to the undo log.
+        // Set the hooks, because without them the setters of new objects would not report changes
+        // to the undo log.
         for object in storeContext.inserted.all {
           object.setHooks(storeContext.hooksForNew(storeContext.entity(of: object)))
         }
@@ -32,8 +34,8 @@ extension ManagedObjectContext {
 
   /// The maximum number of groups that can be undone, or `nil` for no limit.
   ///
-  /// Each group keeps its objects in memory. If there are more groups, the oldest ones are
-  /// discarded; the current group counts once it ends. Negative numbers count as 0. The limit
+  /// Each group keeps its objects in memory. Groups beyond the limit are discarded, starting with
+  /// the oldest. The current group counts once it has ended. Negative numbers count as 0. The limit
   /// applies only while ``tracksUndo`` is `true`.
   public var undoLimit: Int? {
     get { undoLog?.limit }
@@ -44,7 +46,7 @@ extension ManagedObjectContext {
 
   /// The name of the group that ``undo()`` would revert, such as "Delete Note", for a menu.
   ///
-  /// Setting this property names the group of the last change.
+  /// Setting this property sets the name of the group that contains the last change.
   public var undoActionName: String? {
     get { undoLog?.undoName }
     set { performAndWait { undoLog?.undoName = newValue } }
@@ -72,7 +74,7 @@ extension ManagedObjectContext {
   /// A refresh after the deletion may have turned them into faults.
   func loadForUndo() {
     guard undoLog != nil, !rootContext.discardsUndoOnSave else { return }
-    // Reading an object whose row another context has deleted would be an error.
+    // Skip an object whose row another context has deleted, because reading it would be an error.
     for object in deleted.all where object.isFault && (parent != nil || rowExists(of: object)) {
       fire(object)
     }

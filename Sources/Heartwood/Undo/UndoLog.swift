@@ -1,15 +1,17 @@
-/// The record of changes for undo and redo, shared by all store contexts of a context.
+/// The record of changes for undo and redo.
+///
+/// All store contexts of a context share the record.
 final class UndoLog {
   /// A change, with the data that is needed to revert it.
   enum Step {
     // If `isFirst` is `true`, the change is the first one since the object was read or inserted.
-    // Undo then restores the value last read from the row rather than the value recorded here,
-    // because the object may have been read again since the change. In a new object, the property
-    // then no longer counts as set.
+    // In that case, undo restores the value last read from the row rather than the value recorded
+    // in this step, because the object may have been reread since the change. In a new object, undo
+    // also makes the property count as not set.
     case value(ManagedObject, PropertyDescription, StoredValue, isFirst: Bool)
     case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
     case joined(ManagedObject, PropertyDescription, ManagedObject)
-    /// A member was removed; the position is `nil` if the relationship is unordered.
+    /// A member was removed. The position is `nil` if the relationship is unordered.
     case left(ManagedObject, PropertyDescription, ManagedObject, Position?)
     /// All members were removed at once.
     case cleared(ManagedObject, PropertyDescription, [ManagedObject])
@@ -57,8 +59,9 @@ final class UndoLog {
   private struct Group {
     var steps: [Step] = []
     var name: String?
-    /// Whether a save followed the changes, in which case all groups before this one were saved
-    /// too.
+    /// Whether a save followed the changes.
+    ///
+    /// If so, all earlier groups were also saved.
     var isSaved = false
 
     /// Applies `transform` to each step, and drops the steps for which it returns `nil`.
@@ -75,7 +78,7 @@ final class UndoLog {
   /// The attributes whose values the open group has recorded.
   ///
   /// Later values of these attributes are not recorded, because undo restores the first recorded
-  /// one.
+  /// value.
   private var valued: Set<PropertyKey> = []
   private var direction = Direction.doing
   /// The steps that wait for an object to be restored, by that object.
@@ -107,7 +110,7 @@ final class UndoLog {
   func record(_ step: Step) {
     open.steps.append(step)
     guard direction == .doing else { return }
-    // A new change invalidates the recorded redo groups.
+    // Discard the redo groups, because a new change invalidates them.
     redoable = []
     if open.steps.count == 1 { groupBegan?() }
   }
@@ -157,7 +160,8 @@ final class UndoLog {
           .value(object, property, value, isFirst: false)
         case .target(let object, let property, let target, _):
           .target(object, property, target, isFirst: false)
-        // The order before the change is no longer known; the steps after this one suffice.
+        // Drop this step, because the order before the change is no longer known. The steps after
+        // it suffice.
         case .original: nil
         default: step
         }
@@ -239,10 +243,10 @@ final class UndoLog {
     return postponed
   }
 
-  /// Records that the current group has deleted a saved object again.
+  /// Records that the current group has repeated the deletion of a saved object.
   func deletesAgain(_ object: ManagedObject) { deletedAgain.append(object) }
 
-  /// Removes and returns the saved objects that the current group has deleted again.
+  /// Removes and returns the saved objects whose deletion the current group has repeated.
   func objectsDeletedAgain() -> [ManagedObject] {
     defer { deletedAgain = [] }
     return deletedAgain
@@ -251,7 +255,7 @@ final class UndoLog {
   func end() {
     endGroup()
     open.name = nil
-    // Objects for which steps still wait were deleted in earlier groups.
+    // Assign the remaining steps to the groups that deleted their objects.
     if direction == .undoing {
       for (object, steps) in waiting { for step in steps { add(step, toDeletionOf: object) } }
     }

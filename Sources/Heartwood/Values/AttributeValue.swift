@@ -1,4 +1,4 @@
-/// A type that attributes of a model can have.
+/// A type that an attribute can have.
 ///
 /// The conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
 /// `Date`, `Data`, `UUID`, `URL` and `Decimal`, as well as optionals, arrays and sets of these
@@ -26,16 +26,21 @@ public protocol AttributeValue {
   ///   that another version of the type may have written the value; the attribute then reads as
   ///   `nil` or as its declared value, and the row is not changed.
   init(storedValue: StoredValue) throws
-  /// A placeholder that a managed object stores while the attribute's value is mutated in place, so
-  /// that the mutation does not copy the value; `nil` for types whose values are cheap to copy.
+  /// A placeholder that a managed object stores while the attribute's value is mutated in place.
+  /// With a placeholder, the mutation does not copy the value. The placeholder is `nil` for types
+  /// whose values are cheap to copy.
   static var placeholderWhileChanging: Self? { get }
 }
 
 extension AttributeValue {
-  /// Whether values of the type can be `nil`; `false` by default.
+  /// Whether values of the type can be `nil`.
+  ///
+  /// The default is `false`.
   public static var isOptional: Bool { false }
 
-  /// The placeholder that the object holds during an in-place mutation; `nil` by default.
+  /// The placeholder that the object stores during an in-place mutation.
+  ///
+  /// The default is `nil`.
   @inlinable
   public static var placeholderWhileChanging: Self? { nil }
 

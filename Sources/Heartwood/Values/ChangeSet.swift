@@ -2,9 +2,9 @@ import Foundation
 
 /// The objects that were inserted, updated or deleted between two generations or in one commit.
 ///
-/// A change set names objects and properties but contains no values. Read the values from the
-/// generations. The inserted and deleted objects of an entity are listed in ascending order of
-/// their row IDs.
+/// A change set identifies objects and properties, but does not contain values. Read the values
+/// from the generations. The inserted and deleted objects of an entity are listed in ascending
+/// order of their row IDs.
 public struct ChangeSet: Sendable {
   /// The changes to the objects of one entity.
   public struct EntityChanges: Hashable, Sendable {
@@ -20,7 +20,7 @@ public struct ChangeSet: Sendable {
 
   /// The changes by entity name; entities without changes are omitted.
   public internal(set) var entities: [String: EntityChanges] = [:]
-  /// The later generation of the comparison.
+  /// The later of the two generations compared.
   public internal(set) var generation: QueryGenerationToken
   /// The stores to which the changes belong.
   var stores: Set<UUID>

@@ -11,8 +11,8 @@
 /// }
 /// ```
 ///
-/// Each element of a composite attribute, that is, each stored property of the structure, has a
-/// column of its own. Key paths such as `\Person.address.city` can therefore be used in predicates,
+/// Each stored property of the structure is an *element* of the composite attribute, and has a
+/// separate column. Key paths such as `\Person.address.city` can therefore be used in predicates,
 /// sort descriptors and indexes, just like key paths to other attributes. In format strings and
 /// change lists, the element is called `address.city`.
 ///
@@ -20,12 +20,14 @@
 /// object is loaded, its elements are set directly; neither initialisers nor property observers of
 /// the structure are called.
 public protocol CompositeValue: SendableMetatype {
-  /// The names of elements in earlier versions of the structure, by their current names; empty by
-  /// default.
+  /// The names of elements in earlier versions of the structure, by their current names. The
+  /// default is an empty dictionary.
   static var formerElementNames: [String: [String]] { get }
 }
 
 extension CompositeValue {
-  /// The names of elements in earlier versions of the structure; by default, none was renamed.
+  /// The names of elements in earlier versions of the structure.
+  ///
+  /// By default, no element was renamed.
   public static var formerElementNames: [String: [String]] { [:] }
 }

@@ -26,7 +26,7 @@ extension AttributeValue {
       throw failure("The value cannot be read as \(storageType.phrase): \(error)")
     }
     do {
-      // Refuse raw values without a case, numbers out of range, and the like.
+      // Reject invalid values, such as raw values without a case or numbers out of range.
       _ = try Self(storedValue: value)
     } catch {
       throw failure("\(Self.self) has no value \(value.text ?? "nil").")

@@ -1,6 +1,7 @@
 package import Foundation
 
-/// Dates as ISO 8601 text, with as many fractional digits as are needed to restore the same date.
+/// Converts dates to and from ISO 8601 text, with as many fractional digits as are needed to
+/// restore the same date.
 ///
 /// ISO 8601 extends the Gregorian calendar to all years, while Foundation's formats use the Julian
 /// calendar before 1582. A date outside the years 0 to 9999 is written as the number of seconds
@@ -93,7 +94,8 @@ package enum ExactDates {
     return digits.reduce(0) { $0 * 10 + Int($1) - 0x30 }
   }
 
-  /// Returns the offset of a time zone such as `Z`, `+01:00` or `-0330` in seconds, or `nil`.
+  /// Returns the offset of a time zone such as `Z`, `+01:00` or `-0330` in seconds, or `nil` if the
+  /// text is invalid.
   private static func offset(_ text: Substring.UTF8View) -> Int? {
     var rest = text
     if skip("Z", &rest) { return rest.isEmpty ? 0 : nil }
@@ -155,7 +157,7 @@ package enum ExactDates {
 }
 
 extension Int {
-  /// Returns the quotient, rounded down, and the remainder, which is not negative.
+  /// Returns the quotient, rounded down, and the non-negative remainder.
   fileprivate func dividedRoundingDown(by divisor: Int) -> (Int, Int) {
     let remainder = (self % divisor + divisor) % divisor
     return ((self - remainder) / divisor, remainder)

@@ -65,8 +65,7 @@ extension URL: AttributeValue {
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard case .string(let text) = storedValue else { throw Self.mismatch(storedValue) }
-    // `URL(string:)` returns `nil` for an empty string, but `URLComponents` can create an empty
-    // URL.
+    // Use `URLComponents` for an empty string, because `URL(string:)` returns `nil`.
     guard let url = text.isEmpty ? URLComponents().url : URL(string: text) else {
       throw Self.unknown(storedValue)
     }

@@ -13,7 +13,7 @@ enum JSONCoding {
 
   static func bytes(of value: some Encodable) throws -> [UInt8] {
     let encoder = JSONEncoder()
-    // Equal values must have equal bytes, because otherwise an unchanged value would be treated as
+    // Encode equal values as equal bytes. Otherwise, an unchanged value would be treated as
     // changed.
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = encodedFloats
@@ -45,7 +45,7 @@ enum JSONCoding {
 /// A wrapper that encodes a value with all its sets and dictionaries sorted.
 ///
 /// Sorting makes the result deterministic. Otherwise, two equal sets could list their elements in
-/// different orders, and so could two equal dictionaries that are encoded as arrays.
+/// different orders. So could two equal dictionaries that are encoded as arrays.
 struct OrderedValue<Value: Encodable>: Encodable {
   let value: Value
 

@@ -6,8 +6,8 @@ public import Foundation
 /// open. An ID does not retain its object.
 ///
 /// An object that has never been saved has a temporary ID, which the first save replaces with a
-/// permanent ID. The temporary ID can be used, even after the save, only in the object's context,
-/// and in those of its parent and child contexts that contain the object.
+/// permanent ID. Even after the save, the temporary ID can be used only in the object's context,
+/// and in those parent and child contexts that contain the object.
 ///
 /// The URI of an ID has the form `x-heartwood://STORE/Entity/pNUMBER` and is stable for the
 /// lifetime of the store.
@@ -26,7 +26,7 @@ public struct ManagedObjectID: Hashable, Sendable {
   let space: Space
   let number: ObjectNumber
 
-  /// Whether the ID is temporary, which means that it was obtained before the object's first save.
+  /// Whether the ID is temporary, that is, whether it was obtained before the object's first save.
   public var isTemporary: Bool { number.isTemporary }
 
   /// The name of the object's entity, or `nil` if the store's schema did not contain the entity
@@ -55,7 +55,7 @@ public struct ManagedObjectID: Hashable, Sendable {
     space = Space(store: store, entityNames: [number.entity: name])
   }
 
-  /// The characters of entity names that are not encoded in URIs.
+  /// The characters that are not percent-encoded when entity names are written in URIs.
   private static let plainInURIs = CharacterSet.urlPathAllowed
     .subtracting(CharacterSet(charactersIn: "/"))
 
@@ -114,6 +114,6 @@ extension ManagedObjectID {
   /// The number of the object in its store.
   package var bits: Int64 { number.bits }
 
-  /// The ID as text, without its store, such as `Team/12`.
+  /// The ID as text without the store, for example `Team/12`.
   package var shortText: String { "\(entityName ?? "entity \(number.entity)")/\(number.row)" }
 }

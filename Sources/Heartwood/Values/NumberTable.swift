@@ -5,9 +5,9 @@
 /// because its hash function protects against deliberate collisions. This protection is unnecessary
 /// here, because an attacker cannot choose the numbers. Collisions are resolved by linear probing
 /// (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithm L). A removed number leaves
-/// a mark, so that probing continues past it, until no later entry needs the mark. Moving entries
-/// into each hole (algorithm R) would account for a tenth of the time that it takes to fetch
-/// objects and then release them.
+/// a mark, so that probing continues past it. The mark is removed once no later entry needs it.
+/// Moving entries into each hole instead (algorithm R) would account for a tenth of the time needed
+/// to fetch objects and then release them.
 package struct NumberTable<Value> {
   private struct Entry {
     /// The number or, in an entry without a value, 1 if the entry is marked as removed and 0
@@ -46,7 +46,8 @@ package struct NumberTable<Value> {
 
   private static var neighbourBits: Int { 4 }
 
-  /// Returns the position of a number, or the position at which to insert it if it is absent.
+  /// Returns the position of a number or, if the number is absent, the position at which to insert
+  /// it.
   @inline(__always)
   private func position(_ number: Int64) -> Int {
     var position = preferredPosition(number)
@@ -97,7 +98,8 @@ package struct NumberTable<Value> {
     count -= 1
     entries[position] = .removed
     removedCount += 1
-    // Probing stops at an empty entry, so removal marks right before one are unnecessary.
+    // Clear the marks right before an empty entry. They are unnecessary, because probing stops at
+    // the empty entry.
     guard entries[(position + 1) & (entries.count - 1)].isEmpty else { return value }
     while entries[position].isRemoved {
       entries[position] = .empty

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A past or current version of an object, as found in the store's generations and history.
+/// A past or current version of an object, found in the store's generations or history.
 public struct ObjectVersion: Sendable {
   /// A readable generation that contains this version, or `nil` if only the history records the
   /// version.
@@ -25,9 +25,10 @@ public struct ObjectVersion: Sendable {
   /// The kind of change that the transaction made to the object, or `nil` if the history does not
   /// contain the transaction that wrote this version.
   public let change: PersistentHistoryChange.Kind?
-  /// The author of the transaction that wrote this version, or `nil` if the history records none.
+  /// The author of the transaction that wrote this version, or `nil` if the history does not record
+  /// one.
   public let author: String?
-  /// The name of the context that wrote this version, or `nil` if the history records none.
+  /// The name of the context that wrote this version, or `nil` if the history does not record one.
   public let contextName: String?
 
   /// Returns the value of the attribute with the given name, or `nil` if ``values`` does not

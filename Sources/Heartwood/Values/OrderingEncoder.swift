@@ -1,7 +1,8 @@
 /// An encoder that forwards everything to another encoder and wraps each value in an
 /// ``OrderedValue``.
 ///
-/// Its containers implement only the generic `encode`, which also serves the primitive types.
+/// Its containers implement only the generic `encode` method, which is also used for the primitive
+/// types.
 struct OrderingEncoder: Encoder {
   let base: any Encoder
 

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// A token for a position in the history of each of a container's stores.
+/// A token for one position in the history of each store of a container.
 ///
 /// Each position is directly after one of the store's transactions.
 ///
-/// A program can encode and save the token, and later ask for the transactions after it. The token
+/// A program can encode and save the token, and later fetch the transactions after it. The token
 /// stays valid until some of these transactions are deleted from the history.
 public struct PersistentHistoryToken: Codable, Sendable {
   private struct Position: Codable {
@@ -13,7 +13,8 @@ public struct PersistentHistoryToken: Codable, Sendable {
     let time: Int64?
   }
 
-  // The position in the first store is not nested, so that the encoded token of one store is short.
+  // Do not nest the position in the first store, so that the encoded token of a single store is
+  // short.
   private let store: UUID
   private let sequence: Int64
   private let time: Int64?
@@ -29,7 +30,7 @@ public struct PersistentHistoryToken: Codable, Sendable {
 
   /// Creates the token for positions in several stores, or returns `nil` if there are no positions.
   init?(_ positions: [UUID: HistoryPosition]) {
-    // The positions are sorted, so that tokens with the same positions are equal.
+    // Sort the positions, so that tokens with the same positions are equal.
     let sorted = positions.map { Position(store: $0, sequence: $1.sequence, time: $1.time) }
       .sorted { $0.store.uuidString < $1.store.uuidString }
     guard let first = sorted.first else { return nil }
@@ -37,7 +38,7 @@ public struct PersistentHistoryToken: Codable, Sendable {
     others = sorted.count > 1 ? Array(sorted.dropFirst()) : nil
   }
 
-  /// Returns the position in `store`, or `nil` if the token contains none.
+  /// Returns the position in `store`, or `nil` if the token does not cover the store.
   func position(in store: UUID) -> HistoryPosition? {
     if self.store == store { return HistoryPosition(sequence: sequence, time: time) }
     return others?.first { $0.store == store }
@@ -53,7 +54,7 @@ public struct PersistentHistoryToken: Codable, Sendable {
 }
 
 extension PersistentHistoryToken: Hashable {
-  // The times are ignored, because only some tokens for the same position contain them.
+  // Ignore the times, because only some tokens for the same position contain them.
   private var sequences: [UUID: Int64] { positions.mapValues(\.sequence) }
 
   /// Returns whether two tokens have the same positions.
@@ -72,8 +73,8 @@ struct HistoryPosition {
   /// The time of the last transaction before the position, in milliseconds since 1970, or `nil` if
   /// it is unknown.
   ///
-  /// A store that was restored to an earlier state may have a different transaction with the same
-  /// number, but its time differs.
+  /// If a store was restored to an earlier state, it may have a different transaction with the same
+  /// number, but the time of that transaction differs.
   var time: Int64?
 }
 
@@ -81,10 +82,10 @@ struct HistoryPosition {
 public struct PersistentHistoryTransaction: Sendable {
   /// The position after this transaction.
   public internal(set) var token: PersistentHistoryToken
-  /// The author of the changes, as set in the root context's `transactionAuthor`, or `nil` if none
-  /// was set.
+  /// The author of the changes, as set by the root context's `transactionAuthor`, or `nil` if no
+  /// author was set.
   public let author: String?
-  /// The name of the root context that made the changes, or `nil` if it had none.
+  /// The name of the root context that made the changes, or `nil` if the context had no name.
   public let contextName: String?
   /// The time of the commit.
   public let timestamp: Date

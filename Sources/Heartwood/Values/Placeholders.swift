@@ -1,7 +1,7 @@
 public import Foundation
 
-// An in-place mutation moves a collection out of its object. Until the mutation ends, the object
-// contains an empty collection.
+// The placeholders for in-place mutations. Such a mutation moves a collection out of its object.
+// Until the mutation ends, the object contains an empty collection.
 
 extension Array where Element: AttributeValue & Codable {
   /// An empty array, which stands in for the attribute's value while the value is mutated in place.
@@ -39,8 +39,8 @@ extension Optional where Wrapped: AttributeValue {
   /// A missing value (`.some(nil)`), which stands in for the attribute's value while the value is
   /// mutated in place.
   ///
-  /// If the wrapped type has no placeholder, the optional type has none either, and this property
-  /// is `nil`.
+  /// If the wrapped type has no placeholder, this property is `nil`, and the optional type has no
+  /// placeholder either.
   @inlinable
   public static var placeholderWhileChanging: Wrapped?? {
     Wrapped.placeholderWhileChanging == nil ? nil : .some(nil)

@@ -8,11 +8,14 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
   /// A token for whichever generation is newest at the time of each read.
   public static let current = QueryGenerationToken()
 
-  /// The generation of one store, or `nil` if the token represents the newest generation or there
-  /// is no store.
+  /// The generation of one store.
+  ///
+  /// The property is `nil` if the token represents the newest generation, or if there is no store.
   private let generation: GenerationToken?
-  /// The generations of the other stores, or `nil` if the token represents the newest generation or
-  /// there is only one store.
+  /// The generations of the other stores.
+  ///
+  /// The property is `nil` if the token represents the newest generation, or if there is only one
+  /// store.
   private let others: [GenerationToken]?
 
   private init() {
@@ -28,7 +31,7 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
 
   /// Creates the token for the generations of several stores, which may be in any order.
   init(_ generations: [GenerationToken]) {
-    // The generations are sorted, so that tokens for the same generations are equal.
+    // Sort the generations, so that tokens for the same generations are equal.
     let sorted =
       generations.count < 2
       ? generations : generations.sorted { $0.description < $1.description }

@@ -1,13 +1,13 @@
-/// A map from replaced object numbers to their replacements, shared by all contexts of one tree.
+/// A map from replaced object numbers to their replacements.
 ///
-/// Objects that are inserted one after another usually get consecutive numbers, so one entry can
-/// represent a run of numbers. A million objects that are inserted and saved together take about
-/// thirty entries. The stored properties skip exclusivity checks, because every lookup of an object
-/// by number reads them.
+/// All contexts of one tree share the map. Objects that are inserted one after another usually
+/// receive consecutive numbers, so one entry can represent a run of numbers. A million objects that
+/// are inserted and saved together take about thirty entries. The stored properties skip
+/// exclusivity checks, because every lookup of an object by number reads them.
 package final class RenumberedObjects {
   /// The replacements of temporary numbers, indexed by entity number.
   ///
-  /// Each entity has its own runs. If entities shared them, inserting objects of several entities
+  /// Each entity has its own runs. If entities shared runs, inserting objects of several entities
   /// alternately would break up the runs.
   @exclusivity(unchecked) private var temporary: [NumberRuns] = []
   @exclusivity(unchecked) private var permanent: [NumberRuns] = []
@@ -32,7 +32,7 @@ package final class RenumberedObjects {
 
   /// Records that an object's number was replaced with a new one.
   package func record(_ new: ObjectNumber, insteadOf old: ObjectNumber) {
-    // Resolving both numbers first keeps the chains of replacements free of cycles.
+    // Resolve both numbers first, to keep the chains of replacements free of cycles.
     let (old, target) = (resolved(old), resolved(new))
     guard old != target else { return }
     changeCount += 1
@@ -91,7 +91,9 @@ private struct NumberRuns {
 
   /// The runs, in ascending order of their old numbers.
   private var runs: [Run] = []
-  /// The pairs that were added out of order: their old numbers are less than those of the last run.
+  /// The pairs that were added out of order.
+  ///
+  /// Their old numbers are less than those of the last run.
   private var unordered: [Int64: Int64] = [:]
   /// The maximum size of `unordered` if there are no runs.
   ///

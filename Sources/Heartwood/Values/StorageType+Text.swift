@@ -1,7 +1,9 @@
 import Foundation
 
 extension StorageType {
-  /// Zero, or an empty value; `null` for `Codable` values, whose types are not known.
+  /// Zero, or an empty value.
+  ///
+  /// For `Codable` values, the property is `null`, because their types are not known.
   var zero: StoredValue {
     switch self {
     case .bool: .bool(false)
@@ -43,7 +45,8 @@ extension StorageType {
     case .string: .string(text)
     case .bytes: Data(base64Encoded: text)?.storedValue
     case .decimal:
-      // `Decimal` reads a number at the beginning of a text, and ignores the rest.
+      // Check the entire text, because `Decimal` reads a number at its beginning and ignores the
+      // rest.
       text.wholeMatch(of: /[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/) == nil
         ? nil : Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))?.storedValue
     case .json:
@@ -52,6 +55,6 @@ extension StorageType {
     }
   }
 
-  /// Returns whether a text denotes infinity, rather than a number that is too large.
+  /// Returns whether a text represents infinity, rather than a number that is too large.
   private static func isInfinity(_ text: String) -> Bool { text.lowercased().contains("inf") }
 }

@@ -1,7 +1,7 @@
 /// The stored form of an attribute's value.
 ///
 /// Attributes are stored, compared, indexed and written to the history in this form. Two values are
-/// equal if their bits are equal, so NaN equals NaN. Strings, however, are compared as in Swift:
+/// equal if their bits are equal, so NaN equals NaN. However, strings are compared as in Swift, so
 /// they can be equal even if their Unicode compositions differ. ``isIdentical(to:)`` also
 /// distinguishes compositions.
 public enum StoredValue: Hashable, Codable, Sendable {
@@ -24,7 +24,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
   /// Bytes.
   case bytes([UInt8])
 
-  // These keys occur in stored JSON and must never change.
+  // Never change these keys, because they occur in stored JSON.
   private enum CodingKeys: String, CodingKey {
     case null, bool, integer, largeInteger, date, uuid, string, bytes
     case double = "number"
@@ -94,8 +94,9 @@ public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
   /// A reference to another object, by its number.
   case reference = 18
 
-  /// The size of a value in the fixed part of a record, in bytes; 0 if values are stored in the
-  /// variable part.
+  /// The size of a value in the fixed part of a record, in bytes.
+  ///
+  /// The size is 0 if values are stored in the variable part.
   var byteCount: Int {
     switch self {
     case .bool, .int8, .uint8: 1

@@ -20,8 +20,8 @@ struct TemporaryNumbers {
     }
   }
 
-  // Most contexts insert few objects. If the first block were large, most of its row IDs would be
-  // wasted.
+  // Keep the first block small. Most contexts insert few objects, so most row IDs of a large block
+  // would be wasted.
   private static let minBlockSize: Int64 = 64
   private static let maxBlockSize: Int64 = 65_536
 

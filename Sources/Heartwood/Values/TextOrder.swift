@@ -9,7 +9,8 @@ import Foundation
 extension String {
   /// The string in composed form (NFC), in which equal strings have equal bytes.
   var composed: String {
-    // Scalars below U+0300 never combine with each other, and their UTF-8 bytes are below 0xCC.
+    // Return a string unchanged if all its scalars are below U+0300. They never combine with each
+    // other, and their UTF-8 bytes are below 0xCC.
     let cannotCombine = utf8.withContiguousStorageIfAvailable { bytes in
       bytes.allSatisfy { $0 < Self.firstComposableByte }
     }
@@ -17,7 +18,7 @@ extension String {
     guard utf8.count > Self.composedCharacterCount else {
       return precomposedStringWithCanonicalMapping
     }
-    // Long strings are composed in parts, because Foundation takes quadratic time for them. This is
+    // Compose long strings in parts, because Foundation takes quadratic time for them. This is
     // possible because composition never crosses a character boundary.
     var result = ""
     var rest = self[...]
@@ -81,7 +82,7 @@ extension String {
   }
 
   /// Returns whether composition is known to leave the scalar at `position` unchanged, because
-  /// neither it nor the next one can combine with a preceding scalar.
+  /// neither this scalar nor the next one can combine with a preceding scalar.
   private static func isStable<Bytes: RandomAccessCollection<UInt8>>(
     _ bytes: Bytes, at position: Int
   ) -> Bool where Bytes.Index == Int {
