@@ -56,8 +56,8 @@ public final class PersistentContainer: Sendable {
   ///   - options: The options.
   /// - Throws: `invalidModel` with all errors in the classes; `incompatibleSchema` with the
   ///   differences from the store's model; an error from a migration stage; a `StorageError` if the
-  ///   store cannot be opened, for example `readOnly` if the store requires a migration but was
-  ///   opened read-only.
+  ///   store cannot be opened, for example `readOnly` if the store requires a migration but must
+  ///   not be changed.
   /// - Complexity: If the model is unchanged, only the model is read. Otherwise, each row of an
   ///   entity is read once for each index, relationship or derived attribute that is new or
   ///   changed.

@@ -118,7 +118,7 @@ struct BackupFileTests {
     let missing = #expect(throws: StorageError.self) {
       try scene.backup.restore(scene.states[2].generation, to: "/a")
     }
-    #expect(missing?.message.contains("needs generation \(frames[1])") == true)
+    #expect(missing?.message.contains("depends on generation \(frames[1])") == true)
     #expect(missing?.message.contains("Generation \(frames[0]) can still be restored.") == true)
     try scene.backup.restore(scene.states[0].generation, to: "/b")
     try scene.states[0].expectEqual(at: "/b", on: scene.disk)

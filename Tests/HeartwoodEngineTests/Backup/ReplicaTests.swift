@@ -204,7 +204,7 @@ struct ReplicaTests {
     let names = try (disk.list("/backup") ?? []).filter { $0.hasPrefix("delta") }.sorted()
     let bytes = try #require(try disk.open("/backup/" + names[1], .read)).allBytes()
     try disk.remove("/backup/" + names[1])
-    expectError(.corrupt, "needs generation") { try replica.advance() }
+    expectError(.corrupt, "depends on generation") { try replica.advance() }
     #expect(try replica.generation == states[0].generation)
     try replace("/backup/" + names[1], bytes)
     #expect(try replica.advance() == states[1...].map(\.generation))

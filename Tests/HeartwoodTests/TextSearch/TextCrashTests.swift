@@ -50,6 +50,47 @@ struct TextCrashTests {
     }
   }
 
+  @Test(.spawning, .evidence("TX-05"), .evidence("TX-08"), .mustEnd)
+  func `searches find what other processes save, and a pinned one does not`() async throws {
+    let scratch = try ScratchDirectory()
+    let path = scratch.path(of: "store")
+    let container = try PersistentContainer(url: URL(filePath: path), schema: essays)
+    let first = container.newContext()
+    for _ in 0..<40 { Essay(context: first).body = "storm sea" }
+    try first.save()
+    let pinned = try container.newContext(pinnedTo: .current)
+    let reader = container.newContext()
+    let storms = FetchRequest<Essay>(matching: .word("storm"))
+    #expect(try reader.count(for: storms) == 40)
+    // More saves than entries that wait for the next merge into the index.
+    for seed in 0..<2 as Range<UInt64> {
+      await #expect(processExitsWith: .success) { [path = path as String, seed = seed as UInt64] in
+        let container = try PersistentContainer(url: URL(filePath: path), schema: essays)
+        let context = container.newContext()
+        var random = SeededGenerator(seed: seed)
+        for round in 0..<200 {
+          Essay(context: context).body = random.words(3...10)
+          let storms = FetchRequest<Essay>(matching: .word("storm"), limit: 3)
+          if let storm = try context.fetch(storms).randomElement(using: &random) {
+            if round % 2 == 0 { context.delete(storm) } else { storm.body = random.words(1...5) }
+          }
+          try context.save()
+        }
+        try container.store.close()
+      }
+      let all = try reader.fetch(FetchRequest<Essay>())
+      for word in ["storm", "sea", "the"] {
+        let found = try reader.fetch(FetchRequest<Essay>(matching: .word(word)))
+        #expect(Set(found) == Set(all.filter { TextReference($0).matches(.word(word)) }))
+      }
+      #expect(all.count > 100)
+    }
+    #expect(try pinned.count(for: storms) == 40)
+    #expect(try pinned.fetch(storms).allSatisfy { $0.body == "storm sea" })
+    #expect(try container.verifyTextIndexes() == [])
+    withExtendedLifetime(first) {}
+  }
+
   @Test(.evidence("TX-13")) func `salvage builds text indexes from the rows`() throws {
     let scratch = try ScratchDirectory()
     let (source, target) = (scratch.path(of: "store"), scratch.path(of: "salvaged"))
