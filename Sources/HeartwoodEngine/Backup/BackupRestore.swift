@@ -5,7 +5,7 @@ struct BackupRestore {
     case original
     /// A store with a new identity.
     case fork
-    /// A store that has the original identity and follows the backup.
+    /// A store that has the original identity and keeps following the backup.
     case replica
   }
 

@@ -10,7 +10,7 @@
 ///
 /// Thread-safe, but only one thread may wait at a time.
 package protocol FileWatch: AnyObject, Sendable {
-  /// Waits until the file is touched, ``end()`` is called or the timeout expires; may return early.
+  /// Waits until the file is touched, ``end()`` is called or the timeout expires. May return early.
   func wait(milliseconds: UInt64)
 
   /// Ends the current wait, or the next one if no thread is waiting.

@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// A file of the operating system, which is thread-safe because its descriptor never changes.
+/// A file of the operating system. Thread-safe, because its descriptor never changes.
 final class PosixFile: File {
   let path: String
   private let ownDescriptor: Int32
@@ -21,8 +21,8 @@ final class PosixFile: File {
   }
 
   deinit {
-    // In a child process, the fork handler has already closed the descriptor, another file may now
-    // have the same descriptor number, and the locks belong to the parent.
+    // In a child process, do nothing: the fork handler has already closed the descriptor, its
+    // number may have been reused, and the locks belong to the parent.
     guard !origin.isInherited else { return }
     // Release the locks explicitly: a mapping keeps the open file and its locks alive after the
     // descriptor is closed.

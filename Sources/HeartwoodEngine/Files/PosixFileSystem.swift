@@ -260,7 +260,8 @@ package final class PosixFileSystem: FileSystem {
 
   private let sequence = Atomic<UInt64>(UInt64.random(in: .min ... .max))
 
-  /// Reads the identity of the current boot; unlike the boot time, it does not depend on the clock.
+  /// Reads the identity of the current boot, which, unlike the boot time, does not depend on the
+  /// clock.
   private static func readBootIdentity() -> UInt64? {
     #if canImport(Darwin)
       var name = [UInt8](repeating: 0, count: 64)

@@ -13,7 +13,7 @@ package enum ProcessIdentity {
 
   package static let ownProgram: String = {
     #if os(Linux) || os(Android)
-      // Do not use `CommandLine` on these platforms: it opens a file, which could get the
+      // Do not use `CommandLine` on these platforms: it opens a file, which could be given the
       // descriptor of a closed standard stream.
       program(of: own) ?? "?"
     #else

@@ -6,11 +6,11 @@
   import Darwin
 #endif
 
-/// Wrappers for C library functions, most of which return either the result or the error number.
+/// Wrappers for C library functions. Most of them return either the result or the error number.
 ///
 /// The error number is read directly after the call, before a Swift runtime call can change it.
 enum SystemCalls {
-  /// Makes a system call by running `call`, and repeats it if a signal interrupts it.
+  /// Makes a system call by running `call`, and repeats it as long as signals interrupt it.
   @inline(__always)
   static func retrying<Count: FixedWidthInteger & SignedInteger>(
     _ call: () -> Count
@@ -36,7 +36,8 @@ enum SystemCalls {
     static let setLockWaiting: Int32 = 91
   #endif
 
-  /// Opens a file by its path, or by its name in an open directory; `exec` closes the descriptor.
+  /// Opens a file by its path, or by its name in an open directory. The descriptor is closed on
+  /// `exec`.
   static func open(
     _ path: String, _ flags: Int32, in directory: Int32 = AT_FDCWD, mode: mode_t = 0o644
   ) -> Int32 {
@@ -58,7 +59,7 @@ enum SystemCalls {
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
     let first = retrying(make)
     // If another thread closed a standard stream in the meantime, the file may have got the
-    // stream's descriptor. In that case, move the file to a higher one.
+    // stream's descriptor. In that case, move the file to a higher descriptor.
     guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
     let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
     close(descriptor)
@@ -174,8 +175,8 @@ extension Result where Failure == SystemError {
     }
   }
 
-  /// Returns the value or throws, like ``get(_:_:)``, but marks the error as having changed
-  /// nothing; for actions that never write, such as reading or opening `path`.
+  /// Like ``get(_:_:)``, returns the value or throws, but marks the error as having changed
+  /// nothing. For actions that never write, such as reading or opening `path`.
   func found(_ action: String, _ path: String) throws(StorageError) -> Success {
     switch self {
     case .success(let value): return value

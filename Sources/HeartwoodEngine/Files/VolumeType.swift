@@ -7,12 +7,12 @@ package enum VolumeType: Hashable, Sendable {
   /// A file system in the memory of this process, or a simulated one in a test.
   case memory
 
-  /// The name of the file system if it cannot hold a store, or `nil` if it can, or if its type is
+  /// The name of the file system if it cannot hold a store, or `nil` if it can or if its type is
   /// unknown.
   ///
-  /// Such file systems are shared between machines or implemented by a user-space program. Locks
-  /// may be invisible to other machines or be lost when a connection ends, mappings may not show
-  /// writes by other machines, and a sync may not make writes durable.
+  /// Unsupported file systems are shared between machines or implemented by a user-space program.
+  /// Locks may be invisible to other machines or be lost when a connection ends, mappings may not
+  /// show writes by other machines, and a sync may not make writes durable.
   package var unsupportedName: String? {
     switch self {
     case .number(let number):

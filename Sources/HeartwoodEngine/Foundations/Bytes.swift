@@ -18,7 +18,7 @@ package struct Bytes {
 
   @_transparent
   package init(_ buffer: UnsafeRawBufferPointer) {
-    // An empty buffer may have no address. Any address will do, because nothing is read from it.
+    // An empty buffer may have no address. Use any address, because nothing is read from it.
     base = buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
     count = buffer.count
   }
@@ -112,7 +112,7 @@ package struct Bytes {
   }
 }
 
-/// A borrowed, mutable run of bytes with bounds-checked access, which must be exclusive.
+/// A borrowed, mutable run of bytes with bounds-checked access. Access must be exclusive.
 package struct MutableBytes {
   package let base: UnsafeMutableRawPointer
   package let count: Int

@@ -1,7 +1,7 @@
-/// A movable position in a keyspace, for reading entries in ascending or descending key order.
+/// A movable position in a keyspace for reading entries in ascending or descending key order.
 ///
 /// A cursor is not `Sendable`: only one thread at a time may use it. A transaction's cursor sees
-/// the transaction's changes; after a change, it finds its position again by the current key. It
+/// the transaction's changes. After a change, it finds its position again by the current key. It
 /// must not be used after the transaction's closure has returned.
 public final class Cursor {
   enum Owner {

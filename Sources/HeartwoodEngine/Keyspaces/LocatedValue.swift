@@ -1,4 +1,4 @@
-/// A value found in a tree, and the page or buffer to release after use.
+/// A value found in a tree, with the page or buffer to release after use.
 ///
 /// The type is trivial, so that reading one value involves no reference counting.
 @usableFromInline
@@ -96,10 +96,11 @@ package struct KeyspaceReads {
       ? OverflowReference(found.value, in: view).length : found.value.count
   }
 
-  /// Passes the value of `key`, or only its bytes in `range`, to `body`, page by page.
+  /// Passes the value of `key`, or only the part in `range`, to `body`, page by page.
   ///
-  /// Returns an error from `body` as a failure, because this method can throw only storage errors.
-  /// Checks the hash of the value after the last chunk, unless only a range is read.
+  /// If `body` throws, the error is returned as a failure, because this method can throw only
+  /// storage errors. Checks the hash of the value after the last chunk, unless only a range is
+  /// read.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void

@@ -42,8 +42,8 @@ func missingEncoding() -> StorageError {
       + "Change the method so that it calls `body` exactly once.")
 }
 
-/// Calls `body` with the encoded key, followed in memory by eight zero bytes, or throws `tooLarge`
-/// if the key exceeds the limit.
+/// Calls `body` with the encoded key, which is followed in memory by eight zero bytes. Throws
+/// `tooLarge` if the key exceeds the limit.
 @inline(__always)
 package func withSearchBytes<K: LookupKey & ~Escapable, R>(
   _ key: K, _ body: (Bytes) throws(StorageError) -> R
@@ -100,7 +100,8 @@ extension [UInt8]: LookupKey {
   }
 }
 
-// A conditional conformance to `KeyConvertible` does not imply one to `LookupKey`.
+// State this conformance explicitly, because a conditional conformance to `KeyConvertible` does not
+// imply it.
 extension Optional: LookupKey where Wrapped: KeyConvertible {}
 
 extension RawSpan: LookupKey {

@@ -5,7 +5,8 @@
 package struct Geometry: Hashable, Sendable {
   /// The number of bytes in a page and in a log frame, which is a power of two.
   package let pageByteCount: Int
-  /// The number of slots in a log segment, including header and footer; a power of two.
+  /// The number of slots in a log segment, including its header and footer, which is a power of
+  /// two.
   package let framesPerSegment: Int
   /// The number of slots at the end of a segment that are reserved for its footer.
   package let footerFrames: Int
@@ -74,7 +75,8 @@ package struct Geometry: Hashable, Sendable {
     firstFrame(of: segment) + UInt64(framesPerSegment - 2)
   }
 
-  /// Returns whether a slot contains a frame, whose number then equals the slot's index.
+  /// Returns whether a slot contains a frame. If it does, the number of the frame equals the index
+  /// of the slot.
   package func isFrame(_ index: FrameNumber) -> Bool {
     let slot = slot(of: index)
     return slot > 0 && slot < framesPerSegment - footerFrames

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Notifies observers in this process and in other processes of new commits; thread-safe.
+/// Notifies observers in this process and in other processes of new commits. Thread-safe.
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
-/// received. A signal that arrives late, twice or once for several commits therefore does no harm.
-/// A process that commits touches the `locks` file only while another process holds the observers'
-/// lock byte. If a process dies between its commit and its signal, observers still find the commit,
-/// because they check the newest generation once a second.
+/// received. It therefore does no harm if a signal arrives late or twice, or if several commits
+/// share one signal. A process that commits touches the `locks` file only while another process
+/// holds the observers' lock byte. If a process dies between its commit and its signal, observers
+/// still find the commit, because they check the newest generation once a second.
 package final class CommitSignal: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let counters: SharedCounters
@@ -23,7 +23,7 @@ package final class CommitSignal: @unchecked Sendable {
   private var isSuspended = false
   private var thread: SystemThread?
   private var threadWatch: (any FileWatch)?
-  /// The ID of the current observer thread; a thread with any other ID stops.
+  /// The ID of the current observer thread. A thread with any other ID stops.
   private var threadID: UInt64 = 0
 
   private struct Waiter {
@@ -36,7 +36,7 @@ package final class CommitSignal: @unchecked Sendable {
   private static let answerMilliseconds: UInt64 = 100
   /// The interval at which an observer checks for commits without a signal.
   private static let checkMilliseconds: UInt64 = 1000
-  /// The interval at which an observer checks without a watch, or while other processes may not
+  /// The interval at which an observer checks if it has no watch, or while other processes may not
   /// know of it yet.
   private static let earlyCheckMilliseconds: UInt64 = 10
 

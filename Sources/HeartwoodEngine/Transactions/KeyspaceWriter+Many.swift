@@ -31,7 +31,7 @@ extension KeyspaceWriter {
   ///
   /// This method works like ``getMany(_:_:)-([Int64],_)``.
   ///
-  /// - Throws: The errors of that method; `tooLarge` if a key exceeds its limit.
+  /// - Throws: Any error that that method throws; `tooLarge` if a key exceeds its limit.
   public func getMany(
     _ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
