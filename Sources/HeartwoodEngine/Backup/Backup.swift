@@ -108,7 +108,9 @@ public struct Backup: Sendable {
   }
 
   /// Removes all restore points that `isKept` rejects, and merges their files into the remaining
-  /// ones. The newest restore point is never removed.
+  /// ones.
+  ///
+  /// The newest restore point is never removed.
   ///
   /// Each merged file is completed and synced before any file is removed.
   ///

@@ -2,7 +2,9 @@
 public struct BackupReport: Hashable, Sendable {
   /// The generation that the backup directory now contains.
   public var generation: Generation
-  /// The names of the added files. Empty if nothing has changed since the last backup.
+  /// The names of the added files.
+  ///
+  /// Empty if nothing has changed since the last backup.
   public var files: [String] = []
   /// The total size of the added files in bytes.
   public var byteCount = 0

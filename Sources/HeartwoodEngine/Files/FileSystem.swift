@@ -187,7 +187,9 @@ extension File {
   // The default for files that cannot be watched.
   package func touch() throws(StorageError) {}
 
-  /// Polls until the lock is acquired. This default is for files whose locks have no queue.
+  /// Polls until the lock is acquired.
+  ///
+  /// This default is for files whose locks have no queue.
   package func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) {
     while try !lock(kind, range) { SystemThread.sleep(milliseconds: 1) }
   }
@@ -217,8 +219,9 @@ package struct FileIdentity: Hashable, Sendable {
 ///   and it uses only atomic operations on shared mappings.
 package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
-  /// The closure, if any, that is called before each access to shared memory. Test file systems use
-  /// it to intercept the communication between processes.
+  /// The closure, if any, that is called before each access to shared memory.
+  ///
+  /// Test file systems use it to intercept the communication between processes.
   package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?
   private let unmap: @Sendable (MutableBytes) -> Void
 

@@ -6,8 +6,10 @@
   import Darwin
 #endif
 
-/// An open directory of a store. Names are resolved relative to it, even after it has been moved;
-/// see ``FileSystem/entering(_:newFileMode:)``.
+/// An open directory of a store.
+///
+/// Names are resolved relative to it, even after it has been moved; see
+/// ``FileSystem/entering(_:newFileMode:)``.
 final class HeldDirectory: Sendable {
   let path: String
   /// The prefix of all paths in the directory: its own path and a slash.

@@ -1,4 +1,6 @@
-/// A file system in the memory of this process. It initially contains only the root directory.
+/// A file system in the memory of this process.
+///
+/// It initially contains only the root directory.
 ///
 /// Nothing in it is durable, so syncing has no effect. An open file remains usable after it has
 /// been removed.
@@ -139,7 +141,9 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 private final class MemoryContent: @unchecked Sendable {
-  /// The size of a chunk. A file is stored in chunks, so that it can grow without copying bytes.
+  /// The size of a chunk.
+  ///
+  /// A file is stored in chunks, so that it can grow without copying bytes.
   private static let chunkByteCount = 64 << 10
 
   let identity: FileIdentity

@@ -6,7 +6,9 @@
   import Darwin
 #endif
 
-/// A file of the operating system. Thread-safe, because its descriptor never changes.
+/// A file of the operating system.
+///
+/// Thread-safe, because its descriptor never changes.
 final class PosixFile: File {
   let path: String
   private let ownDescriptor: Int32

@@ -6,7 +6,9 @@
   import Darwin
 #endif
 
-/// Wrappers for C library functions. Most of them return either the result or the error number.
+/// Wrappers for C library functions.
+///
+/// Most of them return either the result or the error number.
 ///
 /// The error number is read directly after the call, before a Swift runtime call can change it.
 enum SystemCalls {
@@ -36,8 +38,9 @@ enum SystemCalls {
     static let setLockWaiting: Int32 = 91
   #endif
 
-  /// Opens a file by its path, or by its name in an open directory. The descriptor is closed on
-  /// `exec`.
+  /// Opens a file by its path, or by its name in an open directory.
+  ///
+  /// The descriptor is closed on `exec`.
   static func open(
     _ path: String, _ flags: Int32, in directory: Int32 = AT_FDCWD, mode: mode_t = 0o644
   ) -> Int32 {
@@ -176,7 +179,9 @@ extension Result where Failure == SystemError {
   }
 
   /// Like ``get(_:_:)``, returns the value or throws, but marks the error as having changed
-  /// nothing. For actions that never write, such as reading or opening `path`.
+  /// nothing.
+  ///
+  /// For actions that never write, such as reading or opening `path`.
   func found(_ action: String, _ path: String) throws(StorageError) -> Success {
     switch self {
     case .success(let value): return value

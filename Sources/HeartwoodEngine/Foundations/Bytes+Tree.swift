@@ -21,8 +21,10 @@ extension MutableBytes {
 }
 
 extension Bytes {
-  /// A meaningless number. Computing it prefetches the second to seventh cache lines of a page in
-  /// parallel, before a search needs them.
+  /// A meaningless number.
+  ///
+  /// Computing it prefetches the second to seventh cache lines of a page in parallel, before a
+  /// search needs them.
   ///
   /// The caller must use the number; otherwise the compiler removes the loads.
   @inline(__always)

@@ -112,7 +112,9 @@ package struct Bytes {
   }
 }
 
-/// A borrowed, mutable run of bytes with bounds-checked access. Access must be exclusive.
+/// A borrowed, mutable run of bytes with bounds-checked access.
+///
+/// Access must be exclusive.
 package struct MutableBytes {
   package let base: UnsafeMutableRawPointer
   package let count: Int

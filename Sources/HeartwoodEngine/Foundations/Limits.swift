@@ -53,8 +53,9 @@ package enum Limits {
   /// checkpoint. Only a transaction that writes more than this waits for the disk before it
   /// commits.
   package static let maxUnsyncedSegmentCount = 32
-  /// The maximum number of retained generations, besides the newest, in the shared counters. If
-  /// more generations are held, maintenance runs reclaim less log space.
+  /// The maximum number of retained generations, besides the newest, in the shared counters.
+  ///
+  /// If more generations are held, maintenance runs reclaim less log space.
   package static let maxRetainedGenerationCount = 200
   /// The number of rows in the `holders` file.
   ///

@@ -190,8 +190,10 @@ extension XXH64 {
 }
 
 extension Bytes {
-  /// Loads eight bytes like `loadUnchecked64`. A debug build cannot inline that function from
-  /// another file, and calling it would make hashing take three times as long.
+  /// Loads eight bytes like `loadUnchecked64`.
+  ///
+  /// A debug build cannot inline that function from another file, and calling it would make hashing
+  /// take three times as long.
   @_transparent
   fileprivate func word(at offset: Int) -> UInt64 {
     base.loadUnaligned(fromByteOffset: offset, as: UInt64.self).inLittleEndian

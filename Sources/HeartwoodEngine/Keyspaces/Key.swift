@@ -85,8 +85,9 @@ extension Key: ExpressibleByIntegerLiteral {
 }
 
 extension Key: CustomStringConvertible {
-  /// The components in parentheses, such as `("nc", 73275410)`. If the bytes are not a valid
-  /// encoding, they are shown in hexadecimal instead.
+  /// The components in parentheses, such as `("nc", 73275410)`.
+  ///
+  /// If the bytes are not a valid encoding, they are shown in hexadecimal instead.
   public var description: String {
     guard let components = try? Component.all(in: encoded) else { return encoded.hexadecimal }
     return "(\(components.map(\.description).joined(separator: ", ")))"

@@ -42,8 +42,9 @@ func missingEncoding() -> StorageError {
       + "Change the method so that it calls `body` exactly once.")
 }
 
-/// Calls `body` with the encoded key, which is followed in memory by eight zero bytes. Throws
-/// `tooLarge` if the key exceeds the limit.
+/// Calls `body` with the encoded key, which is followed in memory by eight zero bytes.
+///
+/// Throws `tooLarge` if the key exceeds the limit.
 @inline(__always)
 package func withSearchBytes<K: LookupKey & ~Escapable, R>(
   _ key: K, _ body: (Bytes) throws(StorageError) -> R

@@ -67,6 +67,7 @@ package struct SnapshotDifference {
   }
 
   /// Returns the name that sorts first by its UTF-8 bytes, which is the order of the catalog.
+  ///
   /// Swift's own comparison treats canonically equivalent strings as equal.
   private static func least(_ left: String?, _ right: String?) -> String? {
     guard let left, let right else { return left ?? right }

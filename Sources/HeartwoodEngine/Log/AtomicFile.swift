@@ -1,5 +1,6 @@
-/// The common fields at the start of every ``AtomicFile``. They are followed by the file's own
-/// fields, its rows and a hash.
+/// The common fields at the start of every ``AtomicFile``.
+///
+/// They are followed by the file's own fields, its rows and a hash.
 package enum AtomicFileLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)

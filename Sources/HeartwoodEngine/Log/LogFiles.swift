@@ -8,7 +8,9 @@ package final class LogFiles: Sendable {
   package let isWritable: Bool
   private let pool: SegmentFilePool
 
-  /// Creates an object for the log files in `directory`. If `pool` is `nil`, creates a new pool.
+  /// Creates an object for the log files in `directory`.
+  ///
+  /// If `pool` is `nil`, creates a new pool.
   package init(
     fileSystem: any FileSystem, directory: String, geometry: Geometry, identity: StoreIdentity,
     isMapped: Bool, isWritable: Bool, pool: SegmentFilePool? = nil

@@ -25,7 +25,9 @@ package struct LogScanner {
   /// The number of commits read so far that end in the segment of `point`.
   private var commitCount = 0
 
-  /// Creates a scanner. Reads one page for each segment that starts after `point`.
+  /// Creates a scanner.
+  ///
+  /// Reads one page for each segment that starts after `point`.
   package init(
     table: SegmentTable, geometry: Geometry, seed: UInt64, from point: CommitPoint
   ) throws(StorageError) {
@@ -200,8 +202,9 @@ package struct LogScanner {
     }
   }
 
-  /// Removes the images that are in void ranges. Does so in a single pass, because either list may
-  /// be long.
+  /// Removes the images that are in void ranges.
+  ///
+  /// Does so in a single pass, because either list may be long.
   private static func remove(
     _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [LogStep.Image],
     _ geometry: Geometry

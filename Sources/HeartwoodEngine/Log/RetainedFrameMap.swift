@@ -46,11 +46,13 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// A random number that identifies this map.
   package var serial: UInt64
-  /// The last frame that the page file contained when the map was created. Frames up to this one
-  /// are not listed.
+  /// The last frame that the page file contained when the map was created.
+  ///
+  /// Frames up to this one are not listed.
   package var start: FrameNumber
-  /// The retained generations in ascending order. There is at least one, and all their pages can be
-  /// read.
+  /// The retained generations in ascending order.
+  ///
+  /// There is at least one, and all their pages can be read.
   package var retainedGenerations: [CommitPoint]
   /// The lineages that ended no later than the newest retained generation.
   package var lineages: [EndedLineage]

@@ -45,7 +45,9 @@ package final class Segment: Sendable {
 package final class SegmentTable: @unchecked Sendable {
   // @unchecked because `regions` points to memory that is written only in `init`.
   package let segments: [Segment]
-  /// The regions from the first segment to the last. The verified bits of a gap are never set.
+  /// The regions from the first segment to the last.
+  ///
+  /// The verified bits of a gap are never set.
   package let regions: UnsafeMutablePointer<PageRegion>
   package let regionCount: Int
   private let gapBits: VerifiedBits?
@@ -85,8 +87,9 @@ package final class SegmentTable: @unchecked Sendable {
     return SegmentTable(segments + [segment])
   }
 
-  /// Returns a table of the same files, all of them mapped. Each file must already have its full
-  /// length.
+  /// Returns a table of the same files, all of them mapped.
+  ///
+  /// Each file must already have its full length.
   package func mapped(_ geometry: Geometry) throws(StorageError) -> SegmentTable {
     var mapped: [Segment] = []
     mapped.reserveCapacity(segments.count)

@@ -1,4 +1,6 @@
-/// A segment's file, whose descriptor is opened on demand. Thread-safe.
+/// A segment's file, whose descriptor is opened on demand.
+///
+/// Thread-safe.
 ///
 /// A file whose device or inode number has changed is treated as deleted, because its name may now
 /// belong to another file.

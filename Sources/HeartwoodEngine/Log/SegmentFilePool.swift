@@ -69,8 +69,9 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Adds an open file to the pool and returns it. If another thread added the segment's file
-  /// first, returns that one.
+  /// Adds an open file to the pool and returns it.
+  ///
+  /// If another thread added the segment's file first, returns that one.
   ///
   /// If too many files are open, the least recently used one without unsynced bytes is closed.
   @discardableResult
@@ -137,7 +138,9 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Syncs an open file. Writes that are in progress during the sync still need a later sync.
+  /// Syncs an open file.
+  ///
+  /// Writes that are in progress during the sync still need a later sync.
   func sync(_ entry: Entry, _ file: any File) throws(StorageError) {
     let lastWrite = lock.withLock { entry.lastWrite }
     try file.sync()

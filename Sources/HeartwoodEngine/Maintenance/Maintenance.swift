@@ -1,6 +1,8 @@
 import Synchronization
 
-/// Performs maintenance runs when they are due, and releases lingering pins. Thread-safe.
+/// Performs maintenance runs when they are due, and releases lingering pins.
+///
+/// Thread-safe.
 ///
 /// The thread references the components of the store, but never the store itself, so that a store
 /// without other references is deallocated.
@@ -66,7 +68,9 @@ final class Maintenance: @unchecked Sendable {
   private static let holderCheckMilliseconds: UInt64 = 500
 
   /// Unless maintenance is inline, starts the thread and publishes that this process has the store
-  /// open. May be called again after ``stop()``.
+  /// open.
+  ///
+  /// May be called again after ``stop()``.
   func start() {
     // Publish neither a PID nor a time if maintenance is inline, because it must then be
     // deterministic.

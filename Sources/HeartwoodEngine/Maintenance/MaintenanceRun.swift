@@ -28,8 +28,10 @@ struct MaintenanceRun {
   let sealing: Sealing
   /// Whether to write the header slot, with the durable watermark, even if no page is written.
   let writesWatermark: Bool
-  /// The number of new frames that justify writing a new map. Frames are counted from the end of
-  /// the last map, or from the page file's state if that is newer.
+  /// The number of new frames that justify writing a new map.
+  ///
+  /// Frames are counted from the end of the last map, or from the page file's state if that is
+  /// newer.
   let minReclaimFrameCount: UInt64
 
   /// A run's decision about what to checkpoint and what to retain.
@@ -309,8 +311,9 @@ struct MaintenanceRun {
     try files.pageFile.file.sync()
   }
 
-  /// Deletes the segments that contain only checkpointed frames, and returns them. Includes
-  /// segments that an earlier run did not delete because its process died.
+  /// Deletes the segments that contain only checkpointed frames, and returns them.
+  ///
+  /// Includes segments that an earlier run did not delete because its process died.
   private func deleteSegments(upTo checkpointed: FrameNumber) throws(StorageError) -> Set<UInt64> {
     let covered = try files.log.existing().filter {
       files.geometry.lastSlot(of: $0) <= checkpointed

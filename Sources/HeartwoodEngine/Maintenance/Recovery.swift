@@ -10,8 +10,9 @@ public struct RecoveryReport: Hashable, Sendable {
   public var commitCount = 0
   /// The number of log segments whose footer was read instead of the group headers.
   public var segmentFooterCount = 0
-  /// The number of commits above the durable watermark. All page images of these commits were
-  /// verified.
+  /// The number of commits above the durable watermark.
+  ///
+  /// All page images of these commits were verified.
   public var verifiedCommitCount = 0
   /// The number of discarded frames after the newest complete commit.
   ///
@@ -39,7 +40,9 @@ package struct Recovery {
   private let header: HeaderSlot
   private let start: LogStart
   private let table: SegmentTable
-  /// A scanner at the start of the log. Each walk uses a copy of it.
+  /// A scanner at the start of the log.
+  ///
+  /// Each walk uses a copy of it.
   private let scanner: LogScanner
   private var durableWatermark: FrameNumber
 

@@ -75,8 +75,9 @@ package struct Geometry: Hashable, Sendable {
     firstFrame(of: segment) + UInt64(framesPerSegment - 2)
   }
 
-  /// Returns whether a slot contains a frame. If it does, the number of the frame equals the index
-  /// of the slot.
+  /// Returns whether a slot contains a frame.
+  ///
+  /// If it does, the number of the frame equals the index of the slot.
   package func isFrame(_ index: FrameNumber) -> Bool {
     let slot = slot(of: index)
     return slot > 0 && slot < framesPerSegment - footerFrames

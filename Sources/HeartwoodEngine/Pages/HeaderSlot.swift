@@ -44,8 +44,9 @@ package struct StoreIdentity: Hashable, Sendable {
     self.low = low
   }
 
-  /// The seed for page and frame hashes. It differs for each store, so that a page from another
-  /// store fails verification.
+  /// The seed for page and frame hashes.
+  ///
+  /// It differs for each store, so that a page from another store fails verification.
   package var seed: UInt64 { low }
 }
 
@@ -53,7 +54,9 @@ package struct StoreIdentity: Hashable, Sendable {
 package struct CommitPoint: Hashable, Sendable {
   /// The last frame of the commit, which is also its generation.
   package var frame: FrameNumber
-  /// The digest of the commit's last group. The header of the next group repeats it.
+  /// The digest of the commit's last group.
+  ///
+  /// The header of the next group repeats it.
   package var digest: UInt64
   package var lineage: UInt64
   /// The number of pages in the page file after the commit, including free pages.

@@ -46,8 +46,9 @@ package final class PageCache: @unchecked Sendable {
     Int(truncatingIfNeeded: (location &* 0x9E37_79B9_7F4A_7C15) >> 60)
   }
 
-  /// Pins and returns the page at `location`. If the page is not cached, calls `load` to read and
-  /// verify it.
+  /// Pins and returns the page at `location`.
+  ///
+  /// If the page is not cached, calls `load` to read and verify it.
   package func pin(
     _ location: Location, load: (MutableBytes) throws(StorageError) -> Void
   ) throws(StorageError) -> Entry {
@@ -109,7 +110,9 @@ package final class PageCache: @unchecked Sendable {
   }
 
   /// Makes room for a page by evicting pages that have not been used since the clock hand last
-  /// passed them. Returns the memory of one of these pages.
+  /// passed them.
+  ///
+  /// Returns the memory of one of these pages.
   private func makeRoom(in shard: Shard) -> ByteBlock? {
     var evicted: ByteBlock?
     var steps = shard.order.count * 2

@@ -9,7 +9,9 @@ package enum PageChecks {
     XXH64.hash(page.slice(8, page.count - 8), seed: seed)
   }
 
-  /// Checks that the bytes are intact and belong to the page. Does not check the frame number.
+  /// Checks that the bytes are intact and belong to the page.
+  ///
+  /// Does not check the frame number.
   package static func verify(
     _ bytes: Bytes, page: PageNumber, seed: UInt64, file: String, structure: StructureCheck
   ) throws(StorageError) {

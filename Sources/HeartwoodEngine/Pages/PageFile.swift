@@ -16,7 +16,9 @@ package final class PageFile: @unchecked Sendable {
   /// The state for which the verified bits, the known length and the cache are valid.
   private let state = Atomic<UInt64>(0)
 
-  /// The smallest step by which the file grows. It is large enough to be worth a system call.
+  /// The smallest step by which the file grows.
+  ///
+  /// It is large enough to be worth a system call.
   ///
   /// A larger file grows by up to an eighth of its length, but by no more than the largest step.
   private static let leastStepByteCount: UInt64 = 256 << 10
@@ -95,7 +97,9 @@ package final class PageFile: @unchecked Sendable {
 
   // MARK: Length
 
-  /// Returns whether the file contains the complete page. Makes at most one system call.
+  /// Returns whether the file contains the complete page.
+  ///
+  /// Makes at most one system call.
   ///
   /// Check this before reading a page through a mapping, because access past the end of the file is
   /// fatal.
@@ -153,7 +157,9 @@ package final class PageFile: @unchecked Sendable {
     return (needed + step - 1) / step * step
   }
 
-  /// Records and returns the file's length. The caller holds the lock, so no truncation is missed.
+  /// Records and returns the file's length.
+  ///
+  /// The caller holds the lock, so no truncation is missed.
   private func measure() throws(StorageError) -> UInt64 {
     let found = try file.byteCount()
     knownByteCount.store(found, ordering: .releasing)

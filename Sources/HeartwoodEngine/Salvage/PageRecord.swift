@@ -41,13 +41,17 @@ struct PageRecord {
 struct PageFileScan {
   /// The record of each page, or `nil` for a page that is damaged or was never written.
   let records: [PageRecord?]
-  /// The highest frame in an intact page. A checkpoint must have reached this frame.
+  /// The highest frame in an intact page.
+  ///
+  /// A checkpoint must have reached this frame.
   let newestFrame: FrameNumber
 
   /// The number of bytes to read at a time.
   private static let chunkByteCount = 1 << 20
 
-  /// Reads all pages of the file up to `limit`. The file may be missing.
+  /// Reads all pages of the file up to `limit`.
+  ///
+  /// The file may be missing.
   init(
     _ file: (any File)?, _ geometry: Geometry, seed: UInt64, upTo limit: PageNumber,
     _ report: (Int) -> Void

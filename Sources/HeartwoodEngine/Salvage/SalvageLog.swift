@@ -6,8 +6,9 @@
 struct SalvageLog {
   private(set) var point: CommitPoint
   private(set) var index = PageIndex()
-  /// The frames of images that are also in the page file. They are used where the page file is
-  /// damaged.
+  /// The frames of images that are also in the page file.
+  ///
+  /// They are used where the page file is damaged.
   private(set) var checkpointedIndex = PageIndex()
   let table: SegmentTable
   /// The highest frame of any page that is in the page file but not in `index`.

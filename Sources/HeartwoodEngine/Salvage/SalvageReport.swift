@@ -21,12 +21,14 @@ package struct SalvageReport: Sendable {
     package var entryCount = 0
     /// The number of entries according to the catalog, or `nil` if its row is lost.
     package var expectedCount: Int?
-    /// The ranges in which entries are missing, in key order. At most ``maxListedCount`` ranges are
-    /// listed.
+    /// The ranges in which entries are missing, in key order.
+    ///
+    /// At most ``maxListedCount`` ranges are listed.
     package var missing: [MissingRange] = []
     package var missingRangeCount = 0
-    /// The keys of entries whose large values are damaged. At most ``maxListedCount`` keys are
-    /// listed.
+    /// The keys of entries whose large values are damaged.
+    ///
+    /// At most ``maxListedCount`` keys are listed.
     package var damagedValues: [[UInt8]] = []
     package var damagedValueCount = 0
     /// The number of entries from leaves that may be stale.

@@ -10,8 +10,9 @@ package struct StoreSalvage {
   private let partial: PartialStore
   private let progress: ((StoreProgress) -> Void)?
 
-  /// The approximate size in bytes of each transaction. A transaction keeps its pages in memory
-  /// until it ends.
+  /// The approximate size in bytes of each transaction.
+  ///
+  /// A transaction keeps its pages in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
   /// Creates an operation that salvages the store in the directory `source` to the new path

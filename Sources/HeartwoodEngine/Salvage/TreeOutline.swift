@@ -90,7 +90,9 @@ struct TreeOutline {
 
   private struct Branch {
     let children: [PageNumber]
-    /// The separator before each child. The first child's separator is not used.
+    /// The separator before each child.
+    ///
+    /// The first child's separator is not used.
     let separators: [[UInt8]]
 
     init?(_ page: PageNumber, in pages: SalvagePages) throws(StorageError) {
@@ -140,8 +142,9 @@ struct TreeOutline {
     return fragments
   }
 
-  /// Returns the lowest key in a fragment, or `nil` if it has no intact leaf. If the fragment is
-  /// the leaf of an empty tree, returns the empty key.
+  /// Returns the lowest key in a fragment, or `nil` if it has no intact leaf.
+  ///
+  /// If the fragment is the leaf of an empty tree, returns the empty key.
   private func firstKey(of items: [Item]) throws(StorageError) -> [UInt8]? {
     var isEmptyTree = false
     for case .leaf(let page, _) in items {

@@ -24,7 +24,9 @@ public struct StoreActivity: Hashable, Sendable {
   public var verifiedPageCount = 0
 }
 
-/// The activity counts of one open store. Thread-safe.
+/// The activity counts of one open store.
+///
+/// Thread-safe.
 package final class ActivityCounters: @unchecked Sendable {
   // @unchecked because `counts` is guarded by `lock`.
   private let lock = Lock()

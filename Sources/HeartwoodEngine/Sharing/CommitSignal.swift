@@ -1,6 +1,8 @@
 import Synchronization
 
-/// Notifies observers in this process and in other processes of new commits. Thread-safe.
+/// Notifies observers in this process and in other processes of new commits.
+///
+/// Thread-safe.
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
 /// received. It therefore does no harm if a signal arrives late or twice, or if several commits
@@ -23,7 +25,9 @@ package final class CommitSignal: @unchecked Sendable {
   private var isSuspended = false
   private var thread: SystemThread?
   private var threadWatch: (any FileWatch)?
-  /// The ID of the current observer thread. A thread with any other ID stops.
+  /// The ID of the current observer thread.
+  ///
+  /// A thread with any other ID stops.
   private var threadID: UInt64 = 0
 
   private struct Waiter {
@@ -68,7 +72,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Adds an observer until the matching call of ``removeObserver()``.
+  /// Adds an observer, which remains until the matching call of ``removeObserver()``.
   package func addObserver() {
     lock.withLock {
       observerCount += 1
@@ -93,8 +97,10 @@ package final class CommitSignal: @unchecked Sendable {
     }
   }
 
-  /// Calls `resume` once: with the newest generation as soon as it is newer than `known`, or with
-  /// `nil` if the wait is cancelled by ``cancel(_:)`` or ``end(_:)``.
+  /// Calls `resume` once.
+  ///
+  /// Passes the newest generation as soon as it is newer than `known`, or `nil` if the wait is
+  /// cancelled by ``cancel(_:)`` or ``end(_:)``.
   ///
   /// - Parameter isOver: A function that returns whether the wait was cancelled before it began. It
   ///   is called after the wait is registered, so that no cancellation is missed.
@@ -133,7 +139,9 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Other processes
 
-  /// Releases the lock byte and stops the thread until ``resume()``; waits are not cancelled.
+  /// Releases the lock byte and stops the thread until ``resume()`` is called.
+  ///
+  /// Waits are not cancelled.
   package func suspend() {
     lock.withLock { () -> SystemThread? in
       isSuspended = true

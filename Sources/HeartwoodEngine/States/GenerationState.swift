@@ -89,8 +89,8 @@ package final class GenerationState: @unchecked Sendable {
     checkpointed: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {
     var kept = index
-    // While generations are held, most runs do not advance the page file. In that case, share the
-    // index, because building another one would keep writers waiting.
+    // If the page file has not advanced, as is usual while generations are held, share the index,
+    // because building another one would keep writers waiting.
     if index.hasFrames(upTo: checkpointed) {
       kept = PageIndex()
       index.forEach(newerThan: checkpointed) { page, frame in kept.set(page, to: frame) }

@@ -6,7 +6,9 @@ package struct WorkingTable {
   private var blocks: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   private var mask: Int
   private var count = 0
-  /// The number that marks an unused position, and that no page has.
+  /// The number that marks an unused position.
+  ///
+  /// No page has this number.
   private static let none = PageNumber.max
 
   init() {
@@ -59,7 +61,9 @@ package struct WorkingTable {
     }
   }
 
-  /// Removes all entries; the caller must free their bytes.
+  /// Removes all entries.
+  ///
+  /// The caller must free the bytes of the pages.
   mutating func removeAll() {
     guard count > 0 else { return }
     numbers.update(repeating: Self.none, count: mask + 1)

@@ -1,4 +1,4 @@
-/// Copies a snapshot into a new store, which gets its final name once it is complete.
+/// Copies a snapshot into a new store, which is given its final name once it is complete.
 struct StoreCopy {
   private let snapshot: Snapshot
   private let files: StoreFiles
@@ -6,7 +6,9 @@ struct StoreCopy {
   private let partial: PartialStore
   private let report: ProgressReport
 
-  /// The approximate size in bytes of a transaction, which keeps its pages in memory until it ends.
+  /// The approximate size in bytes of a transaction.
+  ///
+  /// A transaction keeps its pages in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
   init(

@@ -12,8 +12,8 @@ package struct StoreReplacement {
     self.busyMilliseconds = busyMilliseconds
   }
 
-  // These names are unlikely to belong to other stores, which would be mistaken for the remains of
-  // an interrupted call.
+  // Use names that are unlikely to belong to other stores, because such a store would be mistaken
+  // for the remains of an interrupted call.
   private static func removedPath(_ path: String) -> String { path + ".heartwood-removed" }
   private static func replacedPath(_ path: String) -> String { path + ".heartwood-replaced" }
 
@@ -41,7 +41,8 @@ package struct StoreReplacement {
     do {
       try new.rename(to: path)
     } catch {
-      // This fails if the new store already has its final name; the new store then stays there.
+      // Rename the old store back. This fails if the new store already has its final name, in which
+      // case the new store stays there.
       try? old.rename(to: path)
       throw error
     }
@@ -94,10 +95,12 @@ package struct StoreReplacement {
 }
 
 extension Store {
-  /// Removes a store with all its data, or does nothing if there is none at the path.
+  /// Removes a store with all its data.
   ///
-  /// After a crash, the store is either complete or gone; in the latter case, calling this method
-  /// again removes its remaining files.
+  /// Does nothing if there is no store at the path.
+  ///
+  /// After a crash, the store is either complete or gone. If it is gone, calling this method again
+  /// removes any remaining files.
   ///
   /// - Parameters:
   ///   - path: The path of the store.
@@ -152,8 +155,8 @@ extension Store {
       .replace(directory(path), with: directory(source))
   }
 
-  /// Returns the path of the directory itself, because renaming a link would not move the
-  /// directory.
+  /// Returns the path of the directory itself, without symbolic links, because renaming a link
+  /// would not move the directory.
   private static func directory(_ path: String) -> String {
     PosixFileSystem.resolvingLinks(OpenSequence.trimmed(path))
   }

@@ -1,6 +1,8 @@
 /// The result of checking a complete store.
 public struct VerificationReport: Hashable, Sendable {
-  /// The problems found, each described in one sentence; empty if the store is intact.
+  /// The problems found, each described in one sentence.
+  ///
+  /// Empty if the store is intact.
   public var findings: [String] = []
   /// The generation that was checked.
   public var generation = Generation(frame: 0)
