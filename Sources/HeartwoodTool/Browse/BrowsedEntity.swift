@@ -3,9 +3,9 @@ import HeartwoodEngine
 
 /// An entity on a page, and its sizes.
 struct BrowsedEntity {
-  /// A column of an entity's table, as the page's script needs it.
+  /// A column of an entity's table, in the form that the page's script expects.
   struct Column: Encodable {
-    /// The kind of values, which determines how they are shown and compared.
+    /// The kind of the column's values, which determines how they are shown and compared.
     enum Kind: String, Encodable {
       case row, bool, number, decimal, date, text, data, one, many
     }

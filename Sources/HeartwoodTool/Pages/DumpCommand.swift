@@ -21,7 +21,7 @@ enum DumpCommand {
       } else {
         try writeTables(names, snapshot, invocation, output)
       }
-      // Flush now, because buffered output would be lost if closing the store failed.
+      // Flush the output now, because buffered output would be lost if closing the store failed.
       try output.flush()
     }
   }

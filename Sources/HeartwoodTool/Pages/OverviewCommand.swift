@@ -97,7 +97,7 @@ private struct Overview: Encodable {
     fileAllocatedByteCount = facts.fileAllocatedByteCount
     logAllocatedByteCount = statistics.logByteCount
     newestGeneration = snapshot.generation.frame
-    // An empty store has no commit and therefore no commit time.
+    // Omit the commit time of an empty store, which has no commit.
     newestTime = newestGeneration == 0 ? nil : JSONText.time(facts.time)
     age = newestGeneration == 0 ? nil : HumanText.age(since: facts.time)
     checkpointedGeneration = statistics.checkpointedGeneration.frame
