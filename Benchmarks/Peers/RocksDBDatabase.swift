@@ -23,7 +23,9 @@ final class RocksDBDatabase: @unchecked Sendable {
     library.destroyWriteOptions(durable)
   }
 
-  /// Writes an entry, and syncs the log only if `isDurable` is true.
+  /// Writes an entry.
+  ///
+  /// The log is synced only if `isDurable` is true.
   @inline(__always)
   func put(_ key: [UInt8], _ value: RawSpan, isDurable: Bool) throws {
     let options = isDurable ? durable : normal
@@ -37,7 +39,7 @@ final class RocksDBDatabase: @unchecked Sendable {
     }
   }
 
-  /// Writes all changes that `body` makes, or none.
+  /// Atomically writes the changes that `body` makes.
   func write(isDurable: Bool, _ body: (RocksDBBatch) throws -> Void) throws {
     let batch = RocksDBBatch(library, try library.require(library.createBatch()))
     defer { library.destroyBatch(batch.handle) }

@@ -37,8 +37,8 @@ struct DiffCommand: Command {
     let past = try Past(of: container)
     let from = try past.state(at: source.moment, typed: source.text)
     let to = try target.map { try past.state(at: $0.moment, typed: $0.text) }
-    // Each context pins its state, so that the state remains readable if another process releases
-    // it.
+    // Let each context pin its state, so that the state remains readable even if another process
+    // releases it.
     let before = try container.newContext(pinnedTo: from.kept.token)
     let after = try container.newContext(pinnedTo: to?.kept.token ?? .current)
     _ = try after.count(for: FetchRequest<Quake>())

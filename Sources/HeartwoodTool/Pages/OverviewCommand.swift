@@ -3,7 +3,8 @@ import HeartwoodEngine
 /// `info`: shows the properties, sizes and keyspaces of a store.
 enum OverviewCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
-    // Ignore errors here, because opening the store reports an invalid path with a better message.
+    // Ignore errors here, because opening the store later reports an invalid path with a better
+    // message.
     let isOpenElsewhere = (try? StoreFacts.isOpenElsewhere(invocation.path)) ?? false
     let overview = try StoreAccess.withStore(invocation.path, for: .reading) { store in
       try Overview(of: store, invocation.path, isOpenElsewhere: isOpenElsewhere)
@@ -165,7 +166,8 @@ private struct Overview: Encodable {
   /// The processes that have the store open, with one line for each.
   private var openTexts: [String] {
     guard openBy.isEmpty else { return openBy.map(\.longText) }
-    // The store's locks show whether another process has it open, even if no process is listed.
+    // Use the store's locks, which show whether another process has the store open even if no
+    // process is listed.
     return [isOpenElsewhere ? "another process" : "no other process"]
   }
 

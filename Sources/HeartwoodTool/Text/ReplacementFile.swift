@@ -40,7 +40,7 @@ final class ReplacementFile {
   static func replace<R>(
     _ path: String, outside store: String, _ body: (String) throws -> R
   ) throws -> R {
-    // Replacing a symbolic link would leave its target unchanged.
+    // Resolve symbolic links, because replacing a link would leave its target unchanged.
     let target = URL(fileURLWithPath: path).resolvingSymlinksInPath()
     let mode = try replaceableMode(of: target.path)
     let directory = target.deletingLastPathComponent()
