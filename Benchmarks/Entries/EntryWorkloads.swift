@@ -45,7 +45,7 @@ final class EntryWorkloads {
       })
   }
 
-  /// The number of entries after the previous workloads, including those that they have inserted.
+  /// The number of entries after the previous workloads, including the entries inserted by them.
   private lazy var insertedCount = entryCount
 
   private func ycsb(

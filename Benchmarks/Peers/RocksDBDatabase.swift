@@ -99,7 +99,7 @@ final class RocksDBReader: @unchecked Sendable {
     if let snapshot { library.releaseSnapshot(database.handle, snapshot) }
   }
 
-  /// Calls `body` with the value of a key, or returns `nil` if there is none.
+  /// Calls `body` with the value of a key, or returns `nil` if the key does not exist.
   @inline(__always)
   func withRow<R>(_ key: [UInt8], _ body: (RawSpan) throws -> R) throws -> R? {
     let slice = try key.withUnsafeBytes { key in

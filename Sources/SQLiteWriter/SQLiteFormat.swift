@@ -49,8 +49,9 @@ enum SQLiteFormat {
     }
   }
 
-  /// Returns the number of payload bytes that are stored in the cell; the rest are in overflow
-  /// pages.
+  /// Returns the number of payload bytes that are stored in the cell.
+  ///
+  /// The remaining bytes are in overflow pages.
   ///
   /// § 1.6 calls the limits X and M, and the result for a payload of P > X bytes is K if K ≤ X.
   static func localByteCount(of payloadByteCount: Int, _ kind: PageKind) -> Int {

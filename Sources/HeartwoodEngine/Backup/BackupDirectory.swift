@@ -9,8 +9,9 @@ struct BackupDirectory {
 
   /// The file name suffix of incomplete files.
   static let partialSuffix = ".partial"
-  /// The file that a process locks before it writes to the directory; it contains the series
-  /// number.
+  /// The file that a process locks before it writes to the directory.
+  ///
+  /// The file contains the series number.
   static let lockName = "lock"
 
   /// Lists the files of a directory.
@@ -87,7 +88,7 @@ struct BackupDirectory {
     return block.bytes.bytes.load64(0)
   }
 
-  /// Removes the given files and those left by interrupted calls.
+  /// Removes the given files and any files left by interrupted calls.
   func remove(_ removed: [BackupName]) throws(StorageError) {
     // Remove the newest first, so that all remaining files stay usable after an interruption.
     for name in removed.sorted(by: { $0.frame > $1.frame }) {

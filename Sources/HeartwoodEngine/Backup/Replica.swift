@@ -1,8 +1,8 @@
 /// A read-only store that follows the backups of another one.
 ///
 /// One process at a time adds generations from the backup with ``advance(progress:)``. Meanwhile,
-/// any number of processes can read the replica; each added generation appears to them like a
-/// commit of another process. The replica has the generations, pages and tokens of its source.
+/// any number of processes can read the replica. To them, each added generation appears like a
+/// commit by another process. The replica has the generations, pages and tokens of its source.
 /// `Docs/Reference/Engine.md` lists the guarantees.
 public final class Replica: Sendable {
   private let backup: Backup

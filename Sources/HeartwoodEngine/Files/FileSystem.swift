@@ -8,7 +8,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// The name of a new file is durable only after ``syncDirectory(_:)``.
   func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)?
 
-  /// Creates a directory if it does not exist; its parent directory must exist.
+  /// Creates a directory if it does not exist. Its parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
   /// Creates a directory that can be listed and entered by any user who may read files with the
@@ -24,10 +24,12 @@ package protocol FileSystem: AnyObject, Sendable {
   ///   `nil` for the process's default. Later files take their mode and group from `pages`.
   func entering(_ path: String, newFileMode: UInt16?) throws(StorageError) -> any FileSystem
 
-  /// Returns the identity of a regular file, or `nil` if there is none; does not follow links.
+  /// Returns the identity of a regular file, or `nil` if there is no such file. Does not follow
+  /// links.
   func identity(of path: String) throws(StorageError) -> FileIdentity?
 
-  /// Returns a file's permission bits, or `nil` if it does not exist or its file system has none.
+  /// Returns a file's permission bits, or `nil` if the file does not exist or its file system does
+  /// not have permissions.
   func mode(of path: String) throws(StorageError) -> UInt16?
 
   /// Returns a stamp that changes whenever the names in the directory at `path` change.
@@ -195,7 +197,9 @@ extension File {
   }
 }
 
-/// The kind of lock that a call requests; ``none`` releases the lock.
+/// The kind of lock that a call requests.
+///
+/// The kind ``none`` releases the lock.
 package enum LockKind: Sendable {
   case shared
   case exclusive

@@ -70,7 +70,9 @@ final class HeldDirectory: Sendable {
     return PosixFile(descriptor: descriptor, path: path, isWritable: true)
   }
 
-  /// Returns the status of a regular file, or `nil` if there is none; does not follow links.
+  /// Returns the status of a regular file, or `nil` if there is no such file.
+  ///
+  /// Does not follow links.
   static func status(of name: String, in directory: Int32) -> stat? {
     var status = stat()
     let result = SystemCalls.retrying { fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }

@@ -136,7 +136,7 @@ enum OpenDescriptors {
 
   /// Closes the inherited descriptors, and replaces the shared memory with private memory.
   ///
-  /// The thread that called `fork` acquired `lock`; this method releases the child's copy of it.
+  /// The thread that called `fork` acquired `lock`. This method releases the child's copy of it.
   private static func startChild() {
     ProcessOrigin.leaveParent()
     var number = 0

@@ -120,7 +120,7 @@ final class PosixFile: File {
 
   func reserve(byteCount: UInt64) throws(StorageError) {
     // Reserve only blocks after the end of the file. If space cannot be reserved, the C library may
-    // write to each block; in an existing block, this could overwrite another process's write.
+    // write to each block. In an existing block, this could overwrite another process's write.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()
@@ -257,7 +257,7 @@ final class PosixFile: File {
 
   func touch() throws(StorageError) {
     let descriptor = try descriptor()
-    // `nil` sets the current time; any other time would require owning the file.
+    // Pass `nil` to set the current time; setting any other time would require owning the file.
     _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get(
       "update the modification time", path)
   }

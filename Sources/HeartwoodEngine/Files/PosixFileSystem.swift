@@ -32,7 +32,9 @@ package final class PosixFileSystem: FileSystem {
   }
 
   /// Whether this process ignores `SIGXFSZ`, so that a write beyond the file size limit fails with
-  /// an error instead of ending the process; `false` if the program has its own handler.
+  /// an error instead of ending the process.
+  ///
+  /// The value is `false` if the program has its own handler.
   private static let ignoresFileSizeSignal: Bool = {
     var action = sigaction()
     guard sigaction(SIGXFSZ, nil, &action) == 0 else { return false }

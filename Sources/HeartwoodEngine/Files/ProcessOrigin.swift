@@ -27,6 +27,8 @@ package struct ProcessOrigin: Sendable {
         + "Open the store again in this process.", file: file)
   }
 
-  /// Marks all existing values as inherited; called only in the child of a fork.
+  /// Marks all existing values as inherited.
+  ///
+  /// Called only in the child of a fork.
   static func leaveParent() { forkCount.wrappingAdd(1, ordering: .relaxed) }
 }

@@ -69,11 +69,13 @@ enum SystemCalls {
     return moved
   }
 
-  /// Makes a file and its length durable; on Darwin, only `F_FULLFSYNC` flushes the drive's cache.
+  /// Makes a file and its length durable.
+  ///
+  /// On Darwin, only `F_FULLFSYNC` flushes the drive's cache.
   static func sync(_ descriptor: Int32) -> Result<Int32, SystemError> {
     #if canImport(Darwin)
       let full = retrying { fcntl(descriptor, F_FULLFSYNC) }
-      // Some file systems have no full sync; `fsync` is the best they offer.
+      // Fall back to `fsync`, which is the best that some file systems offer.
       if case .failure(let error) = full, error.code == ENOTSUP || error.code == EINVAL {
         return retrying { fsync(descriptor) }
       }

@@ -1,5 +1,7 @@
 extension Bytes {
-  /// Loads eight bytes without a bounds check; the caller must have checked the range.
+  /// Loads eight bytes without a bounds check.
+  ///
+  /// The caller must have checked the range.
   @_transparent
   package func loadUnchecked64(_ offset: Int) -> UInt64 {
     base.loadUnaligned(fromByteOffset: offset, as: UInt64.self).inLittleEndian
@@ -19,8 +21,10 @@ extension Bytes {
 }
 
 extension MutableBytes {
-  /// Runs `body` with uninitialised memory on the stack; `count` should be a constant of at most
-  /// 1024, because larger buffers may be allocated on the heap.
+  /// Runs `body` with uninitialised memory on the stack.
+  ///
+  /// The `count` should be a constant of at most 1024, because larger buffers may be allocated on
+  /// the heap.
   @inline(__always)
   package static func withStackBytes<R, E: Error>(
     count: Int, _ body: (MutableBytes) throws(E) -> R

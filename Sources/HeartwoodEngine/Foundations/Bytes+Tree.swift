@@ -26,7 +26,7 @@ extension Bytes {
   /// Computing it prefetches the second to seventh cache lines of a page in parallel, before a
   /// search needs them.
   ///
-  /// The caller must use the number; otherwise the compiler removes the loads.
+  /// The caller must use the number. Otherwise, the compiler removes the loads.
   @inline(__always)
   package var touchedLines: UInt64 {
     precondition(count >= 448, "The range of bytes is out of bounds.")
@@ -38,7 +38,9 @@ extension Bytes {
       ^ base.load(fromByteOffset: 384, as: UInt64.self)
   }
 
-  /// Prefetches the cache line at `offset` and the next one; the caller must use the result.
+  /// Prefetches the cache line at `offset` and the next one.
+  ///
+  /// The caller must use the result.
   @inline(__always)
   package func touchedLines(at offset: Int) -> UInt64 {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))

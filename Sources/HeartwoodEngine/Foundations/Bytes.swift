@@ -166,7 +166,9 @@ package struct MutableBytes {
     (base + offset).copyMemory(from: source.base, byteCount: source.count)
   }
 
-  /// Moves bytes within this run; the source and the target may overlap.
+  /// Moves bytes within this run.
+  ///
+  /// The source and the target may overlap.
   @_transparent
   package func move(from source: Int, to target: Int, byteCount: Int) {
     check(source, byteCount)
@@ -174,8 +176,9 @@ package struct MutableBytes {
     (base + target).copyMemory(from: base + source, byteCount: byteCount)
   }
 
-  /// Stores zeros, 64 bytes at a time; in a debug build, `initializeMemory` makes a call for each
-  /// byte.
+  /// Stores zeros, 64 bytes at a time.
+  ///
+  /// In a debug build, `initializeMemory` would make a call for each byte.
   package func clear(_ offset: Int, _ byteCount: Int) {
     check(offset, byteCount)
     let target = base + offset

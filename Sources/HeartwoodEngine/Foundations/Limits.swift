@@ -13,8 +13,9 @@ package enum Limits {
   /// The maximum length of a value, chosen so that its overflow index has at most two levels and a
   /// copy of it fits in the address space of 32-bit platforms.
   package static let maxValueByteCount = 1 << 30
-  /// The maximum length of a multi-page value that `withValue` copies into one buffer; without this
-  /// limit, a single call could allocate an unbounded amount of memory.
+  /// The maximum length of a multi-page value that `withValue` copies into one buffer.
+  ///
+  /// Without this limit, a single call could allocate an unbounded amount of memory.
   package static let maxCopiedValueByteCount = 64 << 20
   /// The highest level that a node can have: twice the number of levels that the largest page file
   /// would need if each node had only four children.
@@ -31,8 +32,9 @@ package enum Limits {
   /// The largest frame number: more than any device can hold, yet small enough that adding numbers
   /// to it, such as the offsets of lock bytes, cannot overflow.
   package static let maxFrame: UInt64 = 1 << 56
-  /// The maximum number of lineages in a header slot; older lineages are not listed, and tokens of
-  /// their generations expire.
+  /// The maximum number of lineages in a header slot.
+  ///
+  /// Older lineages are not listed, and tokens of their generations expire.
   package static let maxLineageCount = 64
   /// The size of the largest log segment: its table of frames is comparatively small, and every
   /// 64-bit platform can map it.

@@ -13,7 +13,9 @@ package struct XXH64 {
     lanes = Lanes(seed: seed)
   }
 
-  /// Appends `bytes`; the hash does not depend on how the input is divided among calls.
+  /// Appends `bytes`.
+  ///
+  /// The hash does not depend on how the input is divided among calls.
   package mutating func update(_ bytes: Bytes) {
     byteCount &+= UInt64(bytes.count)
     var start = 0
@@ -39,7 +41,9 @@ package struct XXH64 {
     }
   }
 
-  /// Returns the hash of the input so far; more bytes may be appended afterwards.
+  /// Returns the hash of the input so far.
+  ///
+  /// More bytes may be appended afterwards.
   package func finish() -> UInt64 {
     var ending = Ending(lanes: lanes, byteCount: byteCount)
     let wordCount = pendingByteCount / 8
@@ -133,7 +137,9 @@ extension XXH64 {
       return end
     }
 
-    /// Combines the lanes; without a complete stripe, the result depends only on the seed.
+    /// Combines the lanes.
+    ///
+    /// If there was no complete stripe, the result depends only on the seed.
     @inline(__always)
     func converged(byteCount: UInt64) -> UInt64 {
       guard byteCount >= UInt64(Self.stripeByteCount) else { return seed &+ Prime.fifth }

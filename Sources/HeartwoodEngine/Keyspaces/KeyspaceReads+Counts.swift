@@ -54,8 +54,8 @@ extension KeyspaceReader {
   /// Returns an estimate of the number of entries in a range of keys.
   ///
   /// Use the estimate to choose between ways of reading the entries. It is exact if the range is
-  /// within one leaf of the tree. Otherwise, the error depends on how evenly the nodes are filled;
-  /// it is usually less than a third.
+  /// within one leaf of the tree. Otherwise, the error depends on how evenly the nodes are filled,
+  /// but is usually less than a third.
   ///
   /// - Parameters:
   ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.

@@ -35,7 +35,9 @@ package struct KeyspaceReads {
     try TreeReader(view: view, root: root).find(SearchKey(key.bytes))
   }
 
-  /// Finds the value of an encoded key; the caller must release it.
+  /// Finds the value of an encoded key.
+  ///
+  /// The caller must release the value.
   @usableFromInline
   func locate(_ key: borrowing EncodedKey) throws(StorageError) -> LocatedValue? {
     guard let found = try find(key) else { return nil }

@@ -1,8 +1,8 @@
 /// A key for a lookup in a keyspace.
 ///
-/// It can be a ``KeyConvertible`` value, such as an integer or a string; a span of bytes; or a
-/// ``Key``, which can have several components. `Int`, `Int64`, `String`, byte arrays, spans and
-/// ``Key`` are encoded on the stack; all other types are encoded on the heap.
+/// A lookup key can be a ``KeyConvertible`` value, such as an integer or a string; a span of bytes;
+/// or a ``Key``, which can have several components. `Int`, `Int64`, `String`, byte arrays, spans
+/// and ``Key`` are encoded on the stack; all other types are encoded on the heap.
 public protocol LookupKey: ~Escapable {
   /// Calls `body` once with the encoded key, which is valid only during the call.
   ///

@@ -29,7 +29,9 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Finds and sorts the leaves that differ; either state may be the newer one.
+  /// Finds and sorts the leaves that differ.
+  ///
+  /// Either state may be the newer one.
   ///
   /// - Complexity: For each state, one read of the catalog and of every page that was written or
   ///   freed between the two states.

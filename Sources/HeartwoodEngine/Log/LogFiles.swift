@@ -1,4 +1,6 @@
-/// The segment files of the log; thread-safe, because all properties are immutable.
+/// The segment files of the log.
+///
+/// Thread-safe, because all properties are immutable.
 package final class LogFiles: Sendable {
   package let fileSystem: any FileSystem
   package let directory: String
@@ -126,7 +128,9 @@ package final class LogFiles: Sendable {
     }
   }
 
-  /// Creates a segment file with its full length and its header; its name is not yet durable.
+  /// Creates a segment file with its full length and its header.
+  ///
+  /// The file's name is not yet durable.
   ///
   /// Overwrites any contents left by an earlier attempt. The process that wrote them ended before
   /// the file's name was durable, so it never acknowledged a commit with a frame in the file.

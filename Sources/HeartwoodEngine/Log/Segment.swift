@@ -109,7 +109,7 @@ package final class SegmentTable: @unchecked Sendable {
     return SegmentTable(segments.filter { $0.number <= number })
   }
 
-  /// Returns this table without the segments below `number` and those in `gone`.
+  /// Returns this table without the segments below `number` and without those in `gone`.
   package func dropping(below number: UInt64, _ gone: Set<UInt64> = []) -> SegmentTable {
     SegmentTable(segments.filter { $0.number >= number && !gone.contains($0.number) })
   }

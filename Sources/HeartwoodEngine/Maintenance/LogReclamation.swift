@@ -64,8 +64,8 @@ package struct LogReclamation {
     distinctPageCount = Set(retainedFrames.map(\.page)).count
   }
 
-  /// Writes the map, deletes segments that contain no retained frames, and punches holes in those
-  /// that contain few.
+  /// Writes the map, deletes segments without retained frames, and punches holes in segments with
+  /// few retained frames.
   package func run() throws(StorageError) -> Result {
     let block = map.encoded(for: files.identity)
     try RetainedFrameMap.file.replace(with: block, files.log)

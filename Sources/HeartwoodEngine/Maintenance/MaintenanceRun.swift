@@ -40,7 +40,9 @@ struct MaintenanceRun {
     let low: FrameNumber
     /// The newest durable state, T in the steps of `Docs/Internals/Concurrency.md`.
     let newest: GenerationState
-    /// The generations to retain, ending with T; empty if no log is to be reclaimed.
+    /// The generations to retain, ending with T.
+    ///
+    /// Empty if no log is to be reclaimed.
     var retainedGenerations: [FrameNumber] = []
   }
 

@@ -74,7 +74,7 @@ package struct Recovery {
     report.durableWatermark = Generation(frame: durableWatermark)
   }
 
-  /// R1.3: reads commits, and verifies the images of those above the durable watermark.
+  /// R1.3: reads commits, and verifies the page images of commits above the durable watermark.
   private mutating func readOn() throws(StorageError) {
     var scanner = scanner
     var unsynced: [(before: CommitPoint, commit: LogStep)] = []

@@ -48,7 +48,9 @@ package struct Geometry: Hashable, Sendable {
 
   package var segmentByteCount: Int { framesPerSegment << pageShift }
 
-  /// Returns the number of the segment that contains a frame; segments are counted from 0.
+  /// Returns the number of the segment that contains a frame.
+  ///
+  /// Segments are counted from 0.
   @inline(__always)
   package func segment(of frame: FrameNumber) -> UInt64 { frame &>> UInt64(segmentShift) }
 

@@ -79,7 +79,7 @@ private final class DamagedFile: File {
   private let base: any File
   private let unreadable: UnreadableBlocks
 
-  /// The unit for reading the rest of a file after a read has failed.
+  /// The size of the blocks in which a file is read after a read has failed.
   private static let blockByteCount = 4096
 
   init(_ base: any File, _ unreadable: UnreadableBlocks) {

@@ -12,8 +12,8 @@ struct TreeOutline {
     case leaf(PageNumber, isDoubtful: Bool)
     /// The position of a lost leaf, or of a lost branch with all its leaves.
     case lost
-    /// The start of a lost branch's range. Some of the branch's leaves follow; the rest may be
-    /// lost.
+    /// The start of a lost branch's range. Some of the branch's leaves follow. Its other leaves may
+    /// be lost.
     case lostBranch
     /// The end of a lost branch's range.
     case endOfLostBranch

@@ -57,7 +57,8 @@ package final class CommitSignal: @unchecked Sendable {
   /// - Complexity: Without observers, one clock read, and at most ten lock queries a second.
   package func notify() {
     // The fence orders the publication of the commit before the check for observers. An observer
-    // registers before it checks for commits, so one of the two finds the other.
+    // registers before it checks for commits, so either the observer finds the commit, or this
+    // check finds the observer.
     counters.fence()
     if hasObservers.load(ordering: .acquiring) { wake() }
     let now = SystemThread.monotonicMilliseconds

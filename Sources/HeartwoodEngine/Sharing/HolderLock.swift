@@ -56,7 +56,9 @@ package struct HolderLock: Hashable, Sendable {
 }
 
 extension StoreLocks {
-  /// The maximum length of a run of holder locks; a longer run must come from another program.
+  /// The maximum length of a run of holder locks.
+  ///
+  /// A longer run must have been set by another program.
   private static let maxHolderLockRunByteCount = 1 << 12
 
   /// Sets a holder lock, and returns whether that succeeded.

@@ -12,8 +12,8 @@ package final class SegmentAllocator: @unchecked Sendable {
   // @unchecked because all properties except the atomic one are used only under `making`.
   private let files: LogFiles
   private let making: ExclusiveByte
-  /// The shared counters, or `nil` while the store is being opened and no other process has it
-  /// open.
+  /// The shared counters, or `nil` while the store is being opened and no other process has the
+  /// store open.
   private let counters: SharedCounters?
   private let activity: ActivityCounters
   /// The number of segments to create in advance: initially one, but two after a segment was not
@@ -59,7 +59,7 @@ package final class SegmentAllocator: @unchecked Sendable {
         }
         try makeNameDurable(last)
       } catch {
-        // The writer has not received the segments, so they contain no frames and can be truncated.
+        // Truncate the new segments: the writer has not received them, so they contain no frames.
         try? files.emptySegments(from: first, knowing: segments)
         throw error
       }
@@ -113,7 +113,7 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Truncates all segments after `last` to zero bytes, which frees space on a full disk.
+  /// Truncates all segments after `last` to zero bytes, in order to free space on a full disk.
   ///
   /// The files keep their durable names. The next process that needs such a segment creates it
   /// again. Errors are ignored, because the remaining bytes are never read. The caller must hold

@@ -41,7 +41,9 @@ package enum DecisionLayout {
 package struct DecisionRecord: Hashable, Sendable {
   /// The lower bound of the readable generations.
   package var low: FrameNumber
-  /// The newest retained generation; this commit and every later one are readable.
+  /// The newest retained generation.
+  ///
+  /// This commit and every later one are readable.
   package var newestRetained: FrameNumber
   /// The retained generations below `newestRetained`, in ascending order.
   package var olderRetained: [FrameNumber]

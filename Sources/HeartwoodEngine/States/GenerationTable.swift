@@ -214,7 +214,7 @@ package final class GenerationTable: @unchecked Sendable {
   ///
   /// If the state is not in memory, it is built from the nearest known state or from the files.
   ///
-  /// The caller must hold a verified pin on the generation or the maintenance lock; for the newest
+  /// The caller must hold a verified pin on the generation or the maintenance lock. For the newest
   /// appended generation, the writer lock suffices.
   package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
     let known = lock.withLock { [visibleState, durableState, appendedState] }

@@ -43,7 +43,9 @@ package struct WorkingTable {
   /// it.
   func contains(_ number: PageNumber) -> Bool { numbers[position(of: number)] != Self.none }
 
-  /// Sets the bytes of a page, or, if `block` is `nil`, records that the writer has none.
+  /// Sets the bytes of a page.
+  ///
+  /// If `block` is `nil`, records that the writer has no version of the page.
   mutating func set(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     if (count + 1) * 2 > mask { grow() }
     let position = position(of: number)

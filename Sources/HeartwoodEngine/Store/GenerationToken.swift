@@ -9,7 +9,7 @@ public struct GenerationToken: Hashable, Sendable {
   package let store: StoreIdentity
   private let lineage: UInt64
   private let digest: UInt64
-  /// The generation that the token names.
+  /// The generation that the token identifies.
   public let generation: Generation
 
   fileprivate init(store: StoreIdentity, point: CommitPoint) {

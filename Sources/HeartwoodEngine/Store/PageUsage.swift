@@ -62,7 +62,7 @@ extension Store {
   /// Returns the type of every page of one generation, and how full each page is.
   ///
   /// Damaged pages are reported in the result and do not cause an error. This method does not check
-  /// that every page in use belongs to a tree; ``verify()`` does.
+  /// that every page in use belongs to a tree. For that check, call ``verify()``.
   ///
   /// - Parameter snapshot: A snapshot of this store.
   /// - Returns: One element of 8 bytes for each page, in page order.

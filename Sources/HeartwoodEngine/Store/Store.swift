@@ -31,7 +31,7 @@ public final class Store: Sendable {
   /// and whether a new lineage was started.
   public var recovery: RecoveryReport { firstCore.recovery }
 
-  /// Opens the store at `path`, creating it if there is none.
+  /// Opens the store at `path`, creating it if it does not exist.
   ///
   /// Opening a store recovers it from any earlier crash: complete commits are kept, an unfinished
   /// commit at the end of the log is discarded, and data that was synced but is now corrupt causes
@@ -93,7 +93,7 @@ public final class Store: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - durability: The durability of the commit when this method returns, or `nil` for the
+  ///   - durability: The durability of the commit when this method returns, or `nil` to use the
   ///     durability in the store's options.
   ///   - body: A closure that makes the changes. The transaction cannot be used after the closure
   ///     returns. If the closure throws an error, the store is unchanged and the error is rethrown.

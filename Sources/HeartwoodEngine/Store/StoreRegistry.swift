@@ -7,7 +7,9 @@ import Synchronization
 final class StoreRegistry: @unchecked Sendable {
   // @unchecked because `stores` is guarded by `lock`.
 
-  /// The identity of an open store; `Store` objects with the same key share their state.
+  /// The identity of an open store.
+  ///
+  /// `Store` objects with the same key share their state.
   struct Key: Hashable {
     let domain: ObjectIdentifier
     let file: FileIdentity

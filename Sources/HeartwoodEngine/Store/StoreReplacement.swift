@@ -1,8 +1,8 @@
 /// Removes, moves and replaces stores that no process has open.
 ///
-/// A store that is removed is renamed first, so that a crash leaves either the complete store or
-/// none at its path. If a crash interrupts a replacement before the new store is at the path, the
-/// next opening renames the old store back.
+/// A store that is removed is first renamed, so that a crash leaves either the complete store or
+/// nothing at its path. If a crash interrupts a replacement before the new store is at the path,
+/// the next opening renames the old store back.
 package struct StoreReplacement {
   private let fileSystem: any FileSystem
   private let busyMilliseconds: UInt64

@@ -41,8 +41,8 @@ public struct StoreStatistics: Hashable, Sendable {
   public var cacheLookupCount = 0
   /// The number of page-cache misses, which are lookups after which the page was read from a file.
   public var cacheReadCount = 0
-  /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded or none
-  /// has run.
+  /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded or no
+  /// checkpoint has run.
   ///
   /// While automatic checkpoints fail, the log grows. If the checkpoint failed in another process,
   /// only the kind of the error and the system's error number are known here.

@@ -99,7 +99,7 @@ package struct Compaction {
     return moved
   }
 
-  /// Moves pages of large values, one tree after the other.
+  /// Moves pages of large values, tree by tree.
   private mutating func walk(_ mover: inout PageMover) throws(StorageError) {
     let rows = try Catalog.rows(in: mover.pages.view)
     while mover.budget > 0, let current = tree ?? trees.first {

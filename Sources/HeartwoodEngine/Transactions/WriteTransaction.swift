@@ -1,8 +1,9 @@
 /// A write transaction, whose changes become the next generation of the store.
 ///
-/// A transaction is valid only in the closure passed to `Store.write`. It reads its own changes.
-/// Readers see none of them until the closure has returned and the transaction is committed. After
-/// the closure has returned, any use of the transaction, its keyspaces or its cursors traps.
+/// A transaction is valid only in the closure passed to `Store.write`. A transaction reads its own
+/// changes. Readers do not see these changes until the closure has returned and the transaction is
+/// committed. After the closure has returned, any use of the transaction, its keyspaces or its
+/// cursors traps.
 public struct WriteTransaction {
   let session: WriteSession
 

@@ -135,8 +135,8 @@ package struct NodeRebuild {
   ///
   /// The key is in the workspace.
   ///
-  /// In leaves, it is the shortest such key; in branches, it is the key at `position`, which moves
-  /// up.
+  /// In leaves, the result is the shortest such key. In branches, it is the key at `position`,
+  /// which moves up to the parent.
   func separator(before position: Int) -> SearchKey {
     let next = key(position, in: workspace.secondKey)
     var byteCount = next.count

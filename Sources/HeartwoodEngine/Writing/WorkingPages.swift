@@ -76,7 +76,7 @@ package final class WorkingPages {
   package var view: PageView { PageView(source: source) }
   package var pageCount: PageNumber { source.pointee.pageCount }
   package var lowestFree: PageNumber { freeSpace.lowestFree }
-  /// The segments of the state, and those that this transaction has written to.
+  /// The segments of the state, and the segments to which this transaction has written.
   var segments: SegmentTable { writer?.table ?? state.segments }
 
   package var isUnchanged: Bool {

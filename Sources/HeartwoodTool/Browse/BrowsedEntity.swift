@@ -57,7 +57,8 @@ struct BrowsedEntity {
       + facts.relationships.map { Column(name: $0.name, kind: $0.isToMany ? .many : .one) }
   }
 
-  /// The position of the column whose text describes an object, or `nil` if there is none.
+  /// The position of the column whose text describes an object, or `nil` if there is no such
+  /// column.
   var labelColumn: Int? {
     let texts = facts.attributes.enumerated().filter { $0.element.type == .string }
     let named = ["name", "title", "label"].lazy.compactMap { name in

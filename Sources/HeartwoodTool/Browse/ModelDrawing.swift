@@ -137,7 +137,9 @@ struct ModelDrawing {
       + "height=\"\(number(height))\" rx=\"6\"/>"
   }
 
-  /// Returns a text element; `content` must not contain invisible characters.
+  /// Returns a text element.
+  ///
+  /// The `content` must not contain invisible characters.
   private static func text(_ content: String, _ x: Double, _ y: Double, _ style: String) -> String {
     "<text class=\"\(style)\" x=\"\(number(x))\" y=\"\(number(y))\">"
       + "\(HTMLText.escaped(content))</text>"

@@ -163,7 +163,7 @@ struct ModelLayout {
       where near.box != far.box {
         guard let height = self.height(of: far, columns) else { continue }
         // Subtract the offset of the line's end within its box, so that the ends of the line are
-        // aligned, rather than the tops of the boxes.
+        // aligned rather than the tops of the boxes.
         let target = height - graph.boxes[near.box].offset(of: near.row)
         let sum = sums[near.box] ?? (0, 0)
         sums[near.box] = (sum.height + target, sum.count + 1)

@@ -9,7 +9,9 @@ enum RowFormat {
   case csv
   case markdown
 
-  /// Creates the format that the command line selects; the default is a table.
+  /// Creates the format that the command line selects.
+  ///
+  /// The default is a table.
   init(_ invocation: Invocation) {
     self =
       invocation.has(.json)
