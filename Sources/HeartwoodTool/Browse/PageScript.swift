@@ -201,7 +201,7 @@ enum PageScript {
         return Number.isNaN(number) ? null : number;
       }
 
-      // Sorts all rows of an entity. Missing values are last in both directions.
+      // Sorts all rows of an entity; missing values come last in both directions.
       function sort(entity) {
         entity.sorted = entity.rows.map((_, position) => position);
         if (!entity.sort) return;
@@ -359,8 +359,7 @@ enum PageScript {
         draw(entity);
       }
 
-      // Shows the tables one after another, so that the first table appears without waiting for the
-      // others.
+      // Shows the tables one after another, so that the first table does not wait for the rest.
       function showAll(position) {
         if (position < entities.length) {
           show(entities[position]);
