@@ -76,8 +76,8 @@ struct Past {
       case .other: path = [(state, state)]
       case .fileImport: path.append((state, state))
       case .undo:
-        // The undo created a state that equals the one before the undone import, so `state` takes
-        // the place of both that state and the import.
+        // Remove the undone import, and put `state` in place of the state before it, because the
+        // undo created an equal state.
         path = path.dropLast()
         let earlier = path.popLast()
         path.append((state, earlier?.imported ?? state))

@@ -56,7 +56,7 @@ package final class SQLiteTableWriter {
       rowColumns = []
       identity = [-1]
     case .columns(let key):
-      // The key columns come first in the record (§ 2.4).
+      // Identify a row by its key columns, which are the first columns of the record (§ 2.4).
       identity = positions(key)
       rowColumns = identity + definition.columns.indices.filter { !identity.contains($0) }
       sorter = RecordSorter(keyCount: key.count, state.memory, near: state.path)

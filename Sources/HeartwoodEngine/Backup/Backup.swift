@@ -51,7 +51,7 @@ public struct Backup: Sendable {
       try directory.readableHeader(of: frame)
     }
     var names: [FrameNumber: [String]] = [:]
-    // If several generations have had the same name, the name belongs to the newest of them.
+    // If several generations have had the same name, use it only for the newest of them.
     let frames: [String: FrameNumber] = headers.reduce(into: [:]) { frames, header in
       frames.merge(header.names) { $1 }
     }

@@ -15,7 +15,8 @@ struct BackupRun {
     self.progress = progress
     let files = store.files
     fileSystem = files.fileSystem
-    // A backup must not be readable by more users than its store.
+    // Copy the mode of the store, because a backup must not be readable by more users than its
+    // store.
     mode = try files.fileSystem.mode(of: files.directory + "/pages")
     report = BackupReport(generation: Generation(frame: 0))
   }

@@ -90,7 +90,8 @@ struct ReplicaStep {
       point: point, index: index, segments: SegmentTable(segments), files: files)
     try requireNewPages(of: new, from: old.point.pageCount)
     for segment in written.values { try segment.file.sync() }
-    // The names of the segments must be durable before the map that refers to them.
+    // Sync the directory now, because the names of the segments must be durable before the map that
+    // refers to them.
     try files.log.syncDirectory()
     return (new, frames)
   }

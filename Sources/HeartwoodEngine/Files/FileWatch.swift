@@ -101,7 +101,7 @@ final class PosixFileWatch: FileWatch {
       }
     }
 
-    // The kernel reports this removal as an event, which wakes the waiting thread.
+    // Remove the watch: the kernel reports this as an event, which wakes the waiting thread.
     func end() { if !origin.isInherited { inotify_rm_watch(descriptor, target) } }
   #endif
 }

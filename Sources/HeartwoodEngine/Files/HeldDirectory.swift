@@ -112,7 +112,7 @@ final class HeldDirectory: Sendable {
     #if canImport(Darwin)
       clock_gettime(CLOCK_REALTIME, &clock)
     #else
-      // Linux takes file timestamps from this clock, which advances every few milliseconds.
+      // Use the clock from which Linux takes file timestamps. It advances every few milliseconds.
       clock_gettime(CLOCK_REALTIME_COARSE, &clock)
     #endif
     return clock

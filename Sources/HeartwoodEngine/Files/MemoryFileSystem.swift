@@ -327,7 +327,8 @@ private final class MemoryFile: File {
         "Cannot map the file, because it is shorter than the mapping. Open the store again.",
         file: path)
     }
-    // The mapping keeps the memory alive after the last reference to the file is released.
+    // Let the mapping retain the memory, which may be used after the last reference to the file is
+    // released.
     return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
   }
 

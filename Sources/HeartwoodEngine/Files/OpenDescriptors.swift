@@ -24,7 +24,8 @@ enum OpenDescriptors {
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
-  // A plain mutex, because the fork handler releases it in the child, where `Lock` does nothing.
+  // Use a plain mutex, because the fork handler releases it in the child, where `Lock` does
+  // nothing.
   nonisolated(unsafe) private static let lock = {
     let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     pthread_mutex_init(lock, nil)

@@ -159,7 +159,8 @@ final class PosixFile: File {
   }
 
   func allocatedByteCount() throws(StorageError) -> UInt64 {
-    // `st_blocks` counts units of 512 bytes on every platform, whatever the block size.
+    // Multiply by 512, because `st_blocks` counts units of 512 bytes on every platform, regardless
+    // of the block size.
     UInt64(try status().st_blocks) * 512
   }
 
@@ -237,7 +238,7 @@ final class PosixFile: File {
     }
     guard request.l_type != Int16(F_UNLCK) else { return nil }
     let start = UInt64(request.l_start)
-    // A length of zero means "to the largest offset".
+    // Interpret a length of zero as "to the largest offset".
     let end = request.l_len == 0 ? UInt64(Int64.max) : start + UInt64(request.l_len)
     return max(start, range.lowerBound)..<min(end, range.upperBound)
   }

@@ -55,13 +55,14 @@ enum SystemCalls {
   ///
   /// Only one thread may call this function at a time.
   static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
-    // Other code prints to descriptors 0 to 2, so a store's file must never get one of them, not
-    // even briefly. Occupy the free ones with placeholders while the file is being opened.
+    // Occupy the free descriptors from 0 to 2 with placeholders while the file is being opened.
+    // Other code prints to these descriptors, so a store's file must never have one of them, not
+    // even briefly.
     let free = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 }
     let placeholders = free.map { _ in open("/dev/null", O_RDWR) }
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
     let first = retrying(make)
-    // If another thread closed a standard stream in the meantime, the file may have got the
+    // If another thread closed a standard stream in the meantime, the file may have been given the
     // stream's descriptor. In that case, move the file to a higher descriptor.
     guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
     let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
@@ -118,7 +119,8 @@ enum SystemCalls {
       }
     #else
       guard let statfs else { return .failure(SystemError(code: ENOSYS)) }
-      // The call fills a structure of at most 120 bytes, whose first word is the type.
+      // Provide enough memory: the call fills a structure of at most 120 bytes, whose first word is
+      // the type.
       return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { buffer in
         guard let base = buffer.baseAddress else { return .failure(SystemError(code: ENOMEM)) }
         return retrying { statfs(path, base) }.map { _ in

@@ -125,7 +125,8 @@ extension XXH64 {
     @inline(__always)
     mutating func mixStripes(of bytes: Bytes) -> Int {
       let end = bytes.count & ~(Self.stripeByteCount - 1)
-      // `slice` checks the bounds once, so the loads below can be unchecked: all lie before `end`.
+      // Check the bounds once with `slice`, so that the loads below can be unchecked. All of them
+      // are before `end`.
       let stripes = bytes.slice(0, end)
       var offset = 0
       while offset < end {

@@ -1,7 +1,8 @@
 extension KeyspaceReads {
   func estimatedCount(from lower: Key?, upTo upper: Key?, of count: Int) throws(StorageError) -> Int
   {
-    // `Key()` sorts before every key in the keyspace, because no key there is empty.
+    // Use `Key()` as the lowest bound: it sorts before every key in the keyspace, because no key
+    // there is empty.
     let first = try position(of: lower ?? Key())
     guard let upper else { return count - (try position(of: Key())).distance(to: first, of: count) }
     return first.distance(to: try position(of: upper), of: count)

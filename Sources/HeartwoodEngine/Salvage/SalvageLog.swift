@@ -59,7 +59,8 @@ struct SalvageLog {
     var index = PageIndex()
     do throws(StorageError) {
       if let found = try LogStart(header: header, log: log) {
-        // A map that starts at a later state shows that the newer header slot was damaged.
+        // Do not use this slot if the map starts at a later state, which shows that the newer slot
+        // was damaged.
         guard !found.isOutdated else { return false }
         (start, index) = (found.point, found.index)
       }
@@ -167,7 +168,7 @@ struct SalvageLog {
     _ scanner: inout LogScanner, upTo end: FrameNumber
   ) throws(StorageError) -> LogStep? {
     do throws(StorageError) { return try scanner.step(upTo: end) } catch {
-      // A commit that contradicts itself ends the chain, like one with a damaged header.
+      // End the chain at a commit that contradicts itself, as at one with a damaged header.
       guard error.kind == .corrupt else { throw error }
       return nil
     }

@@ -111,7 +111,7 @@ package struct StoreSalvage {
     options.pageByteCount = files.geometry.pageByteCount
     options.segmentByteCount = files.geometry.segmentByteCount
     options.access = .buffered
-    // The new store must not be readable by more users than the damaged one.
+    // Copy the mode, because the new store must not be readable by more users than the damaged one.
     options.fileMode = try self.files.mode(of: source + "/pages")
     options.maintenance = .inline
     // Do not sync each commit, because the store is not visible before it is complete and synced.

@@ -171,7 +171,8 @@ struct TreeOutline {
   }
 
   private func lostBranch(of key: [UInt8]) -> Int? {
-    // The ranges ascend, so the only candidate is the last one that does not begin after the key.
+    // Find the last range that does not begin after the key. It is the only candidate, because the
+    // ranges ascend.
     var (low, high) = (0, lostBranches.count)
     while low < high {
       let middle = (low + high) / 2
@@ -197,7 +198,8 @@ struct TreeOutline {
       if fragments.isEmpty {
         result.append(.lost)
       } else if !rootIsKnown, fragments.count == 1 {
-        // Only the name of the tree is lost: the fragment is the complete tree.
+        // If the fragment is the complete tree, use it as is, because only the name of the tree is
+        // lost.
         result += fragments[0].items
       } else {
         result.append(.lostBranch)

@@ -64,7 +64,8 @@ package final class CommitSignal: @unchecked Sendable {
     let now = SystemThread.monotonicMilliseconds
     if now &- lastCheckAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
       lastCheckAt.store(now, ordering: .relaxed)
-      // If the query fails, observers in other processes find the commit at their next check.
+      // Ignore a failure of the query, because observers in other processes find the commit at
+      // their next check.
       othersObserve.store(
         (try? locks.isLockedElsewhere(byte: LockByte.observing)) ?? false, ordering: .relaxed)
     }

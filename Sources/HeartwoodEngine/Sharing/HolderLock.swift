@@ -73,7 +73,7 @@ extension StoreLocks {
 
   package func remove(_ holderLock: HolderLock) {
     guard let byte = holderLock.byte else { return }
-    // If unlocking fails, the process may still be listed as a holder, which is harmless.
+    // Ignore a failure: the process may then still be listed as a holder, which is harmless.
     try? unlock(byte: byte)
   }
 

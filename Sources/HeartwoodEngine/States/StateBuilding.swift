@@ -105,7 +105,8 @@ extension StoreFiles {
       guard step.point.frame <= generation else { break }
       for image in step.images {
         index.set(image.page, to: image.frame)
-        // A changed bitmap may have free pages below the lowest known free page.
+        // Lower the bound if a bitmap has changed, because it may have free pages below the lowest
+        // known free page.
         if image.page % perBitmap == 0 { lowestFree = min(lowestFree, image.page) }
       }
     }

@@ -99,7 +99,7 @@ extension OpenSequence {
     // epoch is still odd.
     counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
-    // Recovery has just synced the directory, so the names of all segments are durable.
+    // Mark the names of all segments as durable, because recovery has just synced the directory.
     counters.store(table.nextSegment, CountersLayout.named)
   }
 

@@ -34,7 +34,8 @@ struct PartialStore {
     do {
       try fill()
       try fileSystem.syncDirectory(partialPath)
-      // Another process may have created something at the path in the meantime.
+      // Check the path again, because another process may have created something there in the
+      // meantime.
       try requireUnused()
       try fileSystem.rename(partialPath, to: path)
     } catch {

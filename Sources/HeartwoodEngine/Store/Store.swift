@@ -152,7 +152,8 @@ public final class Store: Sendable {
         return new
       }
       let snapshot = Snapshot(try pin(core.table), table: core.table)
-      // With shared counters, the table itself ensures that the pin is valid.
+      // Return the snapshot if the counters are shared, because the table then ensures that the pin
+      // is valid.
       guard core.isPrivate else { return snapshot }
       if try sequence.isCurrent(core) { return snapshot }
       try attempts.next("pin a generation", sequence.path)

@@ -22,11 +22,11 @@ struct StoreCopy {
     target.pageByteCount = files.geometry.pageByteCount
     target.segmentByteCount = files.geometry.segmentByteCount
     target.access = options.access
-    // A copy must not be readable by more users than its source.
+    // Copy the mode, because a copy must not be readable by more users than its source.
     target.fileMode = try files.fileSystem.mode(of: files.directory + "/pages")
     target.cacheByteCount = options.cacheByteCount
     target.maintenance = .inline
-    // The commits need no syncs, because the copy is not visible before it is complete and synced.
+    // Do not sync each commit, because the copy is not visible before it is complete and synced.
     target.durability = .normal
     self.options = target
     let used = UsedPages(view: snapshot.state.view, geometry: files.geometry)

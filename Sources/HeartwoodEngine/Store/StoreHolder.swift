@@ -63,7 +63,7 @@ struct HolderSurvey {
     func holds(_ holder: StoreHolder) -> Bool {
       holderLocks.contains(.holding(generation, holder.processID))
     }
-    // Another `Store` object in this process may hold the generation too.
+    // Check the lock too, because another `Store` object in this process may hold the generation.
     return (isHeldHere || holds(own) ? [own] : []) + others.filter(holds)
   }
 }

@@ -62,7 +62,8 @@ package struct StoreReplacement {
       try fileSystem.rename(replacedPath(path), to: path)
       try fileSystem.syncDirectory(OpenSequence.parent(of: path))
     } catch {
-      // Another process may have done the same, or completed the replacement, in the meantime.
+      // Throw the error only if there is nothing at the path: another process may have done the
+      // same, or completed the replacement, in the meantime.
       guard try fileSystem.list(path) != nil else { throw error }
     }
   }

@@ -48,8 +48,9 @@ extension WorkingPages {
       let held = holder < savepoints.count ? savepoints[holder].replaced : table.pointee
       held.forEach { number, block in
         guard let block else { return }
-        // The bytes that a savepoint holds are older than its own changes, so they belong to an
-        // enclosing savepoint. The table's newest bytes can belong to any savepoint.
+        // For bytes that a savepoint holds, search only the enclosing savepoints: these bytes are
+        // older than the savepoint's own changes. The table's newest bytes can belong to any
+        // savepoint.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
           Departure(

@@ -80,7 +80,8 @@ package final class WorkingPages {
   var segments: SegmentTable { writer?.table ?? state.segments }
 
   package var isUnchanged: Bool {
-    // An index that was never changed or was rolled back has the same root as the state's index.
+    // Compare the roots: an index that was never changed or was rolled back has the same root as
+    // the state's index.
     memoryPageCount == 0 && index.root == state.index.root
       && pageCount == state.point.pageCount
   }

@@ -53,7 +53,7 @@ final class ReplacementFile {
     defer { withExtendedLifetime(interruption) {} }
     do {
       let result = try body(temporary)
-      // The new file must not be readable by more users than the older one.
+      // Copy the mode, because the new file must not be readable by more users than the older one.
       if let mode { chmod(temporary, mode) }
       guard rename(temporary, target.path) == 0 else { throw failure(path, systemError) }
       return result
