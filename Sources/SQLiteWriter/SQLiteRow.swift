@@ -1,8 +1,8 @@
 /// The row that is being filled, already encoded as a record.
 ///
 /// A record consists of a header, which contains one serial type per value, and a body, which
-/// contains the values; see <https://www.sqlite.org/fileformat2.html>, § 2.1. Both are collected in
-/// buffers that all rows of a table share.
+/// contains the values; see <https://www.sqlite.org/fileformat2.html>, § 2.1. The header and the
+/// body are collected in buffers that all rows of a table share.
 ///
 /// If a column cannot store its value, the row is rejected only when it is complete, so the methods
 /// of this type do not throw.

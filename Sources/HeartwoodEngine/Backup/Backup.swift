@@ -118,8 +118,8 @@ public struct Backup: Sendable {
   ///   backup can be added.
   /// - Returns: The number of removed restore points.
   /// - Throws: `busy` while a backup is in progress; `corrupt` if a file to be merged is damaged;
-  ///   `notAStore`, `incompatibleFormat`, `io` or `diskFull`. Even after an error, every restore
-  ///   point that `isKept` accepted can be restored.
+  ///   `notAStore`, `incompatibleFormat`, `io` or `diskFull`. Even after an error, no restore point
+  ///   that `isKept` accepted is lost.
   /// - Complexity: For each sequence of adjacent removed points, reads their files and the next
   ///   one, and replaces them with one file.
   @discardableResult

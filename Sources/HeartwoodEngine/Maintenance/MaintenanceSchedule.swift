@@ -37,8 +37,8 @@ struct MaintenanceSchedule {
   /// Creates a schedule from lengths in bytes.
   ///
   /// - Parameters:
-  ///   - checkpointByteCount: The length of the log at which a run is due, 0 for never, or `nil` to
-  ///     choose a length based on the size of the page file.
+  ///   - checkpointByteCount: The length of the log at which a run is due. If this is 0, no run is
+  ///     ever due. If it is `nil`, a length is chosen based on the size of the page file.
   ///   - reclaimByteCount: The length of the log at which a run is due while generations are held.
   ///   - pageCount: The number of pages in the page file.
   ///   - start: The generation that the page file contains.

@@ -10,9 +10,9 @@ public struct RecoveryReport: Hashable, Sendable {
   public var commitCount = 0
   /// The number of log segments whose footer was read instead of the group headers.
   public var segmentFooterCount = 0
-  /// The number of commits above the durable watermark.
+  /// The number of commits above the durable watermark that recovery accepted.
   ///
-  /// All page images of these commits were verified.
+  /// Recovery accepts such a commit only after verifying all its page images.
   public var verifiedCommitCount = 0
   /// The number of discarded frames after the newest complete commit.
   ///

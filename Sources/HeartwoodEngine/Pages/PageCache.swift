@@ -1,8 +1,8 @@
 /// A bounded cache of verified pages, used when files are not mapped.
 ///
 /// Thread-safe: each of its sixteen shards has a lock, which is held while a missing page is read,
-/// so that two readers never load the same page. Pinned pages are never evicted, so the cache can
-/// exceed its limit while all its pages are pinned.
+/// so that two readers never load the same page at the same time. Pinned pages are never evicted,
+/// so the cache can exceed its limit while all its pages are pinned.
 package final class PageCache: @unchecked Sendable {
   // @unchecked because every shard's state is guarded by its lock.
 

@@ -1,4 +1,5 @@
-/// A function that describes a fault in a page whose hash is correct, or returns `nil`.
+/// A function that describes a fault in a page whose hash is correct, or returns `nil` if there is
+/// no fault.
 ///
 /// A higher layer provides it, because this layer does not know what a page contains.
 package typealias StructureCheck = @Sendable (Bytes) -> String?

@@ -62,11 +62,12 @@ public struct StoreOptions: Sendable {
   /// and are read back from there if necessary. A transaction may therefore be larger than memory.
   /// A single operation may exceed the limit by the size of the pages that it changes.
   public var transactionMemoryByteCount = 64 << 20
-  /// The length of the log in bytes at which a checkpoint runs automatically, or 0 for never.
+  /// The length of the log, in bytes, at which a checkpoint runs automatically, or 0 to disable
+  /// automatic checkpoints.
   ///
-  /// If this is `nil`, a checkpoint runs when the log is as long as the page file, but at least 16
-  /// MiB and at most 128 MiB. In a large store, a page that is changed repeatedly is then written
-  /// to the page file less often.
+  /// If this is `nil`, a checkpoint runs when the log is as long as the page file, within limits of
+  /// 16 MiB and 128 MiB. In a large store, a page that is changed repeatedly is then written to the
+  /// page file less often.
   public var checkpointLogByteCount: Int?
   /// The closure that is called on the store's own thread when an automatic checkpoint has failed.
   ///

@@ -97,7 +97,7 @@ final class StoreRegistry: @unchecked Sendable {
   }
 
   /// Records that a `Store` object no longer uses its core, and returns whether it was the last
-  /// one.
+  /// object to use it.
   ///
   /// If the result is `true`, the caller must shut down the core.
   func leave(_ key: Key) -> Bool {

@@ -1,6 +1,6 @@
 /// Appends the groups of one transaction after the newest commit, under the writer lock.
 ///
-/// Until the transaction commits, readers of the log ignore its groups. A failed append leaves the
+/// Until the transaction commits, all other readers ignore its groups. A failed append leaves the
 /// writer unchanged, and the next append writes to the same location.
 package struct LogWriter {
   package let files: LogFiles

@@ -9,7 +9,7 @@ enum DumpCommand {
   /// The number of bytes to which values in a JSON document are truncated, unless complete values
   /// are requested.
   private static let byteCountInJSON = 100
-  /// The minimum width of the value column, however long the keys are.
+  /// The minimum width of the value column, regardless of the length of the keys.
   private static let minValueWidth = 20
 
   static func run(_ invocation: Invocation, _ output: Output) throws {

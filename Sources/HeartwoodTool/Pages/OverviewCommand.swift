@@ -17,7 +17,7 @@ enum OverviewCommand {
   }
 }
 
-/// The data that `info` shows, as text or encoded as a JSON document.
+/// The data that `info` shows, either as text or as a JSON document.
 private struct Overview: Encodable {
   struct Keyspace: Encodable {
     let name: String
