@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// The program, which parses the options, runs the workloads and prints the results.
+/// The entry point of the program: parses the options, runs the workloads and prints the results.
 @main
 struct Bench {
   static func main() {
@@ -27,8 +27,8 @@ struct Bench {
 
   /// Runs all workloads and prints the results.
   private static func run(_ options: BenchOptions) throws {
-    // `measure` also removes the temporary directory. Print nothing before that, because writing to
-    // a closed pipe ends the program.
+    // Print nothing before `measure` has removed the temporary directory, because writing to a
+    // closed pipe ends the program.
     let report = try measure(options)
     if let path = options.html {
       try Data(HTMLReport(report).text.utf8).write(to: URL(fileURLWithPath: path))

@@ -1,11 +1,13 @@
 import HeartwoodEngine
 
-/// The options on the command line.
+/// The options given on the command line.
 struct BenchOptions {
   /// The number of rows to load, or `nil` if `--rows` is not given.
   var rows: Int?
   var seconds = 2.0
-  /// The number of objects in the object workloads, at most the number of rows.
+  /// The number of objects in the object workloads.
+  ///
+  /// It is at most the number of rows.
   var objectCount = 200_000
   /// The number of entries with byte keys, or `nil` if `--entries` is not given.
   var entries: Int?
@@ -15,8 +17,9 @@ struct BenchOptions {
   var entriesFitInMemory: Bool {
     entryCount * EntryWorkloads.entryByteCount <= Machine.memoryByteCount ?? .max
   }
-  /// The options of the stores for entries; if memory cannot hold all pages, the stores read only
-  /// those that they need.
+  /// The options of the stores for entries.
+  ///
+  /// If memory cannot hold all pages, the stores read only the pages that they need.
   var entryStore: StoreOptions {
     var options = store
     if !entriesFitInMemory { options.access = .buffered }
@@ -126,7 +129,7 @@ struct BenchOptions {
     let chosen = try Set(
       names.flatMap { name in
         if let workload = Workload(rawValue: name) { return [workload] }
-        // A name such as "text" means all workloads that begin with it.
+        // Let a name such as "text" select all workloads whose names begin with it.
         let group = Workload.allCases.filter { $0.rawValue.hasPrefix(name + "-") }
         guard !group.isEmpty else {
           throw BenchFailure("There is no workload \(name). Use one or more of: \(all).")

@@ -13,7 +13,9 @@ struct Session {
   private let texts: TextWorkloads
   private let entries: EntryWorkloads
   private(set) var table = ResultTable()
-  /// Results that are not in the table, each as a sentence on one line.
+  /// Results that are not in the table.
+  ///
+  /// Each is a sentence on one line.
   private(set) var notes: [String] = []
   /// A hash of the results of all reads.
   private(set) var hash: UInt64 = 0
@@ -140,7 +142,8 @@ extension Session {
   ) throws {
     let outcome = try rowWorkloads.run(workload, work)
     hash = fold(hash, outcome.hash)
-    // In scans, a turn is a complete scan, so single operations cannot be timed.
+    // Do not report latencies for scans: a turn is a complete scan, so single operations cannot be
+    // timed.
     let latencies = workload == .scan ? [] : outcome.latencies
     add(
       workload.rawValue, unit, outcome.groups[0], engines: rowEngineNames, latencies: latencies)
@@ -316,7 +319,8 @@ extension Session {
 
   /// Adds a line for each engine.
   ///
-  /// - Parameter idle: The same workload without a writer, whose rate is compared with this one.
+  /// - Parameter idle: The same workload without a writer, with whose rate this workload's rate is
+  ///   compared.
   private mutating func add(
     _ name: String, _ unit: String, _ comparison: Comparison, engines: [String],
     latencies: [Latencies] = [], curves: [[Curve]] = [], idle: Workload? = nil

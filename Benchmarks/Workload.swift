@@ -50,7 +50,8 @@ enum Workload: String, CaseIterable {
   case ycsbB = "ycsb-b"
   case ycsbC = "ycsb-c"
   case ycsbF = "ycsb-f"
-  // Run E before D, because the number of entries that D inserts depends on an engine's speed.
+  // Run E before D, because the number of entries that D inserts depends on the speed of the
+  // engine.
   case ycsbE = "ycsb-e"
   case ycsbD = "ycsb-d"
   case uniformReads = "uniform-reads"
@@ -59,7 +60,9 @@ enum Workload: String, CaseIterable {
   /// The number of rows in the smallest store of the ``scaling`` workload.
   static let smallestScale = 10_000
 
-  /// The random seed of the workload's first writing thread; each other thread adds its number.
+  /// The random seed of the workload's first writing thread.
+  ///
+  /// Each further thread adds its own number to the seed.
   ///
   /// Each workload needs its own seed. Otherwise, it would repeat earlier writes, and SQLite does
   /// not write a row that an `UPDATE` leaves unchanged.

@@ -2,11 +2,12 @@ import Foundation
 
 /// An earthquake as reported by a feed.
 struct Quake: Sendable {
-  /// The code of the network, followed by the quake's code in that network, such as `nc73275410`.
+  /// The code of the network followed by the quake's code in that network, for example
+  /// `nc73275410`.
   var code: String
-  /// The magnitude, or `nan` if the feed has none.
+  /// The magnitude, or `nan` if the feed does not contain one.
   var magnitude: Float
-  /// The place, or an empty string if the feed has none.
+  /// The place, or an empty string if the feed does not contain one.
   var place: String
   /// The time, in milliseconds since 1970.
   var time: Int64
@@ -40,7 +41,7 @@ enum QuakeRow {
 
   /// Appends the row for `quake` to `block`.
   ///
-  /// A long place is truncated; a short place is padded with zeros.
+  /// A place that is too long is truncated, and a shorter one is padded with zeros.
   static func append(_ quake: Quake, number: Int64, to block: inout [UInt8]) {
     append(UInt64(bitPattern: number), to: &block)
     append(UInt64(bitPattern: quake.time), to: &block)
@@ -55,7 +56,7 @@ enum QuakeRow {
     block.append(contentsOf: repeatElement(0, count: place.count - kept.count))
   }
 
-  /// Appends the 16 bytes of the row's code: the quake's code, then the row number.
+  /// Appends the 16 bytes of the row's code, which consists of the quake's code and the row number.
   ///
   /// The row number makes the code unique even if a feed is repeated to reach `--rows`.
   private static func appendCode(_ name: String, number: Int64, to block: inout [UInt8]) {

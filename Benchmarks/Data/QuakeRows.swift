@@ -101,8 +101,9 @@ struct QuakeRows: Sendable {
     block.span.bytes.word(at: byteRange(number).lowerBound + QuakeRow.time)
   }
 
-  /// Returns the quake in a row, with the row's unique code, and with 0 for values that the feed
-  /// lacks.
+  /// Returns the quake in a row.
+  ///
+  /// The quake has the row's unique code, and 0 for values that the feed does not contain.
   func quake(_ number: Int64) -> Quake {
     let row = row(number)
     let bytes = row.span.bytes

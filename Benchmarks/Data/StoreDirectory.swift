@@ -35,7 +35,7 @@ struct StoreDirectory {
     try Self.make(self.path)
   }
 
-  /// Returns a subdirectory for stores that have the same names as stores in this directory.
+  /// Returns a subdirectory for stores whose names are already used in this directory.
   func inner(_ name: String) throws -> StoreDirectory {
     try StoreDirectory(path: storePath(name), options: options)
   }

@@ -1,6 +1,6 @@
 /// An engine for the workloads with byte keys: Heartwood, or a peer with which it is compared.
 protocol EntryEngine: Sendable {
-  /// The name of the engine in tables and in JSON.
+  /// The name of the engine, as shown in tables and in JSON.
   var name: String { get }
   /// The maximum number of puts in a transaction, which is lower for an engine that keeps a
   /// transaction in memory.
@@ -16,21 +16,22 @@ extension EntryEngine {
 
 /// A store that maps byte strings to byte strings.
 ///
-/// Any number of threads may use a store; each reader is used by only one thread.
+/// Any number of threads may use a store. Each reader is used by only one thread.
 protocol EntryStore: AnyObject, Sendable {
   /// Prepares for transactions with the given durability. There must be no readers.
   func prepare(isDurable: Bool) throws
-  /// Runs a transaction, which is synced to disk only if `isDurable` is true.
+  /// Runs a transaction. The transaction is synced to disk only if `isDurable` is true.
   func write(isDurable: Bool, _ body: (any EntryWriter) throws -> Void) throws
   /// Inserts or replaces one entry in a transaction of its own.
   func put(_ key: [UInt8], _ value: RawSpan, isDurable: Bool) throws
-  /// Creates a reader of the current state, or of the newest state at each call.
+  /// Creates a reader. If `isPinned` is true, it reads the current state; otherwise, each call
+  /// reads the newest state.
   func reader(isPinned: Bool) throws -> any EntryReader
   /// The number of checkpoints so far, or 0 if the engine does not run them in the background.
   var checkpointCount: Int { get }
   /// Makes the files as small as possible. There must be no readers.
   func compact() throws
-  /// Checks that the store is intact, if the engine can, and closes it.
+  /// If the engine supports it, checks that the store is intact. Then closes the store.
   func finish() throws
 }
 

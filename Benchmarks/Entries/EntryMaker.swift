@@ -1,7 +1,7 @@
-/// Creates the keys and values of the workloads with byte keys from entry numbers.
+/// Creates, from entry numbers, the keys and values of the workloads with byte keys.
 ///
-/// Nothing is stored, so there can be more entries than memory could contain. The bytes are random,
-/// so no engine can compress them.
+/// Nothing is stored, so there can be more entries than fit in memory. The bytes are random, so no
+/// engine can compress them.
 struct EntryMaker: Sendable {
   static let keyByteCount = 24
 
@@ -18,7 +18,7 @@ struct EntryMaker: Sendable {
 
   /// Creates the key and a value of an entry.
   ///
-  /// All values of an entry begin with the same eight bytes, and differ after them.
+  /// All values of an entry begin with the same eight bytes, but differ in the remaining bytes.
   mutating func make(_ number: Int, version: UInt64 = 0) {
     makeKey(of: number)
     Self.fill(&value, UInt64(truncatingIfNeeded: number) &+ version << 32)

@@ -45,7 +45,7 @@ final class EntryWorkloads {
       })
   }
 
-  /// The number of entries after the previous workloads, including those that they have inserted.
+  /// The number of entries after the previous workloads, including the entries inserted by them.
   private lazy var insertedCount = entryCount
 
   private func ycsb(
@@ -56,7 +56,7 @@ final class EntryWorkloads {
       store, reader, mix, zipf, entryCount: entryCount, insertsFrom: first, maker, seed: seed)
   }
 
-  /// Measures random point reads with every entry equally likely.
+  /// Measures random point reads in which every entry is equally likely.
   func runReads(_ workload: Workload) throws -> Harness.Outcome {
     try harness(workload).run(
       try stores().enumerated().map { engine, store in
@@ -69,8 +69,8 @@ final class EntryWorkloads {
     EntryReads(reader, entryCount: entryCount, maker, seed: 5)
   }
 
-  /// Measures reads of the newest state while another thread commits, and while a reader that is
-  /// otherwise idle pins the first state.
+  /// Measures reads of the newest state while another thread commits and an otherwise idle reader
+  /// pins the first state.
   func readWhileHeld(_ workload: Workload) throws -> Harness.Outcome {
     let stores = try stores()
     let pins = try stores.map { try $0.reader(isPinned: true) }

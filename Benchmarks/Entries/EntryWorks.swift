@@ -1,4 +1,4 @@
-/// Random point reads, with every entry equally likely.
+/// Random point reads in which every entry is equally likely.
 struct EntryReads<Reader: EntryReader>: Work {
   let reader: Reader
   let entryCount: Int
@@ -27,7 +27,9 @@ struct EntryReads<Reader: EntryReader>: Work {
   }
 }
 
-/// Transactions that each replace one random entry and are not synced.
+/// Transactions, each of which replaces one random entry.
+///
+/// The transactions are not synced.
 struct EntryCommits: Work {
   let store: any EntryStore
   let entryCount: Int

@@ -73,7 +73,7 @@ private final class HeartwoodPinnedReader: EntryReader {
   }
 }
 
-/// Reads through a snapshot per call.
+/// Reads through a new snapshot at each call.
 private final class HeartwoodNewestReader: EntryReader {
   private let store: Store
 

@@ -1,8 +1,8 @@
 /// The benchmark table in redb's README: the same phases in the same order, with 24-byte random
 /// keys and 150-byte random values.
 ///
-/// With 5,000,000 entries, the numbers of operations match redb's benchmark; with fewer entries,
-/// they are proportional. In each phase, the engines take turns.
+/// With 5,000,000 entries, the number of operations in each phase matches redb's benchmark. With
+/// fewer entries, it is proportional. In each phase, the engines take turns.
 final class RedbTable {
   /// The result of one phase.
   struct Phase {
@@ -29,7 +29,7 @@ final class RedbTable {
   private static let entriesPerScan = 10
   private static let threadCounts = [4, 8, 16, 32]
   private static let roundCount = 5
-  /// The number of times that everything is read, as in redb's benchmark.
+  /// The number of times that all entries are read, as in redb's benchmark.
   private static let readRoundCount = 2
 
   init(
@@ -78,7 +78,7 @@ final class RedbTable {
     for store in stores { try store.prepare(isDurable: isDurable) }
   }
 
-  /// Measures one phase in rounds, in which the engines take turns.
+  /// Measures one phase in several rounds, in which the engines take turns.
   ///
   /// - Parameter body: A closure that runs one round of an engine, and returns the number of its
   ///   operations and a hash of their results.

@@ -11,8 +11,9 @@ enum YCSBMix: Sendable {
     }
   }
 
-  /// The distance between the first entry numbers that two workloads insert, so that both insert
-  /// new entries.
+  /// The distance between the first entry numbers that two workloads insert.
+  ///
+  /// It ensures that each workload inserts new entries.
   static let insertGap = 1 << 32
 
   init?(_ workload: Workload) {
@@ -30,7 +31,7 @@ enum YCSBMix: Sendable {
 
 /// The operations of one YCSB workload on one thread.
 ///
-/// The ten fields of a record are stored as one value, which an update replaces completely. Reads
+/// The ten fields of a record are stored as one value. An update replaces the complete value. Reads
 /// see the newest state, and commits are not synced.
 struct YCSBWork<Reader: EntryReader>: Work {
   let store: any EntryStore
@@ -89,7 +90,7 @@ struct YCSBWork<Reader: EntryReader>: Work {
     return operationsPerTurn
   }
 
-  /// Returns the number of the record inserted `rank` records before the last one.
+  /// Returns the number of the record that was inserted `rank` records before the last one.
   private func latest(_ rank: Int) -> Int {
     rank < insertedCount
       ? firstInserted + insertedCount - 1 - rank : entryCount - 1 - (rank - insertedCount)

@@ -3,8 +3,8 @@ import Foundation
 import Heartwood
 import Synchronization
 
-/// Measures how many changes per second a feed returns as JSON documents, and how many per second
-/// another store applies.
+/// Measures the rate at which a feed returns changes as JSON documents, and the rate at which
+/// another store applies them.
 ///
 /// The changes come from a batch insertion, followed by an update of every tenth quake.
 final class FeedRates {
@@ -51,7 +51,7 @@ final class FeedRates {
         throw BenchFailure("The copy's quakes differ from the source's.")
       }
       try finish(copy)
-      // The first round warms up.
+      // Do not count the first round, which is a warm-up.
       guard round > 0 else { continue }
       out.append(Double(events.count) / reading.inSeconds)
       into.append(Double(events.count) / applying.inSeconds)

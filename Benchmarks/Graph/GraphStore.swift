@@ -1,6 +1,6 @@
 /// An engine for the object workloads: Heartwood, or a peer with which it is compared.
 protocol GraphEngine: Sendable {
-  /// The name of the engine in tables and in JSON.
+  /// The name of the engine, as shown in tables and in JSON.
   var name: String { get }
   /// A one-line description of the engine's version and configuration.
   var description: String { get }
@@ -14,9 +14,9 @@ protocol GraphEngine: Sendable {
 /// Quakes have a unique code and an index on the time. Every method that reads returns a hash of
 /// the attributes that it has read. The hash must be the same for all engines.
 protocol GraphStore: AnyObject {
-  /// Adds items durably, in one transaction. All attributes of an item equal its row number.
+  /// Durably adds items in one transaction. All attributes of an item equal its row number.
   func insertItems(_ count: Int) throws
-  /// Adds quakes durably, in one transaction, without holding all of them in memory.
+  /// Durably adds quakes in one transaction, without holding all of them in memory.
   func insertQuakes(_ quakes: [Quake]) throws
   /// Checkpoints the inserted rows.
   func checkpoint() throws
@@ -24,14 +24,14 @@ protocol GraphStore: AnyObject {
   func readItems() throws -> UInt64
   /// Fetches quakes by their codes, one by one.
   func findQuakes(_ codes: ArraySlice<String>) throws -> UInt64
-  /// Looks up quakes by their codes, with the fastest API of the engine.
+  /// Looks up quakes by their codes, using the engine's fastest API.
   func lookUpQuakes(_ codes: ArraySlice<String>) throws -> UInt64
-  /// Fetches the newest 100 quakes of this magnitude and above, and repeats the fetch `times`
+  /// Fetches the newest 100 quakes with at least this magnitude. The fetch is performed `times`
   /// times.
   func findNewest(magnitude: Float, times: Int) throws -> UInt64
   /// Counts the quakes in each range of times, which are in seconds since 2001.
   func countQuakes(in ranges: [Range<Double>]) throws -> UInt64
-  /// Counts, for each string, the quakes whose place contains it.
+  /// For each string, counts the quakes whose place contains the string.
   func countQuakes(containing texts: [String]) throws -> UInt64
   /// Changes the depth of each quake in a durable transaction of its own.
   func changeQuakes(_ codes: ArraySlice<String>, depth: Float) throws

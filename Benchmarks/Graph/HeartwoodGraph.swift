@@ -176,7 +176,7 @@ private final class HeartwoodGraphStore: GraphStore {
 }
 
 extension BatchRow<GraphQuake> {
-  /// Copies the values of `quake` to the attributes.
+  /// Sets the attributes to the values of `quake`.
   func take(_ quake: Quake) {
     self[\.code] = quake.code
     self[\.place] = quake.place

@@ -4,13 +4,13 @@ import Synchronization
 
 /// A separate process that imports quakes into a store while other processes read it.
 ///
-/// The process runs the same program, with a first argument that is for internal use only.
+/// The process runs the same program. Its first argument is for internal use only.
 final class Importer: Sendable {
   static let argument = "import-worker"
 
   /// The number of rows that one commit inserts or replaces.
   private static let rowsPerCommit = 10_000
-  /// The number of imported rows for each row that replaces an existing quake.
+  /// The number of imported rows for each of them that replaces an existing quake.
   ///
   /// A row replaces a quake if it has the quake's code.
   private static let rowsPerReplacement = 10

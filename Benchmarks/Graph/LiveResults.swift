@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Measures how long live lists of results take to reflect changes that another context has saved.
+/// Measures the time that live lists of results take to reflect changes saved by another context.
 ///
 /// The measured time begins when a pinned context advances to the new generation, and ends when its
 /// lists have reported the changes. The other context's save is not measured.

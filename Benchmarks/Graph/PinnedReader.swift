@@ -41,7 +41,7 @@ final class PinnedReader: Sendable {
     _ = try takeLatencies()
   }
 
-  /// Stops the thread and waits for it to end.
+  /// Stops the thread, and waits for it to end.
   func stop() {
     let isNew = state.withLock { state in
       defer { state.isStopped = true }

@@ -11,7 +11,7 @@ struct Alternation {
   private static let fewestRounds = 5
   private static let mostRounds = 101
 
-  /// The timing and the result of one turn.
+  /// The duration and the result of one turn.
   struct Turn {
     let operationCount: Int
     let duration: Duration

@@ -3,9 +3,9 @@ import Synchronization
 
 /// The threads of one engine in one workload.
 ///
-/// The threads warm up and then work in windows of time. At the end of a window, each thread
-/// completes its current turn, and the time is measured up to the end of that turn. The rate is
-/// therefore exact, however long the turns are.
+/// The threads first warm up and then work during windows of time. At the end of a window, each
+/// thread completes its current turn, and the time is measured up to the end of that turn. The rate
+/// is therefore exact, regardless of the length of the turns.
 final class Crew: Sendable {
   /// A period of time in which the threads work.
   struct Window {

@@ -1,4 +1,6 @@
-/// Lets the crews of several engines take turns at the same work, each for a window of time.
+/// Lets the crews of several engines take turns at the same work.
+///
+/// Each turn is a window of time.
 ///
 /// Disturbances on the machine then affect all engines alike. Comparing two engines by their
 /// windows in the same round is therefore more reliable than comparing their medians.
@@ -21,8 +23,8 @@ struct Harness {
     /// A closure that returns the number of checkpoints so far, or 0 if the engine does not run
     /// them in the background.
     var checkpointCount: () -> Int = { 0 }
-    /// A closure that returns the disk space that the store occupies, in bytes, or `nil` if it is
-    /// not measured over time.
+    /// A closure that returns the disk space that the store occupies, in bytes, or `nil` if the
+    /// disk space is not measured over time.
     var byteCount: (() -> Int)?
   }
 

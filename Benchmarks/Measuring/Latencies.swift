@@ -24,7 +24,7 @@ struct Latencies: Sendable {
     count += other.count
   }
 
-  /// Returns a percentile of the durations in nanoseconds, or 0 if there are no operations.
+  /// Returns a percentile of the durations, in nanoseconds, or 0 if there are no operations.
   ///
   /// - Parameter share: The percentile as a fraction, such as 0.99 for the 99th percentile.
   func nanoseconds(ofShare share: Double) -> Double {

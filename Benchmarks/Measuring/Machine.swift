@@ -20,15 +20,16 @@ enum Machine {
 
   /// The average number of runnable threads in the minute before the run.
   ///
-  /// If this number is above 0, other programs may distort the figures.
+  /// If this number is above 0, other programs may have affected the results.
   static var load: String {
     var averages = [0.0]
     guard getloadavg(&averages, 1) == 1 else { return "unknown" }
     return String(format: "%.1f runnable threads in the minute before", averages[0])
   }
 
-  /// The memory that this process may use, in bytes, as limited by the machine or a control group,
-  /// or `nil` if the system does not report it.
+  /// The memory that this process may use, in bytes, or `nil` if the system does not report it.
+  ///
+  /// It is limited by the machine or by a control group.
   static var memoryByteCount: Int? {
     [machineByteCount, controlGroupByteCount].compactMap { $0 }.min()
   }
@@ -63,7 +64,7 @@ enum Machine {
         return text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
       }
     }
-    // Version 1 of control groups reports a huge number if there is no limit.
+    // Ignore huge numbers, which version 1 of control groups reports if there is no limit.
     return limits.filter { $0 < 1 << 60 }.min()
   }
 

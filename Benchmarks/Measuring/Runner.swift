@@ -6,7 +6,9 @@ final class Runner: Sendable {
   struct Stretch {
     var operationCount = 0
     var seconds = 0.0
-    /// The duration of each turn, or no durations if ``Crew/Window/isTimingEach`` is false.
+    /// The duration of each turn.
+    ///
+    /// Empty if ``Crew/Window/isTimingEach`` is false.
     var latencies = Latencies()
   }
 
@@ -24,7 +26,9 @@ final class Runner: Sendable {
     self.work = work
   }
 
-  /// The number of operations in all windows so far, which is updated after each turn.
+  /// The number of operations in all windows so far.
+  ///
+  /// It is updated after each turn.
   var operationCount: Int { doneCount.load(ordering: .relaxed) }
   /// The measurements of the most recent window.
   var stretch: Stretch { state.withLock { $0.stretch } }
@@ -45,7 +49,8 @@ final class Runner: Sendable {
 
   /// Warms up, and then works in each window.
   ///
-  /// The method is generic so that the loop calls the work directly and not through an existential.
+  /// The method is generic, so that the loop calls the work directly rather than through an
+  /// existential.
   private func proceed(_ work: some Work, in crew: Crew) throws {
     var work = work
     for _ in 0..<work.warmUpTurnCount where !crew.isStopped { _ = try work.turn() }

@@ -16,7 +16,7 @@ struct Slices {
     self.threadCount = threadCount
   }
 
-  /// The reported rate: the median of the windows.
+  /// The reported rate, which is the median of all windows.
   var median: Double { rates.median }
   var lowest: Double { rates.lowest }
   var highest: Double { rates.highest }

@@ -2,13 +2,13 @@
 struct Timeline {
   /// The activity between two samples.
   struct Moment {
-    /// The total working time of the engine in seconds, at the second sample.
+    /// The total working time of the engine at the second sample, in seconds.
     let seconds: Double
     /// The operations per second of each group.
     let rates: [Double]
     /// Whether a checkpoint ended between the two samples.
     let hasCheckpoint: Bool
-    /// The disk space of the store in bytes at the second sample, or `nil` if it is not measured.
+    /// The disk space of the store at the second sample, in bytes, or `nil` if it is not measured.
     let byteCount: Int?
   }
 

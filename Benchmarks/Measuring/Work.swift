@@ -6,12 +6,13 @@
 protocol Work: Sendable {
   /// The number of warm-up turns, which load the data that the workload reads.
   ///
-  /// All engines must have the same hash after the warm-up turns. Otherwise, an engine has skipped
-  /// rows.
+  /// All engines must have the same hash after the warm-up turns. If they do not, one of them has
+  /// skipped rows.
   var warmUpTurnCount: Int { get }
-  /// The number of operations in a turn. The last turn in a pass over the data can have fewer.
+  /// The number of operations in a turn. The last turn in a pass over the data can have fewer
+  /// operations.
   var operationsPerTurn: Int { get set }
-  /// Runs one turn and returns its number of operations.
+  /// Runs one turn, and returns the number of operations in it.
   mutating func turn() throws -> Int
   /// A hash of the results of all reads, for comparison with other engines.
   var hash: UInt64 { get }

@@ -1,11 +1,11 @@
-/// An order with the columns of Microsoft's Northwind sample database, with which object libraries
-/// are often measured.
+/// An order with the columns of Microsoft's Northwind sample database, which is often used to
+/// measure object libraries.
 struct Order: Sendable {
   let number: Int64
   /// The index of the customer.
   let customer: Int
   let employee: Int64?
-  /// Times in seconds since 2001.
+  /// The times at which the order was made, required and shipped, in seconds since 2001.
   let ordered: Double
   let required: Double?
   let shipped: Double?
@@ -30,7 +30,7 @@ struct Order: Sendable {
 
   static func code(_ customer: Int) -> String { "CUST\(customer + 10)" }
 
-  /// Creates order number `index`, with values like Northwind's.
+  /// Creates order number `index`, with values that resemble Northwind's.
   init(_ index: Int) {
     var random = RandomNumbers(seed: UInt64(index) &+ 9)
     func below(_ limit: UInt64) -> Int { Int(random.next() % limit) }

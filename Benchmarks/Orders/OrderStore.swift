@@ -11,17 +11,18 @@ protocol OrderEngine: Sendable {
 /// were made, and a reference to their customer. Every method that reads returns a hash of the
 /// attributes that it has read. The hash must be the same for all engines.
 protocol OrderStore: AnyObject {
-  /// Adds all customers and orders durably, in one transaction.
+  /// Durably adds all customers and orders in one transaction.
   func insert(_ orders: [Order]) throws
   /// Checkpoints the inserted rows.
   func checkpoint() throws
   /// Reads all attributes of all orders, in the order of their numbers.
   func readAll() throws -> UInt64
-  /// Reads, for each range of times, the 200 orders with the highest freight.
+  /// For each range of times, reads the 200 orders with the highest freight.
   func readHighest(in ranges: [Range<Double>]) throws -> UInt64
-  /// Adds up the freight of each customer's orders, found through the customer.
+  /// For each customer, adds up the freight of the customer's orders, which are reached through the
+  /// relationship.
   func sumByCustomer() throws -> UInt64
-  /// Sets the freight of all orders with a number below `end`, in one durable transaction.
+  /// In one durable transaction, sets the freight of all orders with a number below `end`.
   func change(below end: Int64, freight: Double) throws
   /// Checks that the store is intact, and closes it.
   func finish() throws

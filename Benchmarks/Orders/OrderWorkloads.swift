@@ -6,7 +6,9 @@ final class OrderWorkloads {
   private let progress: Progress
   private let seconds: Double
   private lazy var orders = (0..<Order.count).map { Order($0) }
-  /// The loaded stores, keyed by the index of the engine; each is created when it is first used.
+  /// The loaded stores, keyed by the index of the engine.
+  ///
+  /// Each store is created when it is first used.
   private var loaded: [Int: any OrderStore] = [:]
 
   private static let rangesPerTurn = 4

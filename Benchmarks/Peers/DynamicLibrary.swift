@@ -7,7 +7,7 @@ struct DynamicLibrary {
   private let fileName: String
   private let handle: UnsafeMutableRawPointer
 
-  /// Loads the library with this file name, or returns `nil` if there is none.
+  /// Loads the library with the given file name, or returns `nil` if it is not installed.
   init?(_ fileName: String) {
     guard let handle = dlopen(fileName, RTLD_NOW | RTLD_LOCAL) else { return nil }
     self.fileName = fileName
@@ -16,8 +16,8 @@ struct DynamicLibrary {
 
   /// Returns the function with this name.
   ///
-  /// `Function` must match the C declaration in the library's header, because nothing checks the
-  /// type.
+  /// `Function` must match the C declaration in the library's header, because the type is not
+  /// checked.
   func find<Function>(_ name: String) throws -> Function {
     guard let function = dlsym(handle, name) else {
       throw BenchFailure(

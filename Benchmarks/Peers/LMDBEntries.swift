@@ -56,11 +56,13 @@ private final class LMDBEntryStore: EntryStore {
 
   func compact() throws { try environment.compact() }
 
-  /// Does nothing, because LMDB has no integrity check, and every read was checked.
+  /// Does nothing, because LMDB has no integrity check, and the result of every read was checked.
   func finish() {}
 }
 
-/// Reads in one transaction, which is renewed for each call unless the reader is pinned.
+/// Reads in one transaction.
+///
+/// Unless the reader is pinned, the transaction is renewed for each call.
 ///
 /// `@unchecked` because only the thread of one `Work` uses it.
 private final class LMDBEntryReader: EntryReader, @unchecked Sendable {

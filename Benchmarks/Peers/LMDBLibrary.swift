@@ -14,14 +14,14 @@ struct LMDBLibrary: Sendable {
   static let next: Int32 = 8
   /// The cursor operation that moves to the first key that is at least the given one.
   static let setRange: Int32 = 17
-  /// The flag with which a copy of an environment omits free pages.
+  /// The flag that makes a copy of an environment omit free pages.
   static let compactCopy: UInt32 = 1
 
   /// Flags of an environment and of its transactions.
   enum Flag {
     static let noSync: UInt32 = 0x10000
     static let readOnly: UInt32 = 0x20000
-    /// The flag with which commits change pages in the memory map, without system calls.
+    /// The flag that makes commits change pages in the memory map, without system calls.
     static let writeMap: UInt32 = 0x80000
     /// The flag that ties reader slots to transactions instead of threads, so that a transaction
     /// may begin on one thread and continue on another.
@@ -36,7 +36,7 @@ struct LMDBLibrary: Sendable {
     static let create: UInt32 = 0x40000
   }
 
-  /// The flag for a `put` whose key sorts after all existing keys.
+  /// The flag for calls of `put` in which the key sorts after all existing keys.
   static let append: UInt32 = 0x20000
 
   let createEnvironment: @convention(c) (UnsafeMutablePointer<Environment?>) -> Int32
@@ -193,9 +193,9 @@ final class LMDBEnvironment: @unchecked Sendable {
 
   /// Prepares for commits with the given durability.
   ///
-  /// Without syncs, commits that write through the memory map are several times faster; with syncs,
-  /// they are slower. Changing this reopens the environment, so it is done only while there are no
-  /// readers.
+  /// Commits that write through the memory map are several times faster without syncs, but slower
+  /// with syncs. A change of this setting reopens the environment, so it is made only while there
+  /// are no readers.
   func prepare(isDurable: Bool) throws {
     guard writesThroughMap == isDurable, readerCount.load(ordering: .relaxed) == 0 else { return }
     library.close(handle)
@@ -206,7 +206,9 @@ final class LMDBEnvironment: @unchecked Sendable {
 
   deinit { library.close(handle) }
 
-  /// Runs a transaction, and syncs the commit to disk only if `isDurable` is true.
+  /// Runs a transaction.
+  ///
+  /// The commit is synced to disk only if `isDurable` is true.
   @inline(__always)
   func write(isDurable: Bool, _ body: (LMDBLibrary.Transaction) throws -> Void) throws {
     try library.check(library.setFlags(handle, LMDBLibrary.Flag.noSync, isDurable ? 0 : 1))
@@ -220,7 +222,7 @@ final class LMDBEnvironment: @unchecked Sendable {
     try library.check(library.commit(transaction))
   }
 
-  /// Replaces the environment's file with a copy without free pages.
+  /// Replaces the environment's file with a copy that has no free pages.
   ///
   /// There must be no readers.
   func compact() throws {
@@ -276,7 +278,7 @@ final class LMDBReader: @unchecked Sendable {
 }
 
 extension LMDBLibrary {
-  /// Calls `body` with the row that has this number, or returns `nil` if there is no such row.
+  /// Calls `body` with the row that has the given number, or returns `nil` if there is no such row.
   @inline(__always)
   func withRow<R>(
     _ number: Int64, _ database: UInt32, _ transaction: Transaction, _ body: (RawSpan) throws -> R
@@ -286,7 +288,7 @@ extension LMDBLibrary {
     }
   }
 
-  /// Calls `body` with the row that has this code, or returns `nil` if there is no such row.
+  /// Calls `body` with the row that has the given code, or returns `nil` if there is no such row.
   @inline(__always)
   func withRow<R>(
     _ code: String, _ database: UInt32, _ transaction: Transaction, _ body: (RawSpan) throws -> R

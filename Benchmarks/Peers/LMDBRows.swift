@@ -64,7 +64,9 @@ private final class LMDBRowStore: RowStore {
     }
   }
 
-  /// Does nothing, because LMDB has no log: its commits write pages to their final location.
+  /// Does nothing, because LMDB has no log.
+  ///
+  /// Its commits write pages to their final location.
   func checkpoint() {}
 
   func integerReads(from position: Int) throws -> any Work {
@@ -99,7 +101,7 @@ private final class LMDBRowStore: RowStore {
 
   func pin() throws -> AnyObject { try environment.reader() }
 
-  /// Does nothing, because LMDB has no integrity check, and every read was checked when it was
-  /// measured.
+  /// Does nothing, because LMDB has no integrity check, and the result of every read was checked
+  /// when it was measured.
   func finish() {}
 }

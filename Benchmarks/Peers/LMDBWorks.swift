@@ -31,7 +31,9 @@ struct LMDBIntegerReads: WalkingWork {
   }
 }
 
-/// Point reads, each of which first renews the read transaction to see the newest state.
+/// Point reads.
+///
+/// Each of them first renews the read transaction in order to see the newest state.
 struct LMDBSnapshotPerRead: WalkingWork {
   let reader: LMDBReader
   let numbers: [Int64]
@@ -96,7 +98,9 @@ struct LMDBStringReads: WalkingWork {
   }
 }
 
-/// Full scans in the order of the row numbers, with one scan per turn.
+/// Full scans in the order of the row numbers.
+///
+/// Each turn is one scan.
 struct LMDBScans: Work {
   let reader: LMDBReader
   var operationsPerTurn: Int

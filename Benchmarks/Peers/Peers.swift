@@ -32,9 +32,10 @@ struct Peers {
 
   /// Loads the libraries if `wanted` is true.
   ///
-  /// Otherwise, there are no peers, and none is reported as missing.
+  /// If `wanted` is false, there are no peers, and none is reported as missing.
   ///
-  /// - Parameter readsAhead: Whether the entries fit in memory, so that reading ahead pays off.
+  /// - Parameter readsAhead: Whether the entries fit in memory, in which case reading ahead is
+  ///   worthwhile.
   init(wanted: Bool, readsAhead: Bool) throws {
     guard wanted else { return }
     if let library = try LMDBLibrary() {

@@ -23,7 +23,9 @@ final class RocksDBDatabase: @unchecked Sendable {
     library.destroyWriteOptions(durable)
   }
 
-  /// Writes an entry, and syncs the log only if `isDurable` is true.
+  /// Writes an entry.
+  ///
+  /// The log is synced only if `isDurable` is true.
   @inline(__always)
   func put(_ key: [UInt8], _ value: RawSpan, isDurable: Bool) throws {
     let options = isDurable ? durable : normal
@@ -37,7 +39,7 @@ final class RocksDBDatabase: @unchecked Sendable {
     }
   }
 
-  /// Writes all changes that `body` makes, or none.
+  /// Atomically writes the changes that `body` makes.
   func write(isDurable: Bool, _ body: (RocksDBBatch) throws -> Void) throws {
     let batch = RocksDBBatch(library, try library.require(library.createBatch()))
     defer { library.destroyBatch(batch.handle) }
@@ -97,7 +99,7 @@ final class RocksDBReader: @unchecked Sendable {
     if let snapshot { library.releaseSnapshot(database.handle, snapshot) }
   }
 
-  /// Calls `body` with the value of a key, or returns `nil` if there is none.
+  /// Calls `body` with the value of a key, or returns `nil` if the key does not exist.
   @inline(__always)
   func withRow<R>(_ key: [UInt8], _ body: (RawSpan) throws -> R) throws -> R? {
     let slice = try key.withUnsafeBytes { key in

@@ -6,7 +6,9 @@ struct RocksDBLibrary: Sendable {
   typealias Failure = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
   typealias Bytes = UnsafeRawPointer
 
-  /// The file names of the library; the first one that is installed is used.
+  /// The file names of the library.
+  ///
+  /// The first one that is installed is used.
   static let fileNames = ["librocksdb.so.7.8", "librocksdb.so.7"]
 
   let open: @convention(c) (Handle, UnsafePointer<CChar>, Failure) -> Handle?
@@ -108,19 +110,23 @@ struct RocksDBLibrary: Sendable {
     createBloomFilter = try find("filterpolicy_create_bloom_full")
   }
 
-  /// The version, which the library reports only in its file name.
+  /// The version of the library, which is known only from its file name.
   let version = "7.8"
 
-  /// The size of the cache of uncompressed blocks in bytes: a quarter of the available memory, and
-  /// at most 4 GiB.
+  /// The size, in bytes, of the cache of uncompressed blocks: a quarter of the available memory,
+  /// but at most 4 GiB.
   static var cacheByteCount: Int { min(4 << 30, (Machine.memoryByteCount ?? 4 << 30) / 4) }
-  /// The size in bytes of a write buffer, of which two may be in memory.
+  /// The size of a write buffer, in bytes.
+  ///
+  /// Two write buffers may be in memory.
   static var writeBufferByteCount: Int {
     min(128 << 20, (Machine.memoryByteCount ?? 4 << 30) / 16)
   }
 
-  /// Creates the options for opening a database: no compression, Bloom filters with 10 bits per
-  /// key, and background threads for all cores.
+  /// Creates the options for opening a database.
+  ///
+  /// They specify no compression, Bloom filters with 10 bits per key, and background threads for
+  /// all cores.
   ///
   /// The options remain allocated until the program ends.
   func makeOptions() throws -> Handle {
@@ -142,7 +148,9 @@ struct RocksDBLibrary: Sendable {
     return handle
   }
 
-  /// Calls `body` with a location for an error message, and throws the error if there is one.
+  /// Calls `body` with a location for an error message.
+  ///
+  /// If `body` stores a message there, throws it as an error.
   @inline(__always)
   func checked<R>(_ body: (Failure) -> R) throws -> R {
     var message: UnsafeMutablePointer<CChar>?

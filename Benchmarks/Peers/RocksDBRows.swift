@@ -3,7 +3,7 @@ import HeartwoodEngine
 /// RocksDB as an engine for rows and for entries with byte keys.
 ///
 /// A key of a row begins with a letter that distinguishes rows by number, rows by code, and the
-/// large value. Commits write to RocksDB's log, and do not sync it in workloads in which Heartwood
+/// large value. Commits write to RocksDB's log. They do not sync it in workloads in which Heartwood
 /// uses `.normal` durability.
 struct RocksDBRows: RowEngine, EntryEngine {
   let library: RocksDBLibrary
@@ -47,11 +47,12 @@ private final class RocksDBEntryStore: EntryStore {
 
   func compact() { database.compact() }
 
-  /// Does nothing, because every block that is read has a checksum, and every read was checked.
+  /// Does nothing, because every block that is read has a checksum, and the result of every read
+  /// was checked.
   func finish() {}
 }
 
-/// A key of a row, which can be changed without an allocation.
+/// The key of a row, which can be changed without allocating memory.
 struct RocksDBRowKey: Sendable {
   private(set) var bytes: [UInt8]
 
@@ -163,7 +164,8 @@ private final class RocksDBRowStore: RowStore {
 
   func pin() throws -> AnyObject { try reader(isPinned: true) }
 
-  /// Does nothing, because every block that is read has a checksum, and every read was checked.
+  /// Does nothing, because every block that is read has a checksum, and the result of every read
+  /// was checked.
   func finish() {}
 
   private func reader(isPinned: Bool) throws -> RocksDBReader {

@@ -59,7 +59,9 @@ struct RocksDBStringReads: WalkingWork {
   }
 }
 
-/// Full scans in the order of the row numbers, with one scan per turn.
+/// Full scans in the order of the row numbers.
+///
+/// Each turn is one scan.
 struct RocksDBScans: Work {
   let reader: RocksDBReader
   var operationsPerTurn: Int

@@ -28,9 +28,9 @@ private final class SQLiteEntryStore: EntryStore, @unchecked Sendable {
   private let removeEntry: SQLiteStatement
   private var isDurable = false
 
-  /// The maximum size of values that are stored directly in the primary-key index.
+  /// The maximum size, in bytes, of values that are stored directly in the primary-key index.
   ///
-  /// SQLite's documentation recommends this for rows up to about a twentieth of a page.
+  /// SQLite's documentation recommends this for rows of up to about a twentieth of a page.
   private static let mostIndexedBytes = 200
 
   init(
@@ -120,7 +120,9 @@ private final class SQLiteEntryStore: EntryStore, @unchecked Sendable {
   }
 }
 
-/// Reads through a connection that is in a read transaction if the reader is pinned.
+/// Reads through a connection.
+///
+/// If the reader is pinned, the connection is in a read transaction.
 private final class SQLiteEntryReader: EntryReader {
   private let value: SQLiteStatement
   private let range: SQLiteStatement

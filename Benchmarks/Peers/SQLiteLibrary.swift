@@ -14,7 +14,7 @@ struct SQLiteLibrary: Sendable {
   static let ok: Int32 = 0
   static let row: Int32 = 100
   static let done: Int32 = 101
-  /// The type of a column without a value.
+  /// The type of a column that has no value.
   static let null: Int32 = 5
   /// The destructor that makes SQLite copy a string.
   static let transient = unsafeBitCast(-1, to: Destructor.self)
@@ -155,27 +155,37 @@ final class SQLiteStatement: @unchecked Sendable {
   @inline(__always)
   func reset() { _ = library.reset(handle) }
 
-  /// Sets the value of a parameter; parameters are counted from 1.
+  /// Sets the value of a parameter.
+  ///
+  /// Parameters are counted from 1.
   @inline(__always)
   func bind(_ value: Int64, at place: Int32) { _ = library.bindInteger(handle, place, value) }
 
-  /// Sets the value of a parameter; parameters are counted from 1.
+  /// Sets the value of a parameter.
+  ///
+  /// Parameters are counted from 1.
   @inline(__always)
   func bind(_ value: Double, at place: Int32) { _ = library.bindDouble(handle, place, value) }
 
-  /// Sets the value of a parameter, or clears it; parameters are counted from 1.
+  /// Sets the value of a parameter, or clears it if `value` is `nil`.
+  ///
+  /// Parameters are counted from 1.
   @inline(__always)
   func bind(_ value: Int64?, at place: Int32) {
     if let value { bind(value, at: place) } else { _ = library.bindNull(handle, place) }
   }
 
-  /// Sets the value of a parameter, or clears it; parameters are counted from 1.
+  /// Sets the value of a parameter, or clears it if `value` is `nil`.
+  ///
+  /// Parameters are counted from 1.
   @inline(__always)
   func bind(_ value: Double?, at place: Int32) {
     if let value { bind(value, at: place) } else { _ = library.bindNull(handle, place) }
   }
 
-  /// Sets a parameter to a copy of a string, or clears it; parameters are counted from 1.
+  /// Sets a parameter to a copy of a string, or clears it if the string is `nil`.
+  ///
+  /// Parameters are counted from 1.
   @inline(__always)
   func bind(_ value: String?, at place: Int32) {
     guard var value else { return _ = library.bindNull(handle, place) }
@@ -185,13 +195,16 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Returns whether a column in the current row has no value; columns are counted from 0.
+  /// Returns whether a column in the current row has no value.
+  ///
+  /// Columns are counted from 0.
   @inline(__always)
   func isNull(_ column: Int32) -> Bool {
     library.columnType(handle, column) == SQLiteLibrary.null
   }
 
-  /// Runs the statement once with these bytes as the value of a parameter, without copying them.
+  /// Runs the statement once with the given bytes as the value of a parameter, without copying
+  /// them.
   @inline(__always)
   func run(_ bytes: Span<UInt8>, at place: Int32) throws {
     try bytes.withUnsafeBytes { bytes in
@@ -201,7 +214,8 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Runs the statement once with these bytes as the value of a parameter, without copying them.
+  /// Runs the statement once with the given bytes as the value of a parameter, without copying
+  /// them.
   @inline(__always)
   func run(_ bytes: RawSpan, at place: Int32) throws {
     try bytes.withUnsafeBytes { bytes in
@@ -243,15 +257,21 @@ final class SQLiteStatement: @unchecked Sendable {
     }
   }
 
-  /// Returns the value of a column in the current row; columns are counted from 0.
+  /// Returns the value of a column in the current row.
+  ///
+  /// Columns are counted from 0.
   @inline(__always)
   func integer(_ column: Int32) -> Int64 { library.integer(handle, column) }
 
-  /// Returns the value of a column in the current row; columns are counted from 0.
+  /// Returns the value of a column in the current row.
+  ///
+  /// Columns are counted from 0.
   @inline(__always)
   func double(_ column: Int32) -> Double { library.double(handle, column) }
 
-  /// Runs `body` with the bytes of a column in the current row; columns are counted from 0.
+  /// Runs `body` with the bytes of a column in the current row.
+  ///
+  /// Columns are counted from 0.
   @inline(__always)
   func withBytes<R>(_ column: Int32, _ body: (RawSpan) throws -> R) rethrows -> R {
     let start = library.blob(handle, column)
@@ -259,14 +279,18 @@ final class SQLiteStatement: @unchecked Sendable {
     return try body(bytes.bytes)
   }
 
-  /// Returns the string in a column of the current row; columns are counted from 0.
+  /// Returns the string in a column of the current row.
+  ///
+  /// Columns are counted from 0.
   func string(_ column: Int32) -> String {
     let bytes = UnsafeBufferPointer(
       start: library.text(handle, column), count: Int(library.byteCount(handle, column)))
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Returns the sum of a column's bytes in the current row; columns are counted from 0.
+  /// Returns the sum of the bytes of a column in the current row.
+  ///
+  /// Columns are counted from 0.
   @inline(__always)
   func textSum(_ column: Int32) -> UInt64 {
     let bytes = UnsafeBufferPointer(

@@ -4,10 +4,10 @@ import HeartwoodEngine
 /// SQLite as a row engine, with WAL, memory-mapped pages, a large cache, prepared statements and no
 /// mutex.
 ///
-/// The commit with which the log reaches 16 MiB, the same length as in Heartwood, also runs a
-/// checkpoint. A one-row commit is a prepared `UPDATE` in autocommit mode. All threads share one
+/// The commit with which the log reaches 16 MiB also runs a checkpoint. The limit is the same as in
+/// Heartwood. A one-row commit is a prepared `UPDATE` in autocommit mode. All threads share one
 /// connection for commits. If each thread had its own connection, the connections would wait for
-/// each other, which is slower.
+/// each other, which would be slower.
 struct SQLiteRows: RowEngine {
   let library: SQLiteLibrary
 
@@ -135,13 +135,14 @@ private final class SQLiteRowStore: RowStore {
 extension SQLiteDatabase {
   /// Applies the settings of all connections.
   ///
-  /// The cache uses memory only for pages that a connection writes or that are not mapped.
+  /// The cache uses memory only for pages that a connection writes and for pages that are not
+  /// mapped.
   ///
-  /// - Parameter readsAhead: Whether the data fit in memory. Otherwise, files are not mapped, and
-  ///   the cache is as large as Heartwood's.
+  /// - Parameter readsAhead: Whether the data fit in memory. If they do not, files are not mapped,
+  ///   and the cache is as large as Heartwood's.
   func setUp(readsAhead: Bool = true) throws {
     for text in [
-      // A checkpoint of another connection may briefly hold a lock.
+      // Wait for locks, because a checkpoint of another connection may briefly hold one.
       "PRAGMA busy_timeout=10000",
       "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL",
       "PRAGMA mmap_size=\(readsAhead ? 2_147_418_112 : 0)",

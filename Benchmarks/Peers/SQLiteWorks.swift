@@ -57,7 +57,9 @@ struct SQLiteStringReads: WalkingWork {
   }
 }
 
-/// Full scans in the order of the row numbers, with one scan per turn.
+/// Full scans in the order of the row numbers.
+///
+/// Each turn is one scan.
 struct SQLiteScans: Work {
   let statement: SQLiteStatement
   var operationsPerTurn: Int

@@ -1,6 +1,6 @@
 /// The report of a run.
 struct BenchReport {
-  /// A condition of the run, such as the machine, that is needed to interpret the figures.
+  /// A condition of the run, such as the machine, that is needed to interpret the results.
   struct Fact {
     let name: String
     let value: String

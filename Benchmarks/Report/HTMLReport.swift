@@ -1,5 +1,6 @@
-/// The results of a run as an HTML page, in a single file that needs neither other files nor a
-/// network.
+/// The results of a run as an HTML page.
+///
+/// The page is a single file that needs neither other files nor a network.
 struct HTMLReport {
   private let report: BenchReport
 
@@ -63,7 +64,7 @@ struct HTMLReport {
     report.facts.first { $0.name == Self.commandFact }?.value ?? ""
   }
 
-  /// The sections of the page for which there are figures.
+  /// The sections of the page for which there are results.
   private var sections: [String] {
     [
       section("Rows", RateBars(rowRates).text, "Rows of 100 bytes by integer key, unless noted."),
@@ -216,7 +217,7 @@ extension String {
   /// The text, escaped for HTML.
   var escaped: String {
     var result = ""
-    // Examine scalars, because a character may consist of markup and a combining mark.
+    // Examine scalars, because a character may consist of a markup character and a combining mark.
     for scalar in unicodeScalars {
       switch scalar {
       case "&": result += "&amp;"

@@ -8,7 +8,7 @@ struct Measurement {
   var shareOfIdle: Double?
   /// Whether peers also run this workload.
   var isCompared = false
-  /// Heartwood's rate divided by this peer's rate, round by round, or `nil` for Heartwood itself.
+  /// Heartwood's rate divided by this peer's rate in each round, or `nil` for Heartwood itself.
   var heartwoodShare: Spread?
   /// The latencies of single operations, if they were measured.
   var latencies: Latencies?

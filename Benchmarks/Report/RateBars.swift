@@ -41,14 +41,14 @@ struct RateBars {
 }
 
 extension Double {
-  /// Returns the number, rounded to this number of decimal places.
+  /// Returns the number rounded to the given number of decimal places.
   func rounded(toPlaces places: Int) -> Double {
     let factor = (0..<places).reduce(1.0) { factor, _ in factor * 10 }
     return (self * factor).rounded() / factor
   }
 
-  /// The number as a ratio, with at most four decimal places below 0.1, two below 10, and one above
-  /// that.
+  /// The number as a ratio, with at most four decimal places if it is below 0.1, two if it is below
+  /// 10, and one otherwise.
   var ratio: String { "\(rounded(toPlaces: self < 0.1 ? 4 : self < 10 ? 2 : 1))" }
 
   /// The number in a short form, with a unit prefix if it is large, such as `1.7 M`.

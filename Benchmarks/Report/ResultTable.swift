@@ -52,7 +52,7 @@ struct ResultTable {
   /// Returns the rows in aligned columns, with a line below the first row, which contains the
   /// titles.
   ///
-  /// - Parameter textColumns: The columns to align on the left; all other columns are aligned on
+  /// - Parameter textColumns: The columns to align on the left. All other columns are aligned on
   ///   the right.
   private static func aligned(_ rows: [[String]], textColumns: Set<Int>) -> String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
@@ -78,8 +78,8 @@ struct ResultTable {
       let n: Int
       let lowest: Double
       let highest: Double
-      /// Heartwood's rate divided by this engine's rate: the median, minimum and maximum of all
-      /// rounds.
+      /// The median, minimum and maximum of Heartwood's rate divided by this engine's rate, over
+      /// all rounds.
       let heartwoodShare: [Double]?
       /// The durations of operations in nanoseconds, keyed by percentile, such as `99.9`.
       let latencies: [String: Double]?
@@ -129,12 +129,12 @@ extension Double {
 }
 
 extension String {
-  /// Returns the text, padded with trailing spaces to this width.
+  /// Returns the text padded to the given width with trailing spaces.
   func padded(to width: Int) -> String {
     self + String(repeating: " ", count: Swift.max(0, width - count))
   }
 
-  /// Returns the text, padded with leading spaces to this width.
+  /// Returns the text padded to the given width with leading spaces.
   func leftPadded(to width: Int) -> String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }

@@ -47,7 +47,7 @@ struct IntegerReadsTogether: Work {
   }
 
   var warmUpTurnCount: Int { walk.turnCount }
-  /// The number of reads in a turn, which is rounded to complete calls.
+  /// The number of reads in a turn, rounded to a number of complete calls.
   var operationsPerTurn: Int {
     get { walk.step * Self.readsPerCall }
     set { walk.step = max(newValue / Self.readsPerCall, 1) }
@@ -129,7 +129,9 @@ struct SnapshotPerRead: WalkingWork {
   }
 }
 
-/// Full scans in key order through one pinned snapshot, with one scan per turn.
+/// Full scans in key order through one pinned snapshot.
+///
+/// Each turn is one scan.
 struct Scans: Work {
   let snapshot: Snapshot
   let rowCount: Int
@@ -166,7 +168,7 @@ func requireAll(_ count: Int, of rowCount: Int) throws {
 }
 
 extension RawSpan {
-  /// The row number that this key encodes.
+  /// The row number that the key encodes.
   ///
   /// The key consists of a type byte and eight bytes that sort like the number.
   @inline(__always)

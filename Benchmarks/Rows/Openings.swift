@@ -5,7 +5,7 @@ struct Openings {
   let directory: StoreDirectory
   let rows: QuakeRows
   let progress: Progress
-  /// The time to spend on opening the store repeatedly, in seconds.
+  /// The time, in seconds, for which the store is opened repeatedly.
   ///
   /// The store is opened at least three times, even if that takes longer.
   let seconds: Double
@@ -14,7 +14,7 @@ struct Openings {
   private static let fewestRounds = 3
   /// The number of commits per sync.
   ///
-  /// Each sync also makes the commits before it durable.
+  /// Each sync makes all earlier commits durable too.
   private static let commitsPerSync = 64
 
   /// The rate at which the store was opened, and a summary of the recovery report.
@@ -34,7 +34,7 @@ struct Openings {
     let begin = ContinuousClock.now
     repeat {
       let elapsed = try ContinuousClock().measure {
-        // The store is released at the end of the block without being closed, so the log does not
+        // Do not close the store: it is released at the end of the block, so the log does not
         // change.
         reports.append(try directory.openStore(StoreDirectory.scratch).recovery)
       }

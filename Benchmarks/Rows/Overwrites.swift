@@ -15,8 +15,9 @@ struct Overwrites {
     let engine: String
     let isPinned: Bool
     let overwriteCount: Int
-    /// The samples, each with the number of overwrites so far and the disk space that the files
-    /// occupy.
+    /// The samples.
+    ///
+    /// Each contains the number of overwrites so far and the disk space that the files occupy.
     let looks: [(overwrites: Int, byteCount: Int)]
 
     /// The disk space, plotted against the number of overwrites.

@@ -2,7 +2,7 @@ import HeartwoodEngine
 
 /// An engine for the row workloads: Heartwood, or a peer with which it is compared.
 protocol RowEngine: Sendable {
-  /// The name of the engine in tables and in JSON.
+  /// The name of the engine, as shown in tables and in JSON.
   var name: String { get }
   /// A one-line description of the engine's version and configuration.
   var description: String { get }
@@ -19,7 +19,7 @@ protocol RowStore: AnyObject {
   /// Returns a closure that loads all rows in the order of their numbers, in a transaction that
   /// need not be durable.
   ///
-  /// Only the closure is timed, not the preparation in this method.
+  /// Only the closure is timed. The preparation in this method is not.
   func loading() throws -> () throws -> Void
   /// Adds all rows, with their codes as keys.
   func loadCodes() throws
@@ -59,7 +59,9 @@ extension RowStore {
   var checkpointCount: Int { 0 }
 }
 
-/// The row that commits write, which ``next()`` changes before each commit.
+/// The row that commits write.
+///
+/// It is changed by ``next()`` before each commit.
 struct ChangingRow {
   /// The bytes of the row to write.
   private(set) var bytes: [UInt8]
@@ -74,8 +76,8 @@ struct ChangingRow {
 
   /// Prepares a write to a random row with new coordinates, and returns the row's number.
   ///
-  /// The number and the time of the row, which point reads check or fold into their hash, do not
-  /// change.
+  /// The number and the time of the row do not change, because point reads check them or fold them
+  /// into their hash.
   mutating func next() -> Int64 {
     let number = Int64(random.next() % UInt64(rows.count))
     stamp(UInt64(bitPattern: number), at: 0)

@@ -65,7 +65,9 @@ final class RowWorkloads {
     return turn
   }
 
-  /// Measures the work that `groups` creates for each engine, with one thread for each `Work`.
+  /// Measures the work that `groups` creates for each engine.
+  ///
+  /// Each `Work` has its own thread.
   func run(
     _ workload: Workload, _ groups: (any RowStore) throws -> [any Work]
   ) throws -> Harness.Outcome {
@@ -113,7 +115,7 @@ final class RowWorkloads {
   /// Returns the name of an engine's store.
   ///
   /// The name of a peer's store contains the name of the peer. Heartwood's store has a fixed name,
-  /// because it remains in the directory that is given with `--path`.
+  /// because it remains in the directory specified with `--path`.
   private static func storeName(_ engine: String) -> String {
     engine == Engine.heartwood ? StoreDirectory.measured : StoreDirectory.measured + "-" + engine
   }

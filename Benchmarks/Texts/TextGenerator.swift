@@ -12,7 +12,7 @@ struct TextGenerator {
 
   init() {
     zipf = Zipf(count: Self.wordCount)
-    // Frequent words are short, as in natural languages.
+    // Make frequent words short, as in natural languages.
     words = (0..<Self.wordCount).map { number in
       var rest = number
       var word = ""

@@ -7,11 +7,11 @@ protocol TextEngine: Sendable {
 
 /// A store of documents with a full-text index over their titles and bodies.
 protocol TextStore: AnyObject {
-  /// Adds all documents durably, in one transaction, and numbers them from 0.
+  /// Durably adds all documents in one transaction. The documents are numbered from 0.
   func insert(_ documents: [TextDocument]) throws
   /// Checkpoints the inserted documents.
   func checkpoint() throws
-  /// Replaces the document that has the given number, in one durable transaction.
+  /// In one durable transaction, replaces the document that has the given number.
   func replace(_ number: Int, by document: TextDocument) throws
   /// Returns the titles of the ten most relevant documents.
   func top(_ query: TextQuestion) throws -> [String]

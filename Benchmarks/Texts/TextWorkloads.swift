@@ -15,7 +15,8 @@ final class TextWorkloads {
   private static let queriesPerTurn = 20
   private static let updatesPerTurn = 10
 
-  /// - Parameter places: Texts to use instead of generated documents, unless the array is empty.
+  /// - Parameter places: Texts to use instead of generated documents. Ignored if the array is
+  ///   empty.
   init(
     _ engines: [any TextEngine], count: Int, places: [String], _ directory: StoreDirectory,
     seconds: Double, _ progress: Progress
@@ -62,7 +63,8 @@ final class TextWorkloads {
       for question in questions { found = fold(found, UInt64(try store.top(question).count)) }
       return found
     }
-    // Equally relevant documents may be in any order, so compare only how many match.
+    // Compare only the number of matching documents, because equally relevant documents may be in
+    // any order.
     guard round == 0 else { return turn }
     let counts = try questions.reduce(turn.hash) { fold($0, UInt64(try store.count($1))) }
     return Alternation.Turn(turn.operationCount, turn.duration, hash: counts)

@@ -1,4 +1,4 @@
-/// The command-line arguments that have not been consumed yet.
+/// The command-line arguments that have not yet been consumed.
 struct Arguments {
   private var words: [String]
 
@@ -16,8 +16,8 @@ struct Arguments {
   /// - Parameters:
   ///   - wanted: The expected form of the value, for error messages.
   ///   - read: A closure that parses the value, or returns `nil` if the value is invalid.
-  /// - Returns: The value (the last value if the option is repeated), or `nil` if the option is
-  ///   missing.
+  /// - Returns: The value, or `nil` if the option is missing. If the option is repeated, the last
+  ///   value is returned.
   mutating func value<V>(
     of name: String, _ wanted: String, _ read: (String) -> V?
   ) throws -> V? {

@@ -37,8 +37,8 @@ struct DiffCommand: Command {
     let past = try Past(of: container)
     let from = try past.state(at: source.moment, typed: source.text)
     let to = try target.map { try past.state(at: $0.moment, typed: $0.text) }
-    // Each context pins its state, so that the state remains readable if another process releases
-    // it.
+    // Let each context pin its state, so that the state remains readable even if another process
+    // releases it.
     let before = try container.newContext(pinnedTo: from.kept.token)
     let after = try container.newContext(pinnedTo: to?.kept.token ?? .current)
     _ = try after.count(for: FetchRequest<Quake>())
@@ -80,7 +80,8 @@ private struct QuakeDifference: Encodable {
     self.to = to
     added = try quakes(changes.inserted, after).sorted { $0.time > $1.time }
     removed = try quakes(changes.deleted, before).sorted { $0.time > $1.time }
-    // A quake that was rewritten with the same values is also listed as updated. Do not show it.
+    // Do not show a quake that was rewritten with the same values, although it is listed as
+    // updated.
     let updated = changes.updated.filter { !$0.value.isEmpty }.keys
     changed = zip(try quakes(updated, before), try quakes(updated, after))
       .map { Change(before: $0, after: $1) }.sorted { $0.after.time > $1.after.time }

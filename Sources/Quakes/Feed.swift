@@ -69,7 +69,7 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// Returns a sentence that says which value of the feed is wrong, or where its JSON syntax is
+  /// Returns a sentence that says which value of the feed is wrong or where its JSON syntax is
   /// invalid.
   private static func reason(_ error: DecodingError, _ content: Data) -> String {
     switch error {

@@ -4,8 +4,8 @@ import Heartwood
 extension [Feed.Feature] {
   /// Inserts all quakes in one transaction, so that other programs see either all of them or none.
   func insert(into context: ManagedObjectContext, _ progress: ProgressLine) throws {
-    // With this policy, a row that has the code of a stored quake updates that quake instead of
-    // violating the unique constraint.
+    // Use a policy with which a row that has the code of a stored quake updates that quake instead
+    // of violating the unique constraint.
     context.mergePolicy = .mergeByPropertyObjectTrump
     var next = 0
     let request = BatchInsertRequest<Quake> { row in

@@ -1,12 +1,11 @@
 import Foundation
 import Heartwood
 
-/// `quakes follow`: imports feeds, and shows that a pinned view changes only when the transactions
-/// of the imports are merged into it.
+/// `quakes follow`: imports feeds, and shows that a pinned view does not change until the
+/// transactions of the imports are merged into it.
 ///
-/// A program with a user interface can work in the same way: its screen does not change while other
-/// processes write. The program updates the screen when it merges their transactions from the
-/// history.
+/// A program with a user interface can work in the same way. Its screen does not change while other
+/// processes write; the program updates it by merging their transactions from the history.
 struct FollowCommand: Command {
   static let name = "follow"
   static let summary = "import feeds, and show how a pinned view advances"

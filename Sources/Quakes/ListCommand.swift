@@ -69,7 +69,7 @@ struct ListCommand: Command {
 
   /// Prints the quakes that match the conditions, as they were in the generation of `token`.
   ///
-  /// - Parameter name: The time of that generation, to be shown in the output, or `nil` to show no
+  /// - Parameter name: The time of that generation, to be shown in the output, or `nil` to omit the
   ///   time.
   func show(
     _ container: PersistentContainer, at token: QueryGenerationToken, named name: String? = nil
@@ -108,8 +108,8 @@ struct ListCommand: Command {
       var request = FetchRequest<Quake>()
       request.predicate = try conditions.reduce(nil) { all, next in all.map { $0 && next } ?? next }
       request.sortDescriptors = descriptors
-      // Do not limit the fetch if a location is given: it returns all quakes in a range of
-      // coordinates, including some outside the circle. `find(in:)` removes those, and then applies
+      // Do not limit the fetch if a location is given. The fetch then returns all quakes in a range
+      // of coordinates, including some outside the circle. `find(in:)` removes those and applies
       // the limit.
       if vicinity == nil { request.fetchLimit = limit }
       return request

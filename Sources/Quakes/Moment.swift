@@ -19,8 +19,8 @@ struct Moment {
       end = start
       return
     }
-    // The parse strategies ignore trailing characters, so accept the text only if formatting the
-    // parsed date yields the same text.
+    // Accept the text only if formatting the parsed date yields the same text, because the parse
+    // strategies ignore trailing characters.
     if let day = try? Date(text, strategy: .iso8601.year().month().day()), day.day == text {
       start = day
       end = day + 86_399.9995

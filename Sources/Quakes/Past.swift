@@ -53,8 +53,8 @@ struct Past {
       let word = kept.name.prefix { $0 != " " }
       return Origin(rawValue: String(word)).map { State(origin: $0, kept: kept) }
     }
-    // Before an import, the current state is kept. If another import has just created that state,
-    // it has kept the state too. List such a state only once.
+    // List a state only once if two imports have kept it: the import that created the state, and
+    // the next import, which keeps the state before it.
     let made = Set(all.filter { $0.origin != .other }.map(\.kept.token))
     states = all.filter { $0.origin != .other || !made.contains($0.kept.token) }
   }
@@ -69,15 +69,15 @@ struct Past {
   /// The last import that has not been undone, or `nil` if there is none or if the state before it
   /// is no longer kept.
   var undoable: Undoable? {
-    // These are the states that repeated undos would restore, each with the import that created it.
+    // Collect the states that repeated undos would restore, each with the import that created it.
     var path: [(state: State, imported: State)] = []
     for state in states {
       switch state.origin {
       case .other: path = [(state, state)]
       case .fileImport: path.append((state, state))
       case .undo:
-        // The undo created a state that equals the one before the undone import, so `state` takes
-        // the place of both that state and the import.
+        // Remove the undone import, and put `state` in place of the state before it, because the
+        // undo created an equal state.
         path = path.dropLast()
         let earlier = path.popLast()
         path.append((state, earlier?.imported ?? state))
@@ -114,7 +114,8 @@ struct Past {
 
   /// Releases all kept states except the newest `count + 1`.
   ///
-  /// These are enough to undo `count` imports, if nothing else has changed the store in between.
+  /// The remaining states suffice to undo `count` imports if nothing else has changed the store in
+  /// between.
   static func release(allBut count: Int, of container: PersistentContainer) throws {
     for state in try Past(of: container).states.dropLast(count + 1) {
       try container.releaseGeneration(state.kept.name)

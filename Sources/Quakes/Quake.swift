@@ -37,7 +37,7 @@ final class Quake: ManagedObject {
 struct QuakeStore {
   let path: String
 
-  /// The default store, which is used if `--store` is not given.
+  /// The default store, which is used if the option `--store` is not given.
   static var usual: QuakeStore {
     let folders = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)
     return QuakeStore(path: folders[0].appending(path: "quakes").path(percentEncoded: false))

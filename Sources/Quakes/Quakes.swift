@@ -76,7 +76,7 @@ enum Quakes {
 protocol Command {
   /// The name of the command on the command line.
   static var name: String { get }
-  /// A short description for the list of commands.
+  /// A short description of the command, for the list of commands.
   static var summary: String { get }
   /// The help text of the command, without the options that all commands have in common.
   static var help: String { get }

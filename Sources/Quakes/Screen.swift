@@ -21,8 +21,8 @@ final class Screen {
   init(_ handler: @escaping @Sendable (Event) -> Void) {
     if tcgetattr(0, &original) == 0 {
       var raw = original
-      // In raw mode, each key arrives immediately and without echo. Keys do not send signals,
-      // because the program must restore the screen before it ends.
+      // Use raw mode, in which each key arrives immediately and without echo. Keys must not send
+      // signals, because the program must restore the screen before it ends.
       raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
       tcsetattr(0, TCSANOW, &raw)
       observeKeys(handler)
@@ -48,7 +48,7 @@ final class Screen {
     let source = DispatchSource.makeReadSource(fileDescriptor: 0)
     source.setEventHandler {
       var byte: UInt8 = 0
-      // The read fails if the terminal was closed.
+      // End if the read fails, which means that the terminal was closed.
       guard read(0, &byte, 1) == 1 else { return handler(.ended) }
       handler(.key(byte))
     }
@@ -58,7 +58,8 @@ final class Screen {
 
   private func observe(_ signalNumber: Int32, _ handler: @escaping @Sendable () -> Void) {
     #if canImport(Darwin)
-      // On Darwin, the source does not suppress the signal's default action.
+      // Ignore the signal, because on Darwin, the dispatch source does not suppress the signal's
+      // default action.
       signal(signalNumber, SIG_IGN)
     #endif
     let source = DispatchSource.makeSignalSource(signal: signalNumber)

@@ -1,6 +1,6 @@
 import Foundation
 
-// These extensions and functions format values for people, and as JSON for programs.
+// These extensions and functions format values as text for people and as JSON for programs.
 
 extension String {
   func padded(to width: Int) -> String {

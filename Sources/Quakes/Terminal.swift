@@ -8,10 +8,10 @@ enum Terminal {
   static let hasColors =
     isatty(1) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
-  /// The number of columns, or 80 without a terminal.
+  /// The number of columns, or 80 if there is no terminal.
   static var width: Int { size.map { Int($0.ws_col) } ?? 80 }
 
-  /// The number of lines, or 24 without a terminal.
+  /// The number of lines, or 24 if there is no terminal.
   static var height: Int { size.map { Int($0.ws_row) } ?? 24 }
 
   private static var size: winsize? {
@@ -32,7 +32,9 @@ enum Color: Int {
   case yellow = 33
   case cyan = 36
 
-  /// Returns the text in this colour, or unchanged if colours are not shown.
+  /// Returns the text in this colour.
+  ///
+  /// If colours are not shown, returns the text unchanged.
   func applied(to text: String) -> String {
     Terminal.hasColors ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text
   }

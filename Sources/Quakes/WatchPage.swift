@@ -5,7 +5,7 @@ import Heartwood
 @MainActor struct WatchPage {
   private let controller: FetchedResultsController<Quake>
   private let container: PersistentContainer
-  /// The quakes that the last change added.
+  /// The quakes that were added by the last change.
   private var added: Set<ManagedObjectID> = []
   private var changed: Set<ManagedObjectID> = []
   private var goneCount = 0
@@ -29,7 +29,7 @@ import Heartwood
     (added, changed, goneCount) = ([], Set(change.updated), 0)
     for step in change.difference {
       switch step {
-      // A moved quake is reported as a removal and an insertion.
+      // Record a moved quake as changed, although it is reported as a removal and an insertion.
       case .insert(_, let id, .some): changed.insert(id)
       case .insert(_, let id, nil): added.insert(id)
       case .remove(_, _, nil): goneCount += 1
@@ -125,8 +125,9 @@ import Heartwood
     }
   }
 
-  /// The generation that the list shows: the newest one of which this process has a snapshot, or
-  /// `nil` if it has none.
+  /// The generation that the list shows.
+  ///
+  /// This is the newest generation of which this process has a snapshot, or `nil` if it has none.
   private var generation: UInt64? {
     get throws {
       try container.store.liveGenerations().last { $0.snapshotCount > 0 }?.generation.frame

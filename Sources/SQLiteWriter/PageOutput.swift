@@ -1,7 +1,7 @@
 /// The pages of a file that is being written, in order of page number.
 ///
-/// A page gets its number when it is complete, so the file is written from start to end, in large
-/// batches. Several b-trees may grow at the same time. Page 1 is written last.
+/// A page is given its number when it is complete, so the file can be written from start to end in
+/// large batches. Several b-trees may grow at the same time. Page 1 is written last.
 final class PageOutput {
   private let file: SQLiteSystemFile
   private var pending: [UInt8] = []
@@ -14,7 +14,7 @@ final class PageOutput {
   init(_ file: SQLiteSystemFile) throws(SQLiteWriterError) {
     self.file = file
     pending.reserveCapacity(Self.batchByteCount + SQLiteFormat.pageByteCount)
-    // A zeroed page 1 makes SQLite reject the file until it is complete.
+    // Write zeros as page 1, so that SQLite rejects the file until it is complete.
     do {
       try file.write([UInt8](repeating: 0, count: SQLiteFormat.pageByteCount), at: 0)
     } catch {
@@ -37,8 +37,8 @@ final class PageOutput {
   /// Appends overflow pages that contain the bytes of `payload` from `start` onwards, and returns
   /// the number of the first page.
   ///
-  /// Each overflow page begins with the number of the next one, or with 0 if there is none; see
-  /// <https://www.sqlite.org/fileformat2.html>, § 1.7.
+  /// Each overflow page begins with the number of the next one, or with 0 if it is the last one;
+  /// see <https://www.sqlite.org/fileformat2.html>, § 1.7.
   func appendOverflow(
     _ payload: [UInt8], from start: Int
   ) throws(SQLiteWriterError) -> UInt32 {
@@ -61,7 +61,8 @@ final class PageOutput {
   /// Writes page 1 after all other pages, and makes the file durable.
   func finish(firstPage: [UInt8]) throws(SQLiteWriterError) {
     try flush()
-    // A file with a valid page 1 is complete even after a power cut.
+    // Sync the other pages first, so that a file with a valid page 1 is complete even after a power
+    // cut.
     try file.sync()
     try file.write(firstPage, at: 0)
     try file.sync()
@@ -96,7 +97,7 @@ final class PageOutput {
     pending.removeAll(keepingCapacity: true)
   }
 
-  /// Returns the first page, starting at `page`, that SQLite may use.
+  /// Returns the number of the first page, starting at `page`, that SQLite may use.
   private static func usablePage(from page: UInt32) -> UInt32 {
     page == SQLiteFormat.lockBytePage ? page + 1 : page
   }

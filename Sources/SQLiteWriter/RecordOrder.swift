@@ -1,14 +1,14 @@
 /// SQLite's order of records.
 ///
 /// Null sorts before numbers, numbers before texts, and texts before blobs. Integers and reals are
-/// compared exactly with each other, texts and blobs by their bytes; see
+/// compared with each other exactly. Texts and blobs are compared byte by byte. See
 /// <https://www.sqlite.org/datatype3.html>, § 4.1.
 enum RecordOrder {
   /// Compares the first values of two records.
   ///
   /// - Parameters:
-  ///   - leftStart: The position of the left record in `left`.
-  ///   - rightStart: The position of the right record in `right`.
+  ///   - leftStart: The position in `left` at which the left record starts.
+  ///   - rightStart: The position in `right` at which the right record starts.
   ///   - count: The number of values to compare.
   /// - Returns: A negative number if the left record sorts first, a positive number if the right
   ///   record does, or 0 if they are equal.
@@ -72,11 +72,12 @@ enum RecordOrder {
     return integer(bytes, at: start, type)
   }
 
-  /// Returns a number that sorts records by the first bits of their first values.
+  /// Returns the head of a record: a number that sorts records by the first bits of their first
+  /// values.
   ///
-  /// Records whose heads differ sort in the order of their heads; records with equal heads must be
-  /// compared. Most comparisons need only the head. The head consists of two bits for the storage
-  /// class and the first bits of the value.
+  /// Records with different heads sort in the order of their heads. Records with equal heads must
+  /// be compared, but most comparisons need only the head. The head consists of two bits for the
+  /// storage class and the first bits of the value.
   static func head(of record: [UInt8], at start: Int) -> UInt64 {
     let bytes = record.span
     var position = start
@@ -90,7 +91,7 @@ enum RecordOrder {
       let number =
         type == SQLiteSerialType.real
         ? real(bytes, at: value) : Double(integer(bytes, at: value, type))
-      // Adding 0 turns -0.0 into 0.0, which is equal to it. Converting an integer may round it, but
+      // Add 0 to turn -0.0 into 0.0, which is equal to it. Converting an integer may round it, but
       // never changes the order.
       let pattern = (number + 0).bitPattern
       bits = pattern >> 63 == 1 ? ~pattern : pattern | 1 << 63
@@ -103,19 +104,19 @@ enum RecordOrder {
     return sortClass.rawValue << 62 | bits >> 2
   }
 
-  /// Returns the next 8 bytes of a text or blob after those in its head.
+  /// Returns a word of a text or blob: 8 bytes of it after those in its head.
   ///
-  /// Records with equal heads and equal preceding words sort in the order of this word; if it is
-  /// also equal, the records must be compared. The words are padded with zeros.
+  /// Records with equal heads and equal preceding words sort in the order of this word. If this
+  /// word is also equal, the records must be compared. Words are padded with zeros.
   ///
   /// - Parameter index: The number of the word, counted from 0.
-  /// - Returns: The word, or `nil` if the first value has no such bytes.
+  /// - Returns: The word, or `nil` if the first value has no bytes at this position.
   static func word(_ index: Int, of record: [UInt8], at start: Int) -> UInt64? {
     let bytes = record.span
     var position = start
     let value = start + Int(bytes.varint(at: &position))
     let type = bytes.varint(at: &position)
-    // A head holds 7 bytes and 6 bits.
+    // Skip the 7 complete bytes that the head contains. It also contains 6 bits of the next byte.
     let offset = 7 + 8 * index
     let rest = SQLiteSerialType.byteCount(of: type) - offset
     guard type >= 12, rest > 0 else { return nil }
@@ -146,7 +147,7 @@ enum RecordOrder {
 
   /// Compares an integer with a real exactly, without rounding the integer.
   static func compare(_ integer: Int64, _ real: Double) -> Int {
-    // Both limits are powers of two, so they are exact.
+    // Compare with powers of two, because a real represents them exactly.
     if real < -9_223_372_036_854_775_808 { return 1 }
     if real >= 9_223_372_036_854_775_808 { return -1 }
     let whole = Int64(real)

@@ -1,12 +1,12 @@
-/// Sorts records, in memory if they fit, and otherwise in a temporary file.
+/// Sorts records in memory if they fit, or otherwise in a temporary file.
 ///
 /// When memory runs short, the sorter sorts the records in memory and writes them to its file as a
-/// run. At the end, all runs are merged. Each run is read through a buffer of 16 KiB, or of its
-/// longest record. To limit the number of buffers, ``fanIn`` runs of about the same size are merged
-/// into one as soon as there are that many.
+/// run. At the end, all runs are merged. Each run is read through a buffer of 16 KiB or, if that is
+/// larger, the size of its longest record. To limit the number of buffers, runs of about the same
+/// size are merged into one as soon as there are ``fanIn`` of them.
 ///
-/// The temporary file has no name and vanishes with the sorter. It needs about as much space as the
-/// records, and as much again for each merge of runs before the end.
+/// The temporary file has no name, and is removed when the sorter is released. It needs about as
+/// much space as the records, and as much again for each merge of runs before the end.
 final class RecordSorter {
   static let fanIn = 64
 
@@ -16,14 +16,16 @@ final class RecordSorter {
   private let path: String
   private var file: RunFile?
   private var waiting = WaitingRecords()
-  /// The runs in the file; the runs in element n have been merged n times.
+  /// The runs in the file.
+  ///
+  /// The runs in element n have been merged n times.
   private var runs: [[Range<Int>]] = []
 
   /// Creates a sorter.
   ///
   /// - Parameters:
   ///   - keyCount: The number of values by which records are sorted.
-  ///   - path: The path of the database; the temporary file is in the same directory.
+  ///   - path: The path of the database. The temporary file is created in the same directory.
   init(keyCount: Int, _ memory: SortMemory, near path: String) {
     self.keyCount = keyCount
     self.memory = memory
@@ -67,7 +69,7 @@ final class RecordSorter {
     }
     try spill()
     defer {
-      // From now on, only the merge keeps the file open.
+      // Release the file, so that from now on, only the merge keeps it open.
       self.file = nil
       runs = []
     }

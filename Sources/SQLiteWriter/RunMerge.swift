@@ -38,8 +38,9 @@ struct RunMerge {
   private(set) var record: [UInt8] = []
   private let keyCount: Int
   private var runs: [RunReader] = []
-  /// The positions of the runs that are not at their end, as a binary heap: the run with the least
-  /// record is first.
+  /// The indexes of the runs that are not at their end, as a binary heap.
+  ///
+  /// The run with the least record is first.
   private var heap: [Int] = []
   private var isStarted = false
 
@@ -126,7 +127,7 @@ private struct RunReader {
     return true
   }
 
-  /// Ensures that the buffer has `byteCount` bytes from `start` onwards.
+  /// Ensures that the buffer contains at least `byteCount` bytes from `start` onwards.
   private mutating func load(_ byteCount: Int) throws(SQLiteWriterError) {
     guard buffer.count - start < byteCount else { return }
     buffer.removeFirst(start)
@@ -139,12 +140,13 @@ private struct RunReader {
   }
 }
 
-/// Records in order, from memory or from a merge.
+/// Records in sorted order, either from memory or from a merge.
 struct SortedRecords {
   private var merge: RunMerge?
   private var bytes: [UInt8] = []
-  /// The positions of the records in ``bytes``; the length of each is stored in the 4 bytes before
-  /// it.
+  /// The positions of the records in ``bytes``.
+  ///
+  /// The length of each record is stored in the 4 bytes before it.
   private var offsets: [Int] = []
   private var position = 0
   /// The record at the current position.

@@ -5,7 +5,7 @@
 extension [UInt8] {
   /// Appends a variable-length integer of 1 to 9 bytes.
   ///
-  /// Each of the first eight bytes holds 7 bits, most significant first; its top bit says that
+  /// Each of the first eight bytes holds 7 bits, most significant first. Its top bit is set if
   /// another byte follows. A ninth byte holds 8 bits.
   @inline(__always)
   mutating func appendVarint(_ value: UInt64) {
@@ -51,7 +51,7 @@ extension [UInt8] {
   mutating func appendZeros(_ count: Int) {
     var rest = count
     while rest > 0 {
-      // Copying an array is fast even in debug builds.
+      // Append zeros from an array, because copying an array is fast even in debug builds.
       let step = Swift.min(rest, zeros.count)
       append(contentsOf: zeros[..<step])
       rest -= step

@@ -1,16 +1,16 @@
-/// The definition of a table with its indexes.
+/// The definition of a table and its indexes.
 package struct SQLiteTable {
   /// The way in which the rows of a table are identified and sorted.
   package enum Key: Equatable {
     /// The rowid, an `Int64`. If it has a name, it is the first column of the table, declared
-    /// `INTEGER PRIMARY KEY`; otherwise, only its implicit names, such as `rowid`, exist.
+    /// `INTEGER PRIMARY KEY`. Otherwise, it has only its implicit names, such as `rowid`.
     case rowid(String?)
-    /// These columns, in this order, as in a join table.
+    /// The given columns, in this order, as in a join table.
     ///
-    /// The table is declared `WITHOUT ROWID`: its b-tree is sorted by the key itself. An ordinary
-    /// table would store each key twice, in its rows and in an automatic index, and would be about
-    /// twice as large; a lookup would search two b-trees. SQLite has supported such tables since
-    /// 3.8.2 (2013), and requires a value in each of their key columns.
+    /// The table is declared `WITHOUT ROWID`, so its b-tree is sorted by the key itself. An
+    /// ordinary table would store each key twice, in its rows and in an automatic index. It would
+    /// be about twice as large, and a lookup would search two b-trees. SQLite has supported such
+    /// tables since version 3.8.2 (2013), and requires a value in each key column.
     case columns([String])
   }
 
@@ -64,7 +64,7 @@ package enum SQLiteColumnType: Equatable {
   case text
   case blob
   case numeric
-  /// No declared type; the column stores every value unchanged.
+  /// No declared type. The column stores every value unchanged.
   case any
   /// Any other type, such as `BOOLEAN`, whose affinity depends on the words in it.
   case declared(String)
@@ -103,11 +103,15 @@ package enum SQLiteAffinity {
   case blob
 }
 
-/// The definition of an index; all columns are sorted in ascending, binary order.
+/// The definition of an index.
+///
+/// All columns are sorted in ascending, binary order.
 package struct SQLiteIndex {
   package var name: String
   package var columns: [String]
-  /// Whether keys must be unique; a key with a null equals no other key.
+  /// Whether keys must be unique.
+  ///
+  /// A key that contains a null is not equal to any other key.
   package var isUnique = false
 
   package init(_ name: String, on columns: [String], isUnique: Bool = false) {

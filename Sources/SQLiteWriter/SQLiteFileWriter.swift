@@ -17,8 +17,8 @@
 /// try writer.finish()
 /// ```
 ///
-/// Until ``finish()`` returns, the file is incomplete and SQLite rejects it. A writer that is
-/// released earlier removes the file. Only one thread may use a writer and its tables.
+/// Until ``finish()`` returns, the file is incomplete and SQLite rejects it. If the writer is
+/// released earlier, it removes the file. Only one thread may use a writer and its tables.
 package final class SQLiteFileWriter {
   private let state: SQLiteFileState
   private let header: SQLiteFileHeader
@@ -30,11 +30,11 @@ package final class SQLiteFileWriter {
   ///
   /// - Parameters:
   ///   - path: The path of the file, which must not exist.
-  ///   - userVersion: The number for `PRAGMA user_version`, which SQLite itself does not use.
-  ///   - applicationID: The number for `PRAGMA application_id`, which identifies the type of the
+  ///   - userVersion: The value of `PRAGMA user_version`, which SQLite itself does not use.
+  ///   - applicationID: The value of `PRAGMA application_id`, which identifies the type of the
   ///     file.
   ///   - sortByteCount: The maximum total length, in bytes, of the keys that are kept in memory for
-  ///     sorting, for all indexes together; the process briefly needs about twice as much.
+  ///     sorting, for all indexes together. The process briefly needs about twice as much memory.
   /// - Throws: ``SQLiteWriterError`` of the kind `fileExists` or `system`.
   package init(
     path: String, userVersion: Int32 = 0, applicationID: Int32 = 0, sortByteCount: Int = 8 << 20
@@ -65,7 +65,8 @@ package final class SQLiteFileWriter {
   /// Adds a view.
   ///
   /// - Parameters:
-  ///   - columns: The names of the view's columns; by default, those of the query.
+  ///   - columns: The names of the view's columns. By default, the view has the column names of the
+  ///     query.
   ///   - select: The query in SQL. The query is not checked: if it is not a single valid statement,
   ///     SQLite rejects the entire file.
   /// - Throws: ``SQLiteWriterError`` of the kind `invalidName`, `invalidDefinition`, `tooLarge` or
@@ -119,7 +120,7 @@ final class SQLiteFileState {
   let output: PageOutput
   let memory: SortMemory
   var schema = SQLiteSchema()
-  /// The error after which the file cannot be completed.
+  /// The error that prevents the file from being completed, or `nil` if there is none.
   var failure: SQLiteWriterError? { didSet { isOpen = false } }
   /// Whether the file can still be extended.
   var isOpen = true
@@ -172,7 +173,8 @@ struct SQLiteFileHeader {
     append(0)  // no incremental vacuum
     append(UInt32(bitPattern: applicationID))
     bytes.appendZeros(20)
-    // The page count above is valid only if this equals the change counter.
+    // Repeat the change counter, because the page count above is valid only if this number equals
+    // it.
     append(Self.changeCount)
     append(SQLiteFormat.versionNumber)
     return bytes

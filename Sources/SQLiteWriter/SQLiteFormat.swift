@@ -13,7 +13,8 @@ enum SQLiteFormat {
   /// The length, in bytes, of the file header at the start of page 1; § 1.3.
   static let fileHeaderByteCount = 100
 
-  /// The number of bytes of content in an overflow page, after the number of the next page; § 1.7.
+  /// The number of content bytes in an overflow page, which follow the number of the next page; §
+  /// 1.7.
   static let overflowByteCount = pageByteCount - 4
 
   /// The maximum size of a row or value, in bytes, that SQLite accepts unless it was compiled with
@@ -26,7 +27,8 @@ enum SQLiteFormat {
   /// The maximum length of an SQL statement, in bytes; § 3 of the limits.
   static let maximumSQLByteCount = 1_000_000
 
-  /// The version of SQLite whose rules this code follows, for the file header.
+  /// The version number in the file header: that of the SQLite version whose rules this code
+  /// follows.
   static let versionNumber: UInt32 = 3_040_001
 
   /// The kinds of b-tree pages, with the first byte of each; § 1.6.
@@ -47,15 +49,16 @@ enum SQLiteFormat {
     }
   }
 
-  /// Returns the number of payload bytes that are stored in the cell; the rest are in overflow
-  /// pages.
+  /// Returns the number of payload bytes that are stored in the cell.
+  ///
+  /// The remaining bytes are in overflow pages.
   ///
   /// § 1.6 calls the limits X and M, and the result for a payload of P > X bytes is K if K ≤ X.
   static func localByteCount(of payloadByteCount: Int, _ kind: PageKind) -> Int {
     let limit = kind.localByteCountLimit
     guard payloadByteCount > limit else { return payloadByteCount }
     let minimum = (pageByteCount - 12) * 32 / 255 - 23
-    // This length leaves no unused space in the last overflow page.
+    // Prefer the length that leaves no unused space in the last overflow page.
     let filling = minimum + (payloadByteCount - minimum) % overflowByteCount
     return filling <= limit ? filling : minimum
   }
@@ -75,7 +78,8 @@ enum SQLiteFormat {
   static func recordHeaderByteCount(typesByteCount: Int) -> Int {
     if typesByteCount < 127 { return typesByteCount + 1 }
     let guess = typesByteCount + varintByteCount(UInt64(typesByteCount))
-    // The number itself can make the header one byte longer than the guess.
+    // Compute the size of the number again, because the number itself can make the header one byte
+    // longer than the guess.
     return typesByteCount + varintByteCount(UInt64(guess))
   }
 }

@@ -1,11 +1,11 @@
-/// The row that is being filled, already in the form of a record.
+/// The row that is being filled, already encoded as a record.
 ///
-/// A record is a header with one serial type per value, and a body with the values; see
-/// <https://www.sqlite.org/fileformat2.html>, § 2.1. Both are collected in buffers that all rows of
-/// a table share.
+/// A record consists of a header, which contains one serial type per value, and a body, which
+/// contains the values; see <https://www.sqlite.org/fileformat2.html>, § 2.1. The header and the
+/// body are collected in buffers that all rows of a table share.
 ///
 /// If a column cannot store its value, the row is rejected only when it is complete, so the methods
-/// here do not throw.
+/// of this type do not throw.
 package struct SQLiteRow: ~Copyable {
   /// The rules of a column.
   struct Column {
@@ -23,7 +23,7 @@ package struct SQLiteRow: ~Copyable {
 
   private let columns: [Column]
   private(set) var serialTypes: [UInt64] = []
-  /// The header without its own length: the serial types as they are written.
+  /// The header without its own length, which consists of the serial types as they are written.
   private var header: [UInt8] = []
   private(set) var body: [UInt8] = []
   /// For each value, the position in the body at which it ends.
@@ -133,13 +133,13 @@ package struct SQLiteRow: ~Copyable {
   mutating func removeAll() {
     serialTypes.removeAll(keepingCapacity: true)
     ends.removeAll(keepingCapacity: true)
-    // Do not retain the memory of one huge row.
+    // Do not keep the memory of a single huge row.
     body.removeAll(keepingCapacity: body.count <= 1 << 20)
     header.removeAll(keepingCapacity: true)
     problem = nil
   }
 
-  /// Appends the placeholder for the rowid, which a record contains as null; § 2.3.
+  /// Appends the null that a record contains in place of the rowid; § 2.3.
   mutating func appendRowidPlaceholder() { end(SQLiteSerialType.null) }
 
   /// The range of a value in the body.
@@ -157,12 +157,12 @@ package struct SQLiteRow: ~Copyable {
 
   // MARK: Storing
 
-  /// The rules for the next value; `nil` if there are too many values.
+  /// The rules for the next value, or `nil` if there are too many values.
   @inline(__always)
   private var nextColumn: Column? {
     mutating get {
       guard count < columns.count else {
-        // The count then shows that there are too many values.
+        // Append a type anyway: the count then shows that there are too many values.
         serialTypes.append(SQLiteSerialType.null)
         return nil
       }

@@ -59,8 +59,9 @@ struct SQLiteSchema {
     let (root, rightChild) = try tree.finishBelowRoot()
     let roomByteCount = SQLiteFormat.pageByteCount - SQLiteFormat.fileHeaderByteCount
     if root.usedByteCount <= roomByteCount { return (root, rightChild) }
-    // Page 1 has less room than other pages, so it alone may be an interior page without a cell.
-    // SQLite also leaves page 1 like this when the pages below it cannot be merged into it.
+    // Because page 1 has less room than other pages, it is the only page that may be an interior
+    // page without a cell. SQLite also leaves page 1 in this state when the pages below it cannot
+    // be merged into it.
     let child = try output.append(root, rightChild: rightChild)
     return (TreeNode(.tableInterior), child)
   }

@@ -33,8 +33,8 @@ final class SQLiteSystemFile {
       }
       throw Self.failure("created", path, code)
     }
-    // If a standard stream is closed, the file must not reuse its descriptor, because it would then
-    // receive output.
+    // Do not use the descriptor of a closed standard stream, because the file would then receive
+    // output.
     if result <= 2 {
       let moved = fcntl(result, F_DUPFD_CLOEXEC, 3)
       code = errno
@@ -50,7 +50,7 @@ final class SQLiteSystemFile {
 
   /// Creates a temporary file in the directory of the file at `path`.
   ///
-  /// The file's name is removed immediately, so the system removes the file when the process closes
+  /// The file's name is removed immediately, so the system deletes the file when the process closes
   /// it, ends or crashes.
   static func temporary(near path: String) throws(SQLiteWriterError) -> SQLiteSystemFile {
     let name = "\(path).sort-\(getpid())-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
@@ -130,7 +130,8 @@ final class SQLiteSystemFile {
     defer { _ = close(opened) }
     guard fsync(opened) == -1 else { return }
     let code = errno
-    // Some file systems cannot sync a directory; then there is nothing more to do.
+    // Ignore these errors: some file systems cannot sync a directory, in which case nothing more
+    // can be done.
     guard code != EINVAL, code != ENOTSUP else { return }
     throw Self.failure("synced", directory, code)
   }
@@ -153,7 +154,7 @@ extension [UInt8] {
   func compare(_ range: Range<Int>, with other: [UInt8], _ otherRange: Range<Int>) -> Int {
     let order = withUnsafeBytes { left in
       other.withUnsafeBytes { right in
-        // The slices check their bounds.
+        // Use slices, because they check their bounds.
         let (left, right) = (left[range], right[otherRange])
         guard let address = left.base.baseAddress, let otherAddress = right.base.baseAddress else {
           return Int32(0)

@@ -36,7 +36,7 @@ extension SQLiteTable {
 
   /// Checks that every foreign key refers to the primary key or a unique index of a table.
   ///
-  /// - Parameter tables: All tables of the file, by their ``Swift/String/sqlNameKey``.
+  /// - Parameter tables: All tables of the file, keyed by ``Swift/String/sqlNameKey``.
   func checkForeignKeys(in tables: [[UInt8]: SQLiteTable]) throws(SQLiteWriterError) {
     for foreignKey in foreignKeys {
       guard let parent = tables[foreignKey.parentTable.sqlNameKey] else {
@@ -80,7 +80,7 @@ extension SQLiteTable {
 
 /// The names of the tables, indexes and views of a file.
 ///
-/// They share one namespace, which ignores the case of the letters a to z.
+/// All these names share one namespace, which ignores the case of the letters a to z.
 struct SQLiteNames {
   private var used: Set<[UInt8]> = []
 
@@ -99,7 +99,8 @@ struct SQLiteNames {
 
   /// Checks a name.
   ///
-  /// A name must not be empty or contain a NUL character, at which SQLite would end the statement.
+  /// A name must not be empty, and must not contain a NUL character, at which SQLite would end the
+  /// statement.
   ///
   /// - Parameter isSchemaName: Whether the name is that of a table, an index or a view, which must
   ///   not begin with `sqlite_`.

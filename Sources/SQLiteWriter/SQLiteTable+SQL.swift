@@ -25,7 +25,8 @@ extension SQLiteTable {
     return false
   }
 
-  /// Returns whether `column` must not contain null, by its own definition or as a part of the key.
+  /// Returns whether `column` must not contain null, either by its own definition or because it is
+  /// part of the key.
   func isRequired(_ column: SQLiteColumn) -> Bool {
     guard case .columns(let names) = key else { return column.isRequired }
     return column.isRequired || names.contains { $0.isSameSQLName(as: column.name) }
@@ -81,10 +82,13 @@ extension String {
 
   /// Returns whether SQLite treats this name and `other` as the same.
   ///
-  /// Only the case of the letters a to z is ignored, and canonically equivalent texts differ.
+  /// The comparison ignores only the case of the letters a to z. Texts that are canonically
+  /// equivalent but not identical are different names.
   func isSameSQLName(as other: String) -> Bool { sqlNameKey == other.sqlNameKey }
 
-  /// The bytes by which SQLite compares the name: equal for names that SQLite treats as the same.
+  /// The bytes by which SQLite compares the name.
+  ///
+  /// They are equal for names that SQLite treats as the same.
   var sqlNameKey: [UInt8] { Array(asciiUppercased.utf8) }
 }
 

@@ -1,8 +1,8 @@
 /// Writes the rows of one table and its indexes.
 ///
 /// Rows are written as they arrive. Only index keys, and the rows of a table that is sorted by its
-/// columns, wait for the end of the table. Several tables of a file may be open at the same time,
-/// but only one thread may use a file.
+/// columns, are held back until the end of the table. Several tables of a file may be open at the
+/// same time, but only one thread may use a file.
 package final class SQLiteTableWriter {
   /// An index that is being built.
   private struct OpenIndex {
@@ -15,7 +15,8 @@ package final class SQLiteTableWriter {
   package let definition: SQLiteTable
   private let state: SQLiteFileState
   private var row: SQLiteRow
-  /// The number of columns to which no value is appended: 1 if the rowid has a column, otherwise 0.
+  /// The number of columns to which the caller appends no value: 1 if the rowid has a column,
+  /// otherwise 0.
   private let implicitCount: Int
   private var tree: TreeBuilder?
   /// The rows of a table without rowids.
@@ -55,14 +56,14 @@ package final class SQLiteTableWriter {
       rowColumns = []
       identity = [-1]
     case .columns(let key):
-      // The key columns come first in the record (§ 2.4).
+      // Identify a row by its key columns, which are the first columns of the record (§ 2.4).
       identity = positions(key)
       rowColumns = identity + definition.columns.indices.filter { !identity.contains($0) }
       sorter = RecordSorter(keyCount: key.count, state.memory, near: state.path)
     }
     indexes = definition.indexes.map { index in
       let key = positions(index.columns)
-      // Unlike key columns, a rowid is repeated even if the index contains it.
+      // Repeat a rowid even if the index contains it. Key columns are not repeated.
       let columns = key + identity.filter { $0 == -1 || !key.contains($0) }
       return OpenIndex(
         definition: index,
@@ -75,13 +76,12 @@ package final class SQLiteTableWriter {
   ///
   /// - Parameters:
   ///   - rowid: The rowid, which must be greater than that of the previous row. By default, it is
-  ///     the previous rowid plus 1, or 1 for the first row. A table that is sorted by columns
-  ///     accepts no rowid, and accepts rows in any order.
+  ///     the previous rowid plus 1, or 1 for the first row. A table that is sorted by columns does
+  ///     not accept a rowid, but accepts rows in any order.
   ///   - fill: A closure that appends one value per column, in the order of the columns.
-  /// - Throws: Any error that `fill` throws, or ``SQLiteWriterError``. After an error of the kind
-  ///   `invalidRow`, `unorderedRowid` or `tooLarge`, and after an error that `fill` throws, the row
-  ///   is not in the table and writing can continue. After any other error, the file accepts no
-  ///   more rows.
+  /// - Throws: Any error that `fill` throws, or ``SQLiteWriterError``. After an error that `fill`
+  ///   throws, or an error of the kind `invalidRow`, `unorderedRowid` or `tooLarge`, the row is not
+  ///   in the table and writing can continue. After any other error, the file accepts no more rows.
   package func append(
     rowid: Int64? = nil, _ fill: (inout SQLiteRow) throws -> Void
   ) throws {
@@ -114,8 +114,8 @@ package final class SQLiteTableWriter {
   ///
   /// `SQLiteFileWriter.finish()` does this for tables that are open.
   ///
-  /// - Throws: ``SQLiteWriterError``, of the kind `duplicateKey` if a key that must be unique is
-  ///   not. After an error, the file accepts no more rows and cannot be finished.
+  /// - Throws: ``SQLiteWriterError``, for example of the kind `duplicateKey` if a key that must be
+  ///   unique is not. After an error, the file accepts no more rows and cannot be finished.
   /// - Complexity: O(n log n) for n rows and each index.
   package func close() throws(SQLiteWriterError) {
     guard !isClosed else { return }

@@ -1,13 +1,13 @@
 /// A value in a row, in one of SQLite's five storage classes.
 ///
 /// Where speed matters, use the methods of ``SQLiteRow`` that take an integer, a number, a text or
-/// bytes; they do not need a value of this type.
+/// bytes. They do not need a value of this type.
 package enum SQLiteValue: Equatable, Sendable {
   case null
   case integer(Int64)
   /// A number other than NaN, which SQLite cannot store.
   case real(Double)
-  /// A text; it may contain NUL characters, although many SQL functions end a text at the first
+  /// A text. It may contain NUL characters, although many SQL functions end a text at the first
   /// one.
   case text(String)
   case blob([UInt8])

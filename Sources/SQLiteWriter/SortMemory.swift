@@ -1,6 +1,7 @@
 /// The memory that all sorters of a file share.
 ///
-/// When the sorters exceed the limit, the largest one writes its records to its temporary file.
+/// If the sorters together exceed the limit, the largest one writes its records to its temporary
+/// file.
 final class SortMemory {
   private let limit: Int
   private var used = 0

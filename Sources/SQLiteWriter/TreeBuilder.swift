@@ -1,7 +1,7 @@
 /// Builds a b-tree from keys in ascending order, from the leaves upwards.
 ///
-/// A page is written when it is full and the next key has arrived. Only one page per level is in
-/// memory. See <https://www.sqlite.org/fileformat2.html>, § 1.6.
+/// A page is written when it is full and the next key has arrived. Only one page per level is kept
+/// in memory. See <https://www.sqlite.org/fileformat2.html>, § 1.6.
 ///
 /// In the tree of a table, rows are only in leaves, and interior pages contain rowids. In the tree
 /// of an index, each key is in exactly one page: a key between two leaves is in the interior page
@@ -12,9 +12,9 @@ struct TreeBuilder: ~Copyable {
     var node: TreeNode
     /// The right child once the page is full, otherwise 0.
     ///
-    /// A full page is kept until the level gets another child. If that child turns out to be the
-    /// last one, its page takes a cell from the full page, since no page may have a child but no
-    /// cell.
+    /// A full page is kept until another child is added to the level. If that child turns out to be
+    /// the last one, its page takes a cell from the full page, because no page may have a child but
+    /// no cell.
     var right: UInt32 = 0
     /// The separator between this page and the next one.
     var rightSeparator: [UInt8] = []
@@ -25,7 +25,9 @@ struct TreeBuilder: ~Copyable {
   private var leaf: TreeNode
   private var levels: [Level] = []
   private var lastRowid: Int64 = 0
-  /// In an index, the cell of the key after a full leaf; otherwise empty.
+  /// In an index, the cell of the key that follows a full leaf.
+  ///
+  /// Otherwise empty.
   private var heldCell: [UInt8] = []
   private var cell: [UInt8] = []
 
@@ -151,11 +153,11 @@ struct TreeBuilder: ~Copyable {
     return try output.append(root, rightChild: rightChild)
   }
 
-  /// Writes all pages but the root.
+  /// Writes all pages except the root.
   mutating func finishBelowRoot() throws(SQLiteWriterError) -> (root: TreeNode, right: UInt32) {
     if !heldCell.isEmpty {
-      // The key after a full leaf is the last one. No leaf but the root may be empty, so this key
-      // goes to a new leaf, and the key before it becomes the separator.
+      // The key after the full leaf is the last one. Put it in a new leaf, because no leaf except
+      // the root may be empty. The key before it becomes the separator.
       let separator = leaf.removeLastCell()
       let page = try output.append(leaf)
       leaf.removeAll()

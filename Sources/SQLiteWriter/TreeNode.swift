@@ -4,8 +4,8 @@
 ///     │ header │ pointers …   │ unused │ … cells                  │
 ///     └────────┴──────────────┴────────┴──────────────────────────┘
 ///
-/// The cells lie at the end of the page, in order and without gaps. SQLite's file format does not
-/// prescribe their order (<https://www.sqlite.org/fileformat2.html>, § 1.6); with this order, both
+/// The cells are at the end of the page, in order and without gaps. SQLite's file format does not
+/// prescribe their order (<https://www.sqlite.org/fileformat2.html>, § 1.6). With this order, both
 /// the pointers and the cells can be appended.
 struct TreeNode {
   let kind: SQLiteFormat.PageKind
@@ -43,7 +43,9 @@ struct TreeNode {
     write(&cells)
   }
 
-  /// Appends an interior cell: the child page, with keys up to the separator, and the separator.
+  /// Appends an interior cell, which consists of the number of a child page and the separator.
+  ///
+  /// The child page contains the keys up to the separator.
   mutating func appendCell(child: UInt32, separator: [UInt8]) {
     appendCell { cells in
       cells.appendBigEndian(UInt64(child), byteCount: 4)
@@ -65,7 +67,7 @@ struct TreeNode {
   /// Removes the last cell of an index leaf and returns it without padding.
   mutating func removeLastCell() -> [UInt8] {
     var cell = removeLast()
-    // The first byte is the length of the payload, which follows it.
+    // Remove any padding. The first byte is the length of the payload, which follows it.
     if cell.count == Self.minimumCellByteCount, Int(cell[0]) + 1 < cell.count {
       cell.removeSubrange((Int(cell[0]) + 1)...)
     }

@@ -1,4 +1,4 @@
-/// Records in memory that wait to be sorted.
+/// Records in memory that are waiting to be sorted.
 struct WaitingRecords {
   /// The position of a record.
   struct Entry {
@@ -51,8 +51,9 @@ struct WaitingRecords {
     entries.append(Entry(head: RecordOrder.head(of: bytes, at: offset + 4), offset: offset))
   }
 
-  /// Sorts the entries by the first `keyCount` values of their records; afterwards, their heads
-  /// are undefined.
+  /// Sorts the entries by the first `keyCount` values of their records.
+  ///
+  /// Afterwards, the heads of the entries are undefined.
   mutating func sort(keyCount: Int) {
     entries.sort { $0.head < $1.head }
     refine(0..<entries.count, wordIndex: 0, keyCount: keyCount)
@@ -93,7 +94,7 @@ struct WaitingRecords {
       entries[group].sort(by: isOrdered)
       return
     }
-    // Insertion sort, because `sort` copies a slice, which would take most of the time.
+    // Use insertion sort, because `sort` copies a slice, which would take most of the time.
     for position in group.dropFirst() {
       var current = position
       while current > group.lowerBound, isOrdered(entries[current], entries[current - 1]) {
@@ -114,8 +115,12 @@ struct WaitingRecords {
     return true
   }
 
-  /// Below this number of records, comparing them is faster than loading words.
+  /// The minimum size of a group for which words are loaded.
+  ///
+  /// In smaller groups, comparing the records is faster.
   private static let minimumGroupCount = 16
-  /// The maximum depth of the recursion; texts with longer common prefixes are compared.
+  /// The maximum depth of the recursion.
+  ///
+  /// Texts with longer common prefixes are compared.
   private static let maximumWordCount = 16
 }

@@ -13,7 +13,7 @@ public struct Backup: Sendable {
     public var names: [String]
     /// The size in bytes of the file that the backup added.
     public var byteCount: Int
-    /// Whether the file contains all pages, rather than only those changed since an earlier
+    /// Whether the file contains all pages rather than only the pages changed since an earlier
     /// generation.
     public var isFull: Bool
 
@@ -51,7 +51,7 @@ public struct Backup: Sendable {
       try directory.readableHeader(of: frame)
     }
     var names: [FrameNumber: [String]] = [:]
-    // If several generations have had the same name, the name belongs to the newest of them.
+    // If several generations have had the same name, use it only for the newest of them.
     let frames: [String: FrameNumber] = headers.reduce(into: [:]) { frames, header in
       frames.merge(header.names) { $1 }
     }
@@ -76,7 +76,7 @@ public struct Backup: Sendable {
   ///   - target: A path that does not exist yet; its parent directory must exist.
   ///   - asFork: Whether the new store gets its own identity, as a copied store does. It then
   ///     rejects tokens and backup directories of the original.
-  ///   - progress: A closure called on this thread each time another one percent of the pages has
+  ///   - progress: A closure called on this thread whenever another one percent of the pages has
   ///     been read.
   /// - Returns: The restored generation.
   /// - Throws: `generationExpired` if the directory does not contain the generation; `corrupt` if a
@@ -107,17 +107,19 @@ public struct Backup: Sendable {
     return Generation(frame: frame)
   }
 
-  /// Removes the restore points that `isKept` rejects, except the newest, and merges their files
-  /// into those that remain.
+  /// Removes all restore points that `isKept` rejects, and merges their files into the remaining
+  /// ones.
   ///
-  /// Merged files are complete and synced before any file is removed.
+  /// The newest restore point is never removed.
+  ///
+  /// Each merged file is completed and synced before any file is removed.
   ///
   /// - Parameter isKept: A closure that returns whether to keep a restore point. While it runs, no
   ///   backup can be added.
   /// - Returns: The number of removed restore points.
   /// - Throws: `busy` while a backup is in progress; `corrupt` if a file to be merged is damaged;
-  ///   `notAStore`, `incompatibleFormat`, `io` or `diskFull`. After an error, no restore point that
-  ///   was to be kept is lost.
+  ///   `notAStore`, `incompatibleFormat`, `io` or `diskFull`. Even after an error, no restore point
+  ///   that `isKept` accepted is lost.
   /// - Complexity: For each sequence of adjacent removed points, reads their files and the next
   ///   one, and replaces them with one file.
   @discardableResult

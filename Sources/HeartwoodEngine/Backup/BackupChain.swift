@@ -1,4 +1,4 @@
-/// A chain of backup files, each of which adds to the previous one.
+/// A chain of backup files, in which each file adds pages to the generation of the previous one.
 struct BackupChain {
   /// The header of the last file.
   let newest: BackupHeader
@@ -91,7 +91,7 @@ extension BackupHeader {
 }
 
 extension BackupDirectory {
-  /// Extends an error's message with what can be restored without the damaged file.
+  /// Appends to an error's message a sentence about what can be restored without the damaged file.
   fileprivate func explained(
     _ error: StorageError, _ name: BackupName, _ frame: FrameNumber
   ) -> StorageError {

@@ -4,13 +4,14 @@ struct BackupDirectory {
   let fileSystem: any FileSystem
   /// The files, in generation order.
   let names: [BackupName]
-  /// The last file of the chain for each generation that can be restored.
+  /// For each generation that can be restored, the last file of its chain.
   private let lastSteps: [FrameNumber: BackupName]
 
   /// The file name suffix of incomplete files.
   static let partialSuffix = ".partial"
-  /// The file that a process locks before it writes to the directory; it contains the series
-  /// number.
+  /// The file that a process locks before it writes to the directory.
+  ///
+  /// The file contains the series number.
   static let lockName = "lock"
 
   /// Lists the files of a directory.
@@ -39,7 +40,7 @@ struct BackupDirectory {
     self.fileSystem = fileSystem
     self.names = names.sorted { ($0.frame, $0.base ?? 0) < ($1.frame, $1.base ?? 0) }
     var steps: [FrameNumber: BackupName] = [:]
-    // A file's base is older than the file, so names in ascending order list the base first.
+    // A base is older than the files that build on it, so ascending order visits it first.
     for name in self.names where steps[name.frame] == nil {
       guard let base = name.base, steps[base] == nil else {
         steps[name.frame] = name
@@ -72,8 +73,9 @@ struct BackupDirectory {
 
   /// Returns the series number of a directory without complete files.
   ///
-  /// The store keeps a generation under a name that contains this number. The number becomes
-  /// durable first, so the next backup knows the name even if this one is interrupted.
+  /// The store keeps a generation under a name that contains this number. The number is made
+  /// durable before the name is used, so the next backup knows the name even if this one is
+  /// interrupted.
   func firstSeries() throws(StorageError) -> UInt64 {
     let file = try fileSystem.create(path + "/" + Self.lockName)
     let block = ByteBlock(count: 8)
@@ -86,7 +88,7 @@ struct BackupDirectory {
     return block.bytes.bytes.load64(0)
   }
 
-  /// Removes the given files and those left by interrupted calls.
+  /// Removes the given files and any files left by interrupted calls.
   func remove(_ removed: [BackupName]) throws(StorageError) {
     // Remove the newest first, so that all remaining files stay usable after an interruption.
     for name in removed.sorted(by: { $0.frame > $1.frame }) {
@@ -102,7 +104,7 @@ struct BackupDirectory {
   /// The generations that can be restored if no file is damaged, in ascending order.
   var frames: [FrameNumber] { lastSteps.keys.sorted() }
 
-  /// Returns whether all files that a file builds on are present.
+  /// Returns whether the directory contains every file on which the given file builds.
   func canRestore(with name: BackupName) -> Bool {
     name.base.map { lastSteps[$0] != nil } ?? true
   }
@@ -110,8 +112,8 @@ struct BackupDirectory {
   /// Returns the files needed to restore a generation, starting with the one that contains all
   /// pages.
   ///
-  /// - Parameter base: A generation to which the files add pages, unless a later file contains all
-  ///   pages.
+  /// - Parameter base: The generation that the first file builds on, unless a later file contains
+  ///   all pages.
   /// - Throws: `generationExpired` if there is no such generation; `corrupt` if a needed file is
   ///   missing.
   func chain(

@@ -2,11 +2,11 @@
 package struct BackupHeader: Hashable, Sendable {
   package var geometry: Geometry
   package var identity: StoreIdentity
-  /// A random number shared by all files of a directory until its backups start anew.
+  /// A random number that all files of a directory share until a new series of backups is started.
   package var series: UInt64
   /// The commit to which the images are added, or `nil` if the file contains all pages.
   package var base: BackupStart?
-  /// The commit whose state the file restores.
+  /// The commit whose state can be restored from the file.
   package var point: CommitPoint
   /// The lineages that ended before the commit.
   package var lineages: [EndedLineage]

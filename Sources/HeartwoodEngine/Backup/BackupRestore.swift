@@ -5,7 +5,7 @@ struct BackupRestore {
     case original
     /// A store with a new identity.
     case fork
-    /// A store that has the original identity and follows the backup.
+    /// A store that has the original identity and keeps following the backup.
     case replica
   }
 
@@ -31,7 +31,8 @@ struct BackupRestore {
 
   private func fill(_ path: String, from chain: BackupChain) throws(StorageError) {
     let header = restored(chain.newest)
-    // A restored store must not be readable by more users than its backup.
+    // Copy the mode of the backup, because a restored store must not be readable by more users than
+    // its backup.
     let mode = try directory.fileSystem.mode(of: directory.path + "/" + header.name.text)
     try directory.fileSystem.createDirectory(path, forFilesOf: mode)
     let fileSystem = try directory.fileSystem.entering(path, newFileMode: mode)

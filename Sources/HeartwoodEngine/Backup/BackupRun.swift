@@ -15,7 +15,8 @@ struct BackupRun {
     self.progress = progress
     let files = store.files
     fileSystem = files.fileSystem
-    // A backup must not be readable by more users than its store.
+    // Copy the mode of the store, because a backup must not be readable by more users than its
+    // store.
     mode = try files.fileSystem.mode(of: files.directory + "/pages")
     report = BackupReport(generation: Generation(frame: 0))
   }
@@ -45,13 +46,13 @@ struct BackupRun {
     let named = try store.namedGenerations()
     // Also back up generations that users have named, so that they can be restored.
     let users = Set(named.filter { !BackupSeries.isName($0.key) }.map(\.value.frame))
-    // A delta that builds on a damaged file could never be restored.
+    // Do not build on a damaged file, because the delta could never be restored.
     let isIntact = last.map { (try? BackupChain(directory, to: $0.point.frame)) != nil } ?? false
     var base = isIntact ? try last.flatMap { try self.base($0, series, named) } : nil
     try releaseNames(of: series, except: base?.generation)
     let between = users.filter { $0 > start && $0 < newest.generation.frame }.sorted()
     for frame in between {
-      // Skip a generation whose name has been released in the meantime.
+      // Skip a generation whose name has been released since the list was read.
       guard let snapshot = try? store.snapshot(at: Generation(frame: frame)) else { continue }
       base = try write(snapshot, after: base, series, in: directory)
     }
@@ -59,7 +60,7 @@ struct BackupRun {
       base = try write(newest, after: base, series, in: directory)
     }
     if base == nil, let last, BackupStart(last.point) == BackupStart(newest.state.point) {
-      // Nothing has changed, but the name was released, so keep the generation again.
+      // Nothing has changed, but the name was released, so keep the generation under it again.
       try store.keep(newest.generation, as: series.name(of: newest.generation))
       base = newest
     }
@@ -106,7 +107,8 @@ struct BackupRun {
     in directory: BackupDirectory
   ) throws -> Snapshot {
     let generation = snapshot.generation
-    // Keep the generation before writing its file: it becomes durable, and the next delta needs it.
+    // Keep the generation before writing its file: this makes it durable, and the next delta needs
+    // it.
     try store.keep(generation, as: series.name(of: generation))
     let state = snapshot.state
     let names = try store.namedGenerations().filter { !BackupSeries.isName($0.key) }
@@ -119,7 +121,8 @@ struct BackupRun {
     do {
       try write(pages, of: state, header, in: directory)
     } catch {
-      // Otherwise, each failed attempt on a full disk would keep one more generation.
+      // Release the generation: otherwise, each failed attempt on a full disk would keep another
+      // one.
       try? store.release(series.name(of: generation))
       throw error
     }
@@ -173,7 +176,7 @@ struct BackupRun {
     return pages
   }
 
-  /// Releases the generations that interrupted calls have kept.
+  /// Releases the generations that interrupted backups left kept.
   private func releaseNames(of series: BackupSeries, except kept: Generation?) throws {
     for (name, generation) in try store.namedGenerations()
     where series.owns(name) && generation != kept {
@@ -198,7 +201,7 @@ struct BackupSeries {
   /// Returns whether a name is one that ``name(of:)`` can return.
   func owns(_ name: String) -> Bool { name.hasPrefix(prefix) && Self.isName(name) }
 
-  /// Returns whether a name has the form that backups use for the generations they keep.
+  /// Returns whether a name has the form that backups use to keep generations.
   static func isName(_ name: String) -> Bool {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     return parts.count == 3 && name.hasPrefix(prefix)

@@ -1,13 +1,13 @@
 /// A read-only store that follows the backups of another one.
 ///
 /// One process at a time adds generations from the backup with ``advance(progress:)``. Meanwhile,
-/// any number of processes can read the replica; each added generation appears to them like a
-/// commit of another process. The replica has the generations, pages and tokens of its source.
+/// any number of processes can read the replica. To them, each added generation appears like a
+/// commit by another process. The replica has the generations, pages and tokens of its source.
 /// `Docs/Reference/Engine.md` lists the guarantees.
 public final class Replica: Sendable {
   private let backup: Backup
   private let store: Store
-  /// The lock that prevents other processes from changing the replica.
+  /// The locks that prevent other processes from changing the replica.
   private let following: StoreLocks
   private let lock = Lock()
 
@@ -16,7 +16,7 @@ public final class Replica: Sendable {
   /// - Parameters:
   ///   - path: The path of the replica's directory.
   ///   - backup: The backup directory, or a copy of it.
-  ///   - progress: A closure called on this thread each time another one percent of a new replica's
+  ///   - progress: A closure called on this thread whenever another one percent of a new replica's
   ///     pages has been written.
   /// - Throws: `invalidArgument` if the store at the path is not a replica, for example after a
   ///   promotion; `busy` if another process is changing the replica; any error from opening a store
@@ -105,7 +105,8 @@ public final class Replica: Sendable {
       let directory = try BackupDirectory(backup.path, on: backup.fileSystem)
       guard let newest = directory.names.last?.frame, newest > known else { return added }
       let (start, failure) = (known, try addGenerations(of: directory, &added, progress))
-      // Files may have been added in the meantime.
+      // Throw if there was no progress. Otherwise, list the directory again: files may have been
+      // added.
       if known == start { throw failure ?? directory.missing(newest) }
     }
   }
@@ -135,7 +136,8 @@ public final class Replica: Sendable {
     return failure
   }
 
-  /// Records the error of an attempt, or its success, for ``Store/replicaStatus``.
+  /// Records the outcome of an attempt, for ``Store/replicaStatus``: its error, or `nil` for
+  /// success.
   private func record(_ error: (any Error)?) throws(StorageError) {
     let log = store.files.log
     let message = error.map { ($0 as? StorageError)?.description ?? "\($0)" } ?? ""
@@ -158,8 +160,8 @@ public final class Replica: Sendable {
   /// Processes that are reading the replica continue, and see later commits. If the promotion is
   /// interrupted, call this method again.
   ///
-  /// - Throws: `invalidArgument` if the store is not a replica; `busy` if a process follows the
-  ///   backup; any error from opening a store.
+  /// - Throws: `invalidArgument` if the store is not a replica; `busy` if a process is following
+  ///   the backup; any error from opening a store.
   /// - Complexity: The cost of opening and closing a store.
   public static func promote(_ path: String) throws {
     try promote(path, StoreOptions(), PosixFileSystem())
@@ -170,7 +172,7 @@ public final class Replica: Sendable {
   ) throws {
     let path = OpenSequence.trimmed(path)
     let (store, following) = try open(path, options, fileSystem)
-    // Without a new lineage, a writer would continue the source's lineage.
+    // Start a new lineage, because the next commit would otherwise continue the source's lineage.
     try startLineage(store.core)
     try store.close()
     try fileSystem.remove(path + "/" + ReplicaRecord.file.name)

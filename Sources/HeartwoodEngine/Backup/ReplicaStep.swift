@@ -1,6 +1,6 @@
 /// Adds the generation of a backup file to a replica (steps B1 of `Docs/Internals/Concurrency.md`).
 ///
-/// Each image is written to the frame that it has in the source's log, and is listed in the map of
+/// Each image is written to the same frame as in the source's log and is listed in the map of
 /// retained frames, as if the log had been reclaimed up to the generation. The replica therefore
 /// has the same generations, pages and tokens as its source.
 struct ReplicaStep {
@@ -15,8 +15,8 @@ struct ReplicaStep {
   /// Durably makes the file's generation the newest one.
   ///
   /// - Throws: `foreignStore` if the generation does not descend from the newest one; `corrupt` if
-  ///   the file is damaged; `busy` if a held generation is too old; `writesDisabled`, `io` or
-  ///   `diskFull`. On error, the replica is unchanged.
+  ///   the file is damaged; `busy` if a generation is held that is too old; `writesDisabled`, `io`
+  ///   or `diskFull`. On error, the replica is unchanged.
   func run() throws(StorageError) {
     try files.maintenance.withLock { () throws(StorageError) in
       try core.writerLock.acquire(timeout: nil)
@@ -64,7 +64,8 @@ struct ReplicaStep {
       let new = try added(to: old)
       return (new.state, try map(adding: new.frames, after: old.point))
     } catch {
-      // Free the space of the images, unless an earlier attempt may have replaced the map.
+      // After an error, free the space of the images, unless an earlier attempt may have replaced
+      // the map.
       guard let map = try? RetainedFrameMap.read(files.log).map(\.end.frame) ?? 0,
         map <= old.generation
       else { throw error }
@@ -89,7 +90,8 @@ struct ReplicaStep {
       point: point, index: index, segments: SegmentTable(segments), files: files)
     try requireNewPages(of: new, from: old.point.pageCount)
     for segment in written.values { try segment.file.sync() }
-    // The names of the segments must be durable before the map that refers to them.
+    // Sync the directory now, because the names of the segments must be durable before the map that
+    // refers to them.
     try files.log.syncDirectory()
     return (new, frames)
   }
@@ -139,7 +141,7 @@ struct ReplicaStep {
     BackupHeader.damaged("Its pages do not form a complete generation.", header.name.text)
   }
 
-  /// Returns the map of retained frames with a new newest generation.
+  /// Returns a map of retained frames that adds the new generation as the newest.
   ///
   /// It keeps all generations of the previous map, because readers may hold any of them; the next
   /// maintenance run removes those that are not held.

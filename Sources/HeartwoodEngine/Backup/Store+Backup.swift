@@ -2,7 +2,9 @@
 public struct BackupReport: Hashable, Sendable {
   /// The generation that the backup directory now contains.
   public var generation: Generation
-  /// The names of the added files; empty if nothing has changed since the last backup.
+  /// The names of the added files.
+  ///
+  /// Empty if nothing has changed since the last backup.
   public var files: [String] = []
   /// The total size of the added files in bytes.
   public var byteCount = 0
@@ -13,8 +15,8 @@ extension Store {
   ///
   /// The first backup writes a file with all pages in use. Later backups write only the pages
   /// changed since the previous backup, whose generation the store keeps under a name. If that name
-  /// has been released, the file contains all pages again. Backups also include generations kept
-  /// under other names if they are newer than the previous backup.
+  /// has been released, the file contains all pages again. A backup also includes any generations
+  /// that are newer than the previous backup and are kept under other names.
   ///
   /// Other threads and processes can read and write this store during the backup. A file gets its
   /// final name when it is complete and synced, and never changes afterwards, so other programs can
@@ -23,7 +25,7 @@ extension Store {
   ///
   /// - Parameters:
   ///   - path: The path of a directory, which is created if it does not exist.
-  ///   - progress: A closure called on this thread each time another one percent of a file's pages
+  ///   - progress: A closure called on this thread whenever another one percent of a file's pages
   ///     has been written.
   /// - Throws: `busy` while another backup to the directory is in progress; `foreignStore` if the
   ///   directory belongs to another store, or to a state from which this store does not descend;

@@ -13,8 +13,8 @@ package final class ExclusiveByte: Sendable {
 
   /// Creates a lock on the given byte of a file.
   ///
-  /// - Parameter timeout: The number of milliseconds to wait for another process, which may be
-  ///   suspended, or `nil` to wait without a limit.
+  /// - Parameter timeout: The number of milliseconds to wait for another process, or `nil` to wait
+  ///   without a limit. The other process may be suspended.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
     waits: LockWaits = LockWaits()

@@ -8,11 +8,11 @@ package protocol FileSystem: AnyObject, Sendable {
   /// The name of a new file is durable only after ``syncDirectory(_:)``.
   func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)?
 
-  /// Creates a directory if it does not exist; its parent directory must exist.
+  /// Creates a directory if it does not exist. Its parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Creates a directory that any user who may read files with the given mode can list and enter;
-  /// if `mode` is `nil`, the process's default applies.
+  /// Creates a directory that can be listed and entered by any user who may read files with the
+  /// given mode. If `mode` is `nil`, the process's default mode applies.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
 
   /// Returns a view of this file system that holds the directory at `path` open.
@@ -24,16 +24,17 @@ package protocol FileSystem: AnyObject, Sendable {
   ///   `nil` for the process's default. Later files take their mode and group from `pages`.
   func entering(_ path: String, newFileMode: UInt16?) throws(StorageError) -> any FileSystem
 
-  /// Returns the identity of a regular file, or `nil` if there is none; does not follow links.
+  /// Returns the identity of a regular file, or `nil` if there is no such file. Does not follow
+  /// links.
   func identity(of path: String) throws(StorageError) -> FileIdentity?
 
-  /// Returns a file's permission bits, or `nil` if it does not exist or its file system has none.
+  /// Returns a file's permission bits, or `nil` if the file does not exist or its file system does
+  /// not have permissions.
   func mode(of path: String) throws(StorageError) -> UInt16?
 
   /// Returns a stamp that changes whenever the names in the directory at `path` change.
   ///
-  /// Shortly after a change, the result is `nil`, because another change at that time might not
-  /// alter the stamp.
+  /// The result is `nil` shortly after a change, because a second change might not alter the stamp.
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
 
   /// Returns the names in a directory, in no particular order, or `nil` if it does not exist.
@@ -54,7 +55,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Returns the type of the volume that contains a directory, or `nil` if it does not exist.
   func volumeType(of path: String) throws(StorageError) -> VolumeType?
 
-  /// Makes all earlier creations, renames and removals of names in a directory durable.
+  /// Makes every earlier creation, renaming and removal of a name in a directory durable.
   func syncDirectory(_ path: String) throws(StorageError)
 
   /// Watches a file until the returned object is released, or returns `nil` if that is impossible.
@@ -94,7 +95,7 @@ extension FileSystem {
 
   package func mode(of path: String) throws(StorageError) -> UInt16? { nil }
 
-  // These defaults are for file systems that only this process can change.
+  // These defaults are for file systems that no other process can change.
   package func entering(
     _ path: String, newFileMode: UInt16?
   ) throws(StorageError) -> any FileSystem { self }
@@ -110,7 +111,7 @@ extension FileSystem {
 package struct DirectoryStamp: Hashable, Sendable {
   let nanoseconds: Int64
 
-  /// The stamp for a directory in which changes need not be detected.
+  /// The stamp of a directory whose changes need not be detected.
   package static let constant = DirectoryStamp(nanoseconds: .min)
 }
 
@@ -129,8 +130,8 @@ package protocol File: AnyObject, Sendable {
   /// The path that was used to open the file, for error messages.
   var path: String { get }
 
-  /// Reads bytes into `target`, and returns their number, which is less than the length of `target`
-  /// only if the file ends first.
+  /// Reads bytes into `target`, and returns the number of bytes read. The number is less than the
+  /// length of `target` only if the file ends first.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
 
   /// Writes `parts` consecutively, or throws an error if not all bytes can be written.
@@ -168,7 +169,7 @@ package protocol File: AnyObject, Sendable {
 
   /// Sets, converts or releases a lock, or returns `false` if another open file's lock conflicts.
   ///
-  /// The lock belongs to this open file, and is released when the file is closed, if not before.
+  /// The lock belongs to this open file, and is released when the file is closed at the latest.
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Waits until all conflicting locks have been released, then sets a lock on a range of bytes.
@@ -188,13 +189,17 @@ extension File {
   // The default for files that cannot be watched.
   package func touch() throws(StorageError) {}
 
-  /// Polls until the lock is acquired, for files whose locks have no queue.
+  /// Polls until the lock is acquired.
+  ///
+  /// This default is for files whose locks have no queue.
   package func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) {
     while try !lock(kind, range) { SystemThread.sleep(milliseconds: 1) }
   }
 }
 
-/// The kind of lock that a call requests; ``none`` releases the lock.
+/// The kind of lock that a call requests.
+///
+/// The kind ``none`` releases the lock.
 package enum LockKind: Sendable {
   case shared
   case exclusive
@@ -218,8 +223,9 @@ package struct FileIdentity: Hashable, Sendable {
 ///   and it uses only atomic operations on shared mappings.
 package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
-  /// The closure, if any, that is called before each access to shared memory, so that test file
-  /// systems can intercept the communication between processes.
+  /// The closure, if any, that is called before each access to shared memory.
+  ///
+  /// Test file systems use it to intercept the communication between processes.
   package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?
   private let unmap: @Sendable (MutableBytes) -> Void
 

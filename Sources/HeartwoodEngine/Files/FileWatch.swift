@@ -10,7 +10,7 @@
 ///
 /// Thread-safe, but only one thread may wait at a time.
 package protocol FileWatch: AnyObject, Sendable {
-  /// Waits until the file is touched, ``end()`` is called or the timeout expires; may return early.
+  /// Waits until the file is touched, ``end()`` is called or the timeout expires. May return early.
   func wait(milliseconds: UInt64)
 
   /// Ends the current wait, or the next one if no thread is waiting.
@@ -101,7 +101,7 @@ final class PosixFileWatch: FileWatch {
       }
     }
 
-    // The kernel reports this removal as an event, which wakes the waiting thread.
+    // Remove the watch: the kernel reports this as an event, which wakes the waiting thread.
     func end() { if !origin.isInherited { inotify_rm_watch(descriptor, target) } }
   #endif
 }

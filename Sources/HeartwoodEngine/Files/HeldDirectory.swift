@@ -6,8 +6,10 @@
   import Darwin
 #endif
 
-/// An open directory of a store, so that names can be resolved relative to it even after it has
-/// been moved; see ``FileSystem/entering(_:newFileMode:)``.
+/// An open directory of a store.
+///
+/// Names are resolved relative to it, even after it has been moved; see
+/// ``FileSystem/entering(_:newFileMode:)``.
 final class HeldDirectory: Sendable {
   let path: String
   /// The prefix of all paths in the directory: its own path and a slash.
@@ -28,7 +30,8 @@ final class HeldDirectory: Sendable {
   }
 
   deinit {
-    // In a child process, the fork handler has closed the descriptor, and its number may be reused.
+    // In a child process, close nothing: the fork handler has already closed the descriptor, and
+    // its number may have been reused.
     guard !origin.isInherited else { return }
     OpenDescriptors.close(ownDescriptor)
   }
@@ -67,7 +70,9 @@ final class HeldDirectory: Sendable {
     return PosixFile(descriptor: descriptor, path: path, isWritable: true)
   }
 
-  /// Returns the status of a regular file, or `nil` if there is none; does not follow links.
+  /// Returns the status of a regular file, or `nil` if there is no such file.
+  ///
+  /// Does not follow links.
   static func status(of name: String, in directory: Int32) -> stat? {
     var status = stat()
     let result = SystemCalls.retrying { fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }
@@ -90,7 +95,8 @@ final class HeldDirectory: Sendable {
       let time = status.st_ctim
     #endif
     let changed = Self.nanoseconds(time)
-    // Another change within the same tick of the clock would get the same time and go unnoticed.
+    // Return `nil` shortly after a change: another one in the same clock tick would get the same
+    // time and go unnoticed.
     let tick = time.tv_nsec == 0 ? Self.secondsTick : Self.changeTick
     return (-Self.clockLead...tick).contains(now - changed)
       ? nil : DirectoryStamp(nanoseconds: changed)
@@ -106,7 +112,7 @@ final class HeldDirectory: Sendable {
     #if canImport(Darwin)
       clock_gettime(CLOCK_REALTIME, &clock)
     #else
-      // Linux takes file timestamps from this clock, which advances every few milliseconds.
+      // Use the clock from which Linux takes file timestamps. It advances every few milliseconds.
       clock_gettime(CLOCK_REALTIME_COARSE, &clock)
     #endif
     return clock

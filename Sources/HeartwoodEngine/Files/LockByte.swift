@@ -11,10 +11,13 @@ package enum LockByte {
   package static let allocator: UInt64 = 8
   package static let observing: UInt64 = 9
   package static let following: UInt64 = 10
-  /// The first row lock; the process that owns row r of the `holders` file locks `holderRow` + r.
+  /// The first row lock.
+  ///
+  /// The process that owns row r of the `holders` file locks byte `holderRow` + r.
   package static let holderRow: UInt64 = 1 << 32
-  /// The first generation lock; every process in which generation g is live locks `live` + g in
-  /// shared mode.
+  /// The first generation lock.
+  ///
+  /// Every process in which generation g is live locks byte `live` + g in shared mode.
   package static let live: UInt64 = 1 << 40
   /// The first holder lock, by which a process shows which generations it holds; see `HolderLock`.
   package static let holderLock: UInt64 = 1 << 61

@@ -32,7 +32,9 @@ package final class LockOrder: @unchecked Sendable {
     }
   }
 
-  /// Records that this thread released a lock or stopped waiting, and returns `true` to `assert`.
+  /// Records that this thread released a lock or stopped waiting.
+  ///
+  /// Returns `true`, so that `assert` can call it.
   package static func leave(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current

@@ -5,7 +5,8 @@ extension FileSystem {
   /// A lock must remain set after another descriptor of the file is closed; otherwise, two stores
   /// that one process opened at the same path would not exclude each other.
   ///
-  /// - Parameter byte: A byte that is used for nothing else, and that concurrent probes can share.
+  /// - Parameter byte: A byte that is used only for probes. Concurrent probes may use the same
+  ///   byte.
   /// - Throws: `unsupportedFileSystem` if the locks do not work.
   package func probeLocks(of file: any File, at byte: UInt64) throws(StorageError) {
     let range = byte..<(byte + 1)

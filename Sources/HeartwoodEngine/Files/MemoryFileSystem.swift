@@ -1,7 +1,9 @@
-/// A file system in the memory of this process, in which only the root directory exists at first.
+/// A file system in the memory of this process.
 ///
-/// Nothing in it is durable, so syncing has no effect. An open file can be used even after its
-/// removal.
+/// It initially contains only the root directory.
+///
+/// Nothing in it is durable, so syncing has no effect. An open file remains usable after it has
+/// been removed.
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
@@ -139,7 +141,9 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 private final class MemoryContent: @unchecked Sendable {
-  /// The size of the chunks in which a file is stored, so that it can grow without copying bytes.
+  /// The size of a chunk.
+  ///
+  /// A file is stored in chunks, so that it can grow without copying bytes.
   private static let chunkByteCount = 64 << 10
 
   let identity: FileIdentity
@@ -214,7 +218,7 @@ private final class MemoryContent: @unchecked Sendable {
 
   func setByteCount(_ count: Int) { lock.withLock { resize(count) } }
 
-  /// Changes the length, and clears the bytes past the end, so they read as zeros later.
+  /// Changes the length, and clears the bytes past the end, so that they read as zeros later.
   private func resize(_ count: Int) {
     let chunkCount = (count + Self.chunkByteCount - 1) / Self.chunkByteCount
     if chunkCount < chunks.count {
@@ -323,7 +327,8 @@ private final class MemoryFile: File {
         "Cannot map the file, because it is shorter than the mapping. Open the store again.",
         file: path)
     }
-    // The mapping keeps the memory alive after the last reference to the file is released.
+    // Let the mapping retain the memory, which may be used after the last reference to the file is
+    // released.
     return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
   }
 

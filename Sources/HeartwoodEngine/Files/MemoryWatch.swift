@@ -20,7 +20,9 @@ final class MemoryWatch: FileWatch, @unchecked Sendable {
   }
 }
 
-/// The watches on one file, each of which ends when its last reference is released.
+/// The watches on one file.
+///
+/// Each watch ends when its last reference is released.
 struct MemoryWatches {
   private struct Entry {
     weak var watch: MemoryWatch?

@@ -9,22 +9,23 @@
 /// Tracks the file descriptors that the engine has opened in this process, and the memory that this
 /// process shares with other processes.
 ///
-/// A lock on an open file lasts as long as any copy of the file's descriptor, so a child process
-/// created by `fork` would hold its parent's locks, and it could write to shared memory. A handler
-/// that runs in the child before `fork` returns therefore closes the copied descriptors and
-/// replaces the shared memory with private memory.
+/// A lock on an open file lasts as long as any copy of the file's descriptor. A child process
+/// created by `fork` would therefore hold its parent's locks, and it could also write to shared
+/// memory. A handler that runs in the child before `fork` returns therefore closes the copied
+/// descriptors and replaces the shared memory with private memory.
 ///
 /// `lock` is held during a fork, and from before a file is opened until its descriptor is
 /// registered, so that the child knows all copied descriptors. The handler in the child must
-/// neither allocate memory nor wait. In a debug build, code that uses an array or a range waits for
-/// a lock of the Swift runtime, which a thread of the parent may have held, so the tables that the
-/// handler reads are plain memory.
+/// neither allocate memory nor wait. In a debug build, code that uses an array or a range can wait
+/// for a lock of the Swift runtime, which another thread of the parent may have held during the
+/// fork. The tables that the handler reads are therefore plain memory.
 enum OpenDescriptors {
   /// The result of registering the fork handlers on first use: 0 or an error number.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
-  // A plain mutex, because the fork handler releases it in the child, where `Lock` does nothing.
+  // Use a plain mutex, because the fork handler releases it in the child, where `Lock` does
+  // nothing.
   nonisolated(unsafe) private static let lock = {
     let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     pthread_mutex_init(lock, nil)
@@ -66,7 +67,7 @@ enum OpenDescriptors {
     isOurs[number] = true
   }
 
-  /// Moves a table's contents to a larger one.
+  /// Moves the contents of a table to a larger table.
   private static func moved<Element>(
     _ table: UnsafeMutablePointer<Element>, count: Int, toCapacity capacity: Int
   ) -> UnsafeMutablePointer<Element> {
@@ -136,7 +137,7 @@ enum OpenDescriptors {
 
   /// Closes the inherited descriptors, and replaces the shared memory with private memory.
   ///
-  /// The thread that called `fork` acquired `lock`; this method releases the child's copy of it.
+  /// The thread that called `fork` acquired `lock`. This method releases the child's copy of it.
   private static func startChild() {
     ProcessOrigin.leaveParent()
     var number = 0

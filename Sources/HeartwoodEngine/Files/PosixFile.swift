@@ -6,7 +6,9 @@
   import Darwin
 #endif
 
-/// A file of the operating system, which is thread-safe because its descriptor never changes.
+/// A file of the operating system.
+///
+/// Thread-safe, because its descriptor never changes.
 final class PosixFile: File {
   let path: String
   private let ownDescriptor: Int32
@@ -21,8 +23,8 @@ final class PosixFile: File {
   }
 
   deinit {
-    // In a child process, the fork handler has already closed the descriptor, another file may now
-    // have the same descriptor number, and the locks belong to the parent.
+    // In a child process, do nothing: the fork handler has already closed the descriptor, its
+    // number may have been reused, and the locks belong to the parent.
     guard !origin.isInherited else { return }
     // Release the locks explicitly: a mapping keeps the open file and its locks alive after the
     // descriptor is closed.
@@ -118,7 +120,7 @@ final class PosixFile: File {
 
   func reserve(byteCount: UInt64) throws(StorageError) {
     // Reserve only blocks after the end of the file. If space cannot be reserved, the C library may
-    // write to each block; in an existing block, this could overwrite another process's write.
+    // write to each block. In an existing block, this could overwrite another process's write.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()
@@ -157,7 +159,8 @@ final class PosixFile: File {
   }
 
   func allocatedByteCount() throws(StorageError) -> UInt64 {
-    // `st_blocks` counts units of 512 bytes on every platform, whatever the block size.
+    // Multiply by 512, because `st_blocks` counts units of 512 bytes on every platform, regardless
+    // of the block size.
     UInt64(try status().st_blocks) * 512
   }
 
@@ -235,7 +238,7 @@ final class PosixFile: File {
     }
     guard request.l_type != Int16(F_UNLCK) else { return nil }
     let start = UInt64(request.l_start)
-    // A length of zero means "to the largest offset".
+    // Interpret a length of zero as "to the largest offset".
     let end = request.l_len == 0 ? UInt64(Int64.max) : start + UInt64(request.l_len)
     return max(start, range.lowerBound)..<min(end, range.upperBound)
   }
@@ -255,7 +258,7 @@ final class PosixFile: File {
 
   func touch() throws(StorageError) {
     let descriptor = try descriptor()
-    // `nil` sets the current time; any other time would require owning the file.
+    // Pass `nil` to set the current time; setting any other time would require owning the file.
     _ = try SystemCalls.retrying { futimens(descriptor, nil) }.get(
       "update the modification time", path)
   }

@@ -32,7 +32,9 @@ package final class PosixFileSystem: FileSystem {
   }
 
   /// Whether this process ignores `SIGXFSZ`, so that a write beyond the file size limit fails with
-  /// an error instead of ending the process; `false` if the program has its own handler.
+  /// an error instead of ending the process.
+  ///
+  /// The value is `false` if the program has its own handler.
   private static let ignoresFileSizeSignal: Bool = {
     var action = sigaction()
     guard sigaction(SIGXFSZ, nil, &action) == 0 else { return false }
@@ -78,7 +80,7 @@ package final class PosixFileSystem: FileSystem {
   ) throws(StorageError) -> (any File)? {
     let flags =
       switch access {
-      // Without O_NONBLOCK, opening a named pipe could block forever.
+      // Use O_NONBLOCK, because opening a named pipe could otherwise block forever.
       case .read: O_RDONLY | O_NONBLOCK | O_NOFOLLOW
       case .write: O_RDWR | O_NONBLOCK | O_NOFOLLOW
       case .create: O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW
@@ -95,7 +97,8 @@ package final class PosixFileSystem: FileSystem {
         throw Self.isNoFile(path)
       }
       return PosixFile(descriptor: descriptor, path: path, isWritable: access != .read)
-    // With O_CREAT, ENOENT means that the directory does not exist, so it is an error.
+    // Return `nil` only without O_CREAT: with it, ENOENT means that the directory does not exist,
+    // which is an error.
     case .failure(let error) where error.code == ENOENT && access != .create:
       return nil
     // The path names a directory, a socket, or a device without a driver.
@@ -165,7 +168,7 @@ package final class PosixFileSystem: FileSystem {
 
   package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {
     try createDirectory(path)
-    // Users who may read the files must be able to list and enter the directory.
+    // Let users who may read the files list and enter the directory.
     if let mode { _ = chmod(path, mode_t(mode | (mode & 0o444) >> 2)) }
   }
 
@@ -207,7 +210,7 @@ package final class PosixFileSystem: FileSystem {
       close(descriptor)
       throw error.refusal("list the directory", path)
     }
-    // `closedir` also closes the descriptor.
+    // Do not close the descriptor separately, because `closedir` also closes it.
     defer { closedir(directory) }
     var names: [String] = []
     while true {
@@ -260,7 +263,8 @@ package final class PosixFileSystem: FileSystem {
 
   private let sequence = Atomic<UInt64>(UInt64.random(in: .min ... .max))
 
-  /// Reads the identity of the current boot; unlike the boot time, it does not depend on the clock.
+  /// Reads the identity of the current boot, which, unlike the boot time, does not depend on the
+  /// clock.
   private static func readBootIdentity() -> UInt64? {
     #if canImport(Darwin)
       var name = [UInt8](repeating: 0, count: 64)

@@ -13,7 +13,7 @@ package enum ProcessIdentity {
 
   package static let ownProgram: String = {
     #if os(Linux) || os(Android)
-      // Do not use `CommandLine` on these platforms: it opens a file, which could get the
+      // Do not use `CommandLine` on these platforms: it opens a file, which could be given the
       // descriptor of a closed standard stream.
       program(of: own) ?? "?"
     #else
@@ -25,7 +25,8 @@ package enum ProcessIdentity {
   package static func program(of process: Int32) -> String? {
     #if os(Linux) || os(Android)
       guard let bytes = OpenDescriptors.readBriefly("/proc/\(process)/cmdline") else { return nil }
-      // The file contains the arguments, each terminated by a zero byte.
+      // Use the bytes before the first zero: the file contains the arguments, each terminated by a
+      // zero byte.
       let first = bytes.prefix { $0 != 0 }
       return fileName(of: String(decoding: first, as: UTF8.self))
     #else

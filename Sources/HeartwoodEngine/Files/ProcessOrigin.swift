@@ -3,7 +3,7 @@ import Synchronization
 /// A record of the process that created a value, used to detect values inherited through `fork`.
 ///
 /// A child must not use inherited values that refer to files or locks: the files are its parent's,
-/// and threads that held the locks do not exist there. A check costs a load and a comparison.
+/// and threads that held the locks do not exist there. A check takes one load and one comparison.
 package struct ProcessOrigin: Sendable {
   // The number of forks since the first process, counted by the handler of `OpenDescriptors`.
   private static let forkCount = Atomic<UInt64>(0)
@@ -27,6 +27,8 @@ package struct ProcessOrigin: Sendable {
         + "Open the store again in this process.", file: file)
   }
 
-  /// Marks all existing values as inherited; called only in the child of a fork.
+  /// Marks all existing values as inherited.
+  ///
+  /// Called only in the child of a fork.
   static func leaveParent() { forkCount.wrappingAdd(1, ordering: .relaxed) }
 }

@@ -6,11 +6,13 @@
   import Darwin
 #endif
 
-/// Wrappers for C library functions, most of which return either the result or the error number.
+/// Wrappers for C library functions.
+///
+/// Most of them return either the result or the error number.
 ///
 /// The error number is read directly after the call, before a Swift runtime call can change it.
 enum SystemCalls {
-  /// Makes a system call by running `call`, and repeats it if a signal interrupts it.
+  /// Makes a system call by running `call`, and repeats it as long as signals interrupt it.
   @inline(__always)
   static func retrying<Count: FixedWidthInteger & SignedInteger>(
     _ call: () -> Count
@@ -36,7 +38,9 @@ enum SystemCalls {
     static let setLockWaiting: Int32 = 91
   #endif
 
-  /// Opens a file by its path, or by its name in an open directory; `exec` closes the descriptor.
+  /// Opens a file by its path, or by its name in an open directory.
+  ///
+  /// The descriptor is closed on `exec`.
   static func open(
     _ path: String, _ flags: Int32, in directory: Int32 = AT_FDCWD, mode: mode_t = 0o644
   ) -> Int32 {
@@ -51,25 +55,28 @@ enum SystemCalls {
   ///
   /// Only one thread may call this function at a time.
   static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
-    // Other code prints to descriptors 0 to 2, so a store's file must never get one of them, not
-    // even briefly. Occupy the free ones with placeholders while the file is being opened.
+    // Occupy the free descriptors from 0 to 2 with placeholders while the file is being opened.
+    // Other code prints to these descriptors, so a store's file must never have one of them, not
+    // even briefly.
     let free = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 }
     let placeholders = free.map { _ in open("/dev/null", O_RDWR) }
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
     let first = retrying(make)
-    // If another thread closed a standard stream in the meantime, the file may have got the
-    // stream's descriptor. In that case, move the file to a higher one.
+    // If another thread closed a standard stream in the meantime, the file may have been given the
+    // stream's descriptor. In that case, move the file to a higher descriptor.
     guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
     let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
     close(descriptor)
     return moved
   }
 
-  /// Makes a file and its length durable; on Darwin, only `F_FULLFSYNC` flushes the drive's cache.
+  /// Makes a file and its length durable.
+  ///
+  /// On Darwin, only `F_FULLFSYNC` flushes the drive's cache.
   static func sync(_ descriptor: Int32) -> Result<Int32, SystemError> {
     #if canImport(Darwin)
       let full = retrying { fcntl(descriptor, F_FULLFSYNC) }
-      // Some file systems have no full sync; `fsync` is the best they offer.
+      // Fall back to `fsync`, which is the best that some file systems offer.
       if case .failure(let error) = full, error.code == ENOTSUP || error.code == EINVAL {
         return retrying { fsync(descriptor) }
       }
@@ -112,7 +119,8 @@ enum SystemCalls {
       }
     #else
       guard let statfs else { return .failure(SystemError(code: ENOSYS)) }
-      // The call fills a structure of at most 120 bytes, whose first word is the type.
+      // Provide enough memory: the call fills a structure of at most 120 bytes, whose first word is
+      // the type.
       return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { buffer in
         guard let base = buffer.baseAddress else { return .failure(SystemError(code: ENOMEM)) }
         return retrying { statfs(path, base) }.map { _ in
@@ -174,8 +182,10 @@ extension Result where Failure == SystemError {
     }
   }
 
-  /// Returns the value or throws, like ``get(_:_:)``, but marks the error as having changed
-  /// nothing; for actions that never write, such as reading or opening `path`.
+  /// Like ``get(_:_:)``, returns the value or throws, but marks the error as having changed
+  /// nothing.
+  ///
+  /// For actions that never write, such as reading or opening `path`.
   func found(_ action: String, _ path: String) throws(StorageError) -> Success {
     switch self {
     case .success(let value): return value

@@ -40,7 +40,9 @@ package struct SystemThread: @unchecked Sendable {
     nanosleep(&time, nil)
   }
 
-  /// Starts a thread, which must be joined exactly once, or returns `nil` if that is impossible.
+  /// Starts a thread, or returns `nil` if that is impossible.
+  ///
+  /// The thread must be joined exactly once.
   package init?(_ body: @escaping @Sendable () -> Void) {
     final class Box {
       let body: @Sendable () -> Void

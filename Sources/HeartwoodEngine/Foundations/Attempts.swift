@@ -1,4 +1,4 @@
-/// Limits how often a loop starts over because another process has changed what the loop was
+/// Limits how often a loop starts over because another process has changed the data that it was
 /// reading.
 package struct Attempts {
   private var count = 0

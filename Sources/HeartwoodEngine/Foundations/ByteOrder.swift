@@ -1,6 +1,6 @@
 // Conversions between the byte order of this machine and that of the files. They are transparent
-// and not generic: a debug build would call a generic `init(littleEndian:)` indirectly, through the
-// type's table of protocol methods.
+// rather than generic, because a debug build would call a generic `init(littleEndian:)` indirectly,
+// through the type's table of protocol methods.
 
 extension UInt16 {
   /// This number, converted from or to little-endian.

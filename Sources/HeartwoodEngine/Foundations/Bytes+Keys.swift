@@ -1,5 +1,7 @@
 extension Bytes {
-  /// Loads eight bytes without a bounds check; the caller must have checked the range.
+  /// Loads eight bytes without a bounds check.
+  ///
+  /// The caller must have checked the range.
   @_transparent
   package func loadUnchecked64(_ offset: Int) -> UInt64 {
     base.loadUnaligned(fromByteOffset: offset, as: UInt64.self).inLittleEndian
@@ -19,14 +21,16 @@ extension Bytes {
 }
 
 extension MutableBytes {
-  /// Runs `body` with uninitialised memory on the stack; `count` should be a constant of at most
-  /// 1024, because larger buffers may be allocated on the heap.
+  /// Runs `body` with uninitialised memory on the stack.
+  ///
+  /// The `count` should be a constant of at most 1024, because larger buffers may be allocated on
+  /// the heap.
   @inline(__always)
   package static func withStackBytes<R, E: Error>(
     count: Int, _ body: (MutableBytes) throws(E) -> R
   ) throws(E) -> R {
     try withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { buffer throws(E) in
-      // An empty buffer may have no address. Any address will do, because nothing is written to it.
+      // An empty buffer may have no address. Use any address, because nothing is written to it.
       let base = buffer.baseAddress ?? UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
       return try body(MutableBytes(base, count: buffer.count))
     }
@@ -63,7 +67,7 @@ extension MutableBytes {
     return word.zeroByteMarks == 0
   }
 
-  /// Implements ``copyUnlessZero(_:to:)`` for fewer than eight bytes.
+  /// Implements ``copyUnlessZero(_:to:)`` for sources of fewer than eight bytes.
   @inline(__always)
   private static func copyShort(_ source: Bytes, to target: UnsafeMutableRawPointer) -> Bool {
     let count = source.count

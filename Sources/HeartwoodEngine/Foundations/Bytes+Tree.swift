@@ -21,10 +21,12 @@ extension MutableBytes {
 }
 
 extension Bytes {
-  /// A meaningless number; computing it prefetches the second to seventh cache lines of a page in
-  /// parallel, before a search needs them.
+  /// A meaningless number.
   ///
-  /// The caller must use the number; otherwise the compiler removes the loads.
+  /// Computing it prefetches the second to seventh cache lines of a page in parallel, before a
+  /// search needs them.
+  ///
+  /// The caller must use the number. Otherwise, the compiler removes the loads.
   @inline(__always)
   package var touchedLines: UInt64 {
     precondition(count >= 448, "The range of bytes is out of bounds.")
@@ -36,7 +38,9 @@ extension Bytes {
       ^ base.load(fromByteOffset: 384, as: UInt64.self)
   }
 
-  /// Prefetches the cache line at `offset` and the next one; the caller must use the result.
+  /// Prefetches the cache line at `offset` and the next one.
+  ///
+  /// The caller must use the result.
   @inline(__always)
   package func touchedLines(at offset: Int) -> UInt64 {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))
@@ -62,12 +66,14 @@ extension Bytes {
     let high = loadUnchecked64(offset &+ last &* 8)
     guard low < value else { return 0 }
     guard value <= high else { return length }
-    // Half of each difference fits in an `Int64`. The lowest bit keeps the divisor from being 0.
+    // Halve the differences so that they fit in an `Int64`. Set the lowest bit so that the divisor
+    // is not 0.
     let distance = Double(Int64(truncatingIfNeeded: (value &- low) &>> 1))
     let extent = Double(Int64(truncatingIfNeeded: (high &- low) &>> 1 | 1))
     let guess = min(Int(distance / extent * Double(last) + bias), last)
     if loadUnchecked64(offset &+ guess &* 8) >= value {
-      // `guess` is not 0, because the first element is less than `value`.
+      // Reading the element before `guess` is safe: `guess` is not 0, because the first element is
+      // less than `value`.
       if loadUnchecked64(offset &+ (guess &- 1) &* 8) < value { return guess }
       return lowerBound64(offset, below: guess &- 1, value)
     }

@@ -18,7 +18,7 @@ package struct Bytes {
 
   @_transparent
   package init(_ buffer: UnsafeRawBufferPointer) {
-    // An empty buffer may have no address. Any address will do, because nothing is read from it.
+    // An empty buffer may have no address. Use any address, because nothing is read from it.
     base = buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
     count = buffer.count
   }
@@ -112,7 +112,9 @@ package struct Bytes {
   }
 }
 
-/// A borrowed, mutable run of bytes with bounds-checked access, which must be exclusive.
+/// A borrowed, mutable run of bytes with bounds-checked access.
+///
+/// Access must be exclusive.
 package struct MutableBytes {
   package let base: UnsafeMutableRawPointer
   package let count: Int
@@ -164,7 +166,9 @@ package struct MutableBytes {
     (base + offset).copyMemory(from: source.base, byteCount: source.count)
   }
 
-  /// Moves bytes within this run; the source and the target may overlap.
+  /// Moves bytes within this run.
+  ///
+  /// The source and the target may overlap.
   @_transparent
   package func move(from source: Int, to target: Int, byteCount: Int) {
     check(source, byteCount)
@@ -172,8 +176,9 @@ package struct MutableBytes {
     (base + target).copyMemory(from: base + source, byteCount: byteCount)
   }
 
-  /// Stores zeros, 64 bytes at a time; in a debug build, `initializeMemory` makes a call for each
-  /// byte.
+  /// Stores zeros, 64 bytes at a time.
+  ///
+  /// In a debug build, `initializeMemory` would make a call for each byte.
   package func clear(_ offset: Int, _ byteCount: Int) {
     check(offset, byteCount)
     let target = base + offset

@@ -6,7 +6,9 @@ package typealias PageNumber = UInt32
 /// The position of a page image or a group header in the log, counted from 1 and never reused.
 package typealias FrameNumber = UInt64
 
-/// The number of a tree within its store; tree 0 is the catalog, and each keyspace has its own.
+/// The number of a tree within its store.
+///
+/// Tree 0 is the catalog, and each keyspace has its own tree.
 package typealias TreeID = UInt32
 
 /// One committed state of a store, identified by the number of the last log frame of its commit.

@@ -5,7 +5,7 @@ package enum Limits {
   /// The smallest page size: the block size of common file systems, so that no two pages share a
   /// block.
   package static let minPageByteCount = 4096
-  /// The largest page size for which every offset within a page fits in 16 bits.
+  /// The largest page size, for which every offset within a page still fits in 16 bits.
   package static let maxPageByteCount = 65_536
   /// The maximum length of an encoded key: four entries with such keys fit in the smallest page, so
   /// trees are shallow and every node can be split.
@@ -13,11 +13,12 @@ package enum Limits {
   /// The maximum length of a value, chosen so that its overflow index has at most two levels and a
   /// copy of it fits in the address space of 32-bit platforms.
   package static let maxValueByteCount = 1 << 30
-  /// The maximum length of a multi-page value that `withValue` copies into one buffer; without this
-  /// limit, a single call could allocate an unbounded amount of memory.
+  /// The maximum length of a multi-page value that `withValue` copies into one buffer.
+  ///
+  /// Without this limit, a single call could allocate an unbounded amount of memory.
   package static let maxCopiedValueByteCount = 64 << 20
-  /// The highest possible level of a node: twice what the largest possible page file would need if
-  /// each node had only four children.
+  /// The highest level that a node can have: twice the number of levels that the largest page file
+  /// would need if each node had only four children.
   package static let maxTreeLevel = 32
   /// The maximum length in UTF-8 bytes of a keyspace name, which must fit in a key of the catalog.
   package static let maxKeyspaceNameByteCount = 255
@@ -31,15 +32,16 @@ package enum Limits {
   /// The largest frame number: more than any device can hold, yet small enough that adding numbers
   /// to it, such as the offsets of lock bytes, cannot overflow.
   package static let maxFrame: UInt64 = 1 << 56
-  /// The maximum number of lineages in a header slot; older lineages are not listed, and tokens of
-  /// their generations expire.
+  /// The maximum number of lineages in a header slot.
+  ///
+  /// Older lineages are not listed, and tokens of their generations expire.
   package static let maxLineageCount = 64
   /// The size of the largest log segment: its table of frames is comparatively small, and every
   /// 64-bit platform can map it.
   package static let maxSegmentByteCount = 1 << 30
   /// The maximum difference between the numbers of the newest and the oldest needed log segment.
   ///
-  /// No real log reaches this limit, but it bounds the table of segments if the directory contains
+  /// No real log reaches this limit. It bounds the table of segments in case the directory contains
   /// files with arbitrary numbers in their names.
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of open log segments: more than are usually read at the same time, but few
@@ -49,15 +51,18 @@ package enum Limits {
   ///
   /// Before another segment is written, the one that has waited longest is synced.
   ///
-  /// At the default segment size, these segments hold the longest log that awaits a checkpoint, so
-  /// only a transaction longer than that waits for the disk before it commits.
+  /// At the default segment size, this number of segments holds the longest log that awaits a
+  /// checkpoint. Only a transaction that writes more than this waits for the disk before it
+  /// commits.
   package static let maxUnsyncedSegmentCount = 32
-  /// The maximum number of retained generations, besides the newest, in the shared counters; if
-  /// there are more, maintenance runs reclaim less log space.
+  /// The maximum number of retained generations, besides the newest, in the shared counters.
+  ///
+  /// If more generations are held, maintenance runs reclaim less log space.
   package static let maxRetainedGenerationCount = 200
   /// The number of rows in the `holders` file.
   ///
-  /// A process without a row cannot record its name, so users see its program's name instead.
+  /// A process without a row cannot record the name that it was given, so users see the name of its
+  /// program instead.
   package static let maxHolderRowCount = 256
   /// The maximum number of generations for which a process takes a holder lock: each such lock
   /// slows down all other lock calls, and users rarely need to see any but the oldest held

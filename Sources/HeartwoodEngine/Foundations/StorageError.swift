@@ -12,10 +12,11 @@ public struct StorageError: Error, Hashable, Sendable {
   public struct Kind: Hashable, Sendable {
     let name: String
 
-    /// The requested generation is no longer live, or was never a commit.
+    /// The requested generation is no longer live, or was never committed.
     public static let generationExpired = Kind(name: "generationExpired")
-    /// The token or generation belongs to another store, or a file of the store was deleted or
-    /// replaced while the store was open.
+    /// The token or generation belongs to another store.
+    ///
+    /// Also thrown if a file of the store was deleted or replaced while the store was open.
     public static let foreignStore = Kind(name: "foreignStore")
     /// Bytes of the store are corrupt.
     public static let corrupt = Kind(name: "corrupt")

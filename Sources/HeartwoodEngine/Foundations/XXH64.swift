@@ -13,7 +13,9 @@ package struct XXH64 {
     lanes = Lanes(seed: seed)
   }
 
-  /// Appends `bytes`; the hash does not depend on how the input is divided among calls.
+  /// Appends `bytes`.
+  ///
+  /// The hash does not depend on how the input is divided among calls.
   package mutating func update(_ bytes: Bytes) {
     byteCount &+= UInt64(bytes.count)
     var start = 0
@@ -39,7 +41,9 @@ package struct XXH64 {
     }
   }
 
-  /// Returns the hash of the input so far; more bytes may be appended afterwards.
+  /// Returns the hash of the input so far.
+  ///
+  /// More bytes may be appended afterwards.
   package func finish() -> UInt64 {
     var ending = Ending(lanes: lanes, byteCount: byteCount)
     let wordCount = pendingByteCount / 8
@@ -121,7 +125,8 @@ extension XXH64 {
     @inline(__always)
     mutating func mixStripes(of bytes: Bytes) -> Int {
       let end = bytes.count & ~(Self.stripeByteCount - 1)
-      // `slice` checks the bounds once, so the loads below can be unchecked: all lie before `end`.
+      // Check the bounds once with `slice`, so that the loads below can be unchecked. All of them
+      // are before `end`.
       let stripes = bytes.slice(0, end)
       var offset = 0
       while offset < end {
@@ -133,7 +138,9 @@ extension XXH64 {
       return end
     }
 
-    /// Combines the lanes; without a complete stripe, the result depends only on the seed.
+    /// Combines the lanes.
+    ///
+    /// If there was no complete stripe, the result depends only on the seed.
     @inline(__always)
     func converged(byteCount: UInt64) -> UInt64 {
       guard byteCount >= UInt64(Self.stripeByteCount) else { return seed &+ Prime.fifth }
@@ -190,8 +197,10 @@ extension XXH64 {
 }
 
 extension Bytes {
-  /// Loads eight bytes like `loadUnchecked64`, which a debug build cannot inline from another file;
-  /// calling it would make hashing take three times as long.
+  /// Loads eight bytes like `loadUnchecked64`.
+  ///
+  /// A debug build cannot inline that function from another file, and calling it would make hashing
+  /// take three times as long.
   @_transparent
   fileprivate func word(at offset: Int) -> UInt64 {
     base.loadUnaligned(fromByteOffset: offset, as: UInt64.self).inLittleEndian

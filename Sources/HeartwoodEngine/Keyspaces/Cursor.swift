@@ -1,7 +1,7 @@
-/// A movable position in a keyspace, for reading entries in ascending or descending key order.
+/// A movable position in a keyspace for reading entries in ascending or descending key order.
 ///
 /// A cursor is not `Sendable`: only one thread at a time may use it. A transaction's cursor sees
-/// the transaction's changes; after a change, it finds its position again by the current key. It
+/// the transaction's changes. After a change, it finds its position again by the current key. It
 /// must not be used after the transaction's closure has returned.
 public final class Cursor {
   enum Owner {
@@ -118,7 +118,7 @@ public final class Cursor {
   /// Passes the current entry's encoded key and value to `body`, and returns the result of `body`.
   ///
   /// Returns `nil` if the cursor is not at an entry. A value that fits in a page is not copied. The
-  /// spans are valid only during the call; in a transaction, they also become invalid when the
+  /// spans are valid only during the call. In a transaction, they also become invalid when the
   /// transaction makes a change.
   ///
   /// - Throws: `tooLarge` if the value is too long to be copied; `corrupt` or `io` if a page of the

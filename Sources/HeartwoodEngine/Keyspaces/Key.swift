@@ -54,7 +54,8 @@ public struct Key: Hashable, Sendable {
 }
 
 extension Key {
-  /// Hashes all bytes in one call, because hashing the array itself would hash them one by one.
+  /// Feeds all bytes to the hasher in one call, because hashing the array itself would feed them
+  /// one by one.
   public func hash(into hasher: inout Hasher) {
     encoded.withBytes { hasher.combine(bytes: $0.buffer) }
   }
@@ -84,8 +85,9 @@ extension Key: ExpressibleByIntegerLiteral {
 }
 
 extension Key: CustomStringConvertible {
-  /// The components in parentheses, such as `("nc", 73275410)`, or the bytes in hexadecimal if they
-  /// are not a valid encoding.
+  /// The components in parentheses, such as `("nc", 73275410)`.
+  ///
+  /// If the bytes are not a valid encoding, they are shown in hexadecimal instead.
   public var description: String {
     guard let components = try? Component.all(in: encoded) else { return encoded.hexadecimal }
     return "(\(components.map(\.description).joined(separator: ", ")))"

@@ -127,7 +127,9 @@ public struct KeyDecoder: ~Copyable {
 }
 
 extension KeyDecoder {
-  /// Reads the kind of the next component, or throws an error that names `asked` if there is none.
+  /// Reads the kind of the next component.
+  ///
+  /// If there is none, throws an error that names `asked`.
   private mutating func begin(asking asked: KeyTag) throws(StorageError) -> KeyTag {
     guard let tag = try nextKind() else {
       throw StorageError(

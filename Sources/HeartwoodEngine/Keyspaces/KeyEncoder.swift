@@ -37,18 +37,24 @@ public struct KeyEncoder: Sendable {
     begin(value ? .yes : .no)
   }
 
-  /// Appends an integer; integers of all widths have the same kind, and sort by value.
+  /// Appends an integer.
+  ///
+  /// Integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: Int) {
     append(Int64(value))
   }
 
-  /// Appends an integer; integers of all widths have the same kind, and sort by value.
+  /// Appends an integer.
+  ///
+  /// Integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: Int64) {
     begin(.integer)
     bytes.append(bigEndian: value.keyBits)
   }
 
-  /// Appends an integer; integers of all widths have the same kind, and sort by value.
+  /// Appends an integer.
+  ///
+  /// Integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: UInt64) {
     if let small = Int64(exactly: value) { return append(small) }
     begin(.largeInteger)
@@ -119,7 +125,9 @@ public struct KeyEncoder: Sendable {
 }
 
 extension Int64 {
-  /// The bits of this number in a key; the flipped sign bit makes negative numbers sort first.
+  /// The bits of this number in a key.
+  ///
+  /// The flipped sign bit makes negative numbers sort first.
   @inline(__always)
   var keyBits: UInt64 { UInt64(bitPattern: self) ^ (1 << 63) }
 

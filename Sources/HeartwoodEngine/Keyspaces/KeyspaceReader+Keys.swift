@@ -1,6 +1,6 @@
-// In each method, only the encoding of the key is generic. It is inlined into the caller, because a
-// generic call across a module boundary would cost more than the read. `reads` points into the
-// snapshot, so `self` must stay alive until the read is done.
+// In each of these methods, only the encoding of the key is generic. It is inlined into the caller,
+// because a generic call across a module boundary would cost more than the read. `reads` points
+// into the snapshot, so `self` must stay alive until the read is done.
 
 extension KeyspaceReader {
   /// Returns a copy of the value of a key, or `nil` if the key does not exist.
@@ -19,7 +19,7 @@ extension KeyspaceReader {
   /// Returns `nil` if the key does not exist. A value that fits in a page is not copied. The span
   /// is valid only during the call.
   ///
-  /// - Throws: The errors of ``get(_:)``, or any error that `body` throws.
+  /// - Throws: Any error that ``get(_:)`` or `body` throws.
   @inlinable
   public func withValue<K: LookupKey & ~Escapable, R>(
     _ key: K, _ body: (RawSpan) throws -> R
@@ -32,8 +32,8 @@ extension KeyspaceReader {
   ///
   /// Returns `false` if the key does not exist.
   ///
-  /// - Throws: `invalidArgument` if the range is not within the value; the errors of ``get(_:)``,
-  ///   except `tooLarge` for a long value; any error that `body` throws.
+  /// - Throws: `invalidArgument` if the range is not within the value; any error that ``get(_:)``
+  ///   throws, except `tooLarge` for a long value; any error that `body` throws.
   /// - Complexity: One page read for each level of the tree, and one for each page of the range.
   @inlinable @discardableResult
   public func read<K: LookupKey & ~Escapable>(
@@ -61,9 +61,9 @@ extension KeyspaceReader {
   /// each chunk is part of a page, and is valid only during the call to `body` that receives it. An
   /// empty value has no chunks.
   ///
-  /// - Throws: The errors of ``get(_:)``, except `tooLarge` for a long value; `corrupt`, after the
-  ///   last chunk, if the value differs from the one that was written; any error that `body`
-  ///   throws.
+  /// - Throws: Any error that ``get(_:)`` throws, except `tooLarge` for a long value; `corrupt`,
+  ///   after the last chunk, if the value differs from the one that was written; any error that
+  ///   `body` throws.
   /// - Complexity: One page read for each level of the tree, and one for each page of the value.
   @inlinable @discardableResult
   public func forEachChunk<K: LookupKey & ~Escapable>(

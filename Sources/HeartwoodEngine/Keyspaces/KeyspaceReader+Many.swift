@@ -30,7 +30,7 @@ extension KeyspaceReader {
   ///
   /// If a key does not exist, its value is `nil`. For details, see ``getMany(_:_:)-([Int64],_)``.
   ///
-  /// - Throws: The errors of that method; `tooLarge` if a key exceeds its limit.
+  /// - Throws: Any error that that method throws; `tooLarge` if a key exceeds its limit.
   public func getMany(
     _ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {

@@ -24,7 +24,7 @@ public struct KeyspaceReader: @unchecked Sendable {
 
   /// Calls `body` for every entry in a range of keys, in key order, until `body` returns `false`.
   ///
-  /// The spans contain the encoded key (see ``Key/decode(_:as:)``) and the value; both are valid
+  /// The spans contain the encoded key (see ``Key/decode(_:as:)``) and the value. Both are valid
   /// only during the call.
   ///
   /// - Parameters:

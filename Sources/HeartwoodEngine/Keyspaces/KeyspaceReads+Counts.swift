@@ -1,7 +1,8 @@
 extension KeyspaceReads {
   func estimatedCount(from lower: Key?, upTo upper: Key?, of count: Int) throws(StorageError) -> Int
   {
-    // `Key()` sorts before every key in the keyspace, because no key there is empty.
+    // Use `Key()` as the lowest bound: it sorts before every key in the keyspace, because no key
+    // there is empty.
     let first = try position(of: lower ?? Key())
     guard let upper else { return count - (try position(of: Key())).distance(to: first, of: count) }
     return first.distance(to: try position(of: upper), of: count)
@@ -54,8 +55,8 @@ extension KeyspaceReader {
   /// Returns an estimate of the number of entries in a range of keys.
   ///
   /// Use the estimate to choose between ways of reading the entries. It is exact if the range is
-  /// within one leaf of the tree. Otherwise, the error depends on how evenly the nodes are filled;
-  /// it is usually less than a third.
+  /// within one leaf of the tree. Otherwise, the error depends on how evenly the nodes are filled,
+  /// but is usually less than a third.
   ///
   /// - Parameters:
   ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.

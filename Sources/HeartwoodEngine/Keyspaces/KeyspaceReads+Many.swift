@@ -1,5 +1,7 @@
 extension KeyspaceReads {
-  /// Looks up `keys` in order; `byteCount` is the maximum length of an encoded key with padding.
+  /// Looks up `keys` in order.
+  ///
+  /// The maximum length of an encoded key with padding is `byteCount`.
   @inline(__always)
   private func getMany<K>(
     _ keys: [K], byteCount: Int, _ body: (_ index: Int, _ value: RawSpan?) throws -> Void,

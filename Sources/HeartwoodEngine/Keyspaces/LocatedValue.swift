@@ -1,4 +1,4 @@
-/// A value found in a tree, and the page or buffer to release after use.
+/// A value found in a tree, with the page or buffer to release after use.
 ///
 /// The type is trivial, so that reading one value involves no reference counting.
 @usableFromInline
@@ -35,7 +35,9 @@ package struct KeyspaceReads {
     try TreeReader(view: view, root: root).find(SearchKey(key.bytes))
   }
 
-  /// Finds the value of an encoded key; the caller must release it.
+  /// Finds the value of an encoded key.
+  ///
+  /// The caller must release the value.
   @usableFromInline
   func locate(_ key: borrowing EncodedKey) throws(StorageError) -> LocatedValue? {
     guard let found = try find(key) else { return nil }
@@ -96,10 +98,11 @@ package struct KeyspaceReads {
       ? OverflowReference(found.value, in: view).length : found.value.count
   }
 
-  /// Passes the value of `key`, or only its bytes in `range`, to `body`, page by page.
+  /// Passes the value of `key`, or only the part in `range`, to `body`, page by page.
   ///
-  /// Returns an error from `body` as a failure, because this method can throw only storage errors.
-  /// Checks the hash of the value after the last chunk, unless only a range is read.
+  /// If `body` throws, the error is returned as a failure, because this method can throw only
+  /// storage errors. Checks the hash of the value after the last chunk, unless only a range is
+  /// read.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void

@@ -1,8 +1,8 @@
 /// A key for a lookup in a keyspace.
 ///
-/// It can be a ``KeyConvertible`` value, such as an integer or a string; a span of bytes; or a
-/// ``Key``, which can have several components. `Int`, `Int64`, `String`, byte arrays, spans and
-/// ``Key`` are encoded on the stack; all other types are encoded on the heap.
+/// A lookup key can be a ``KeyConvertible`` value, such as an integer or a string; a span of bytes;
+/// or a ``Key``, which can have several components. `Int`, `Int64`, `String`, byte arrays, spans
+/// and ``Key`` are encoded on the stack; all other types are encoded on the heap.
 public protocol LookupKey: ~Escapable {
   /// Calls `body` once with the encoded key, which is valid only during the call.
   ///
@@ -42,8 +42,9 @@ func missingEncoding() -> StorageError {
       + "Change the method so that it calls `body` exactly once.")
 }
 
-/// Calls `body` with the encoded key, followed in memory by eight zero bytes, or throws `tooLarge`
-/// if the key exceeds the limit.
+/// Calls `body` with the encoded key, which is followed in memory by eight zero bytes.
+///
+/// Throws `tooLarge` if the key exceeds the limit.
 @inline(__always)
 package func withSearchBytes<K: LookupKey & ~Escapable, R>(
   _ key: K, _ body: (Bytes) throws(StorageError) -> R
@@ -100,7 +101,8 @@ extension [UInt8]: LookupKey {
   }
 }
 
-// A conditional conformance to `KeyConvertible` does not imply one to `LookupKey`.
+// State this conformance explicitly, because a conditional conformance to `KeyConvertible` does not
+// imply it.
 extension Optional: LookupKey where Wrapped: KeyConvertible {}
 
 extension RawSpan: LookupKey {

@@ -29,7 +29,9 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Finds and sorts the leaves that differ; either state may be the newer one.
+  /// Finds and sorts the leaves that differ.
+  ///
+  /// Either state may be the newer one.
   ///
   /// - Complexity: For each state, one read of the catalog and of every page that was written or
   ///   freed between the two states.
@@ -50,8 +52,8 @@ package struct SnapshotDifference {
 
   /// Calls `body` for every entry that differs, ordered by keyspace and key.
   ///
-  /// - Complexity: Reads each differing leaf a second time, and the pages of large values that were
-  ///   rewritten with the same length and hash.
+  /// - Complexity: Reads each differing leaf a second time. Also reads the pages of large values
+  ///   that were rewritten with the same length and hash.
   package func forEach(_ body: (StoreChange) throws -> Void) throws {
     var (old, new) = (source.trees[...], target.trees[...])
     while let name = Self.least(old.first?.name, new.first?.name) {
@@ -66,8 +68,9 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Returns the name that sorts first by its UTF-8 bytes, as in the catalog; Swift's own
-  /// comparison treats canonically equivalent strings as equal.
+  /// Returns the name that sorts first by its UTF-8 bytes, which is the order of the catalog.
+  ///
+  /// Swift's own comparison treats canonically equivalent strings as equal.
   private static func least(_ left: String?, _ right: String?) -> String? {
     guard let left, let right else { return left ?? right }
     return right.utf8.lexicographicallyPrecedes(left.utf8) ? right : left
@@ -104,7 +107,7 @@ package struct SnapshotDifference {
 
   private func hasEqualValues(_ old: LeafScanner, _ new: LeafScanner) throws(StorageError) -> Bool {
     guard old.isOverflow == new.isOverflow else { return false }
-    // The value of an overflow entry is a reference. A reference identifies the transaction that
+    // For an overflow entry, compare the references: a reference identifies the transaction that
     // wrote the bytes, so equal references refer to the same bytes.
     if old.value.equals(new.value) { return true }
     guard old.isOverflow else { return false }

@@ -1,5 +1,6 @@
-/// The common fields at the start of every ``AtomicFile``; the file's own fields, its rows and a
-/// hash follow.
+/// The common fields at the start of every ``AtomicFile``.
+///
+/// They are followed by the file's own fields, its rows and a hash.
 package enum AtomicFileLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -30,10 +31,11 @@ package struct AtomicFile: Sendable {
 
   /// Reads and decodes the file, or returns `nil` if it does not exist.
   ///
-  /// Before allocating memory, checks the file's length, and that the file does not consist mostly
-  /// of holes.
+  /// Before it allocates memory, this method checks that the length is valid and that the file does
+  /// not consist mostly of holes.
   ///
-  /// - Parameter lengths: A function that returns the valid file lengths for the given fields.
+  /// - Parameter lengths: A function that returns the valid lengths of a file with the given
+  ///   fields.
   package func read<Content>(
     _ log: LogFiles, fieldByteCount: Int, lengths: (Bytes) -> ClosedRange<UInt64>,
     decode: (Bytes, StoreIdentity) throws(StorageError) -> Content
@@ -59,7 +61,8 @@ package struct AtomicFile: Sendable {
     guard try file.read(into: fields.bytes, at: 0) == fieldByteCount,
       bytes.load64(AtomicFileLayout.magic.offset) == magic
     else { throw damaged("The file has the wrong signature or is too short.") }
-    // The layout of other versions is unknown; `check` rejects them later.
+    // Do not interpret the fields of another version, whose layout is unknown; `check` rejects it
+    // later.
     let isKnown = bytes.load32(AtomicFileLayout.version.offset) == 1
     guard isKnown ? lengths(bytes).contains(count) : count <= Self.plainByteCount else {
       throw damaged("The counts in the file do not match its length.")
@@ -72,7 +75,7 @@ package struct AtomicFile: Sendable {
 
   /// The maximum length of a file that is read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 20
-  /// The highest compression ratio that is expected of a file system.
+  /// The highest compression ratio that a file system is expected to achieve.
   private static let compression: UInt64 = 64
 
   /// Writes the common fields at the start of the file, and the hash in its last eight bytes.

@@ -9,10 +9,11 @@
 ///     │ durableUpTo │pageCount │imageCount│voidCount│reserved │ time │ hashes, voids, pages │
 ///     └─────────────┴──────────┴──────────┴─────────┴─────────┴──────┴──────────────────────┘
 ///
-/// After the fixed fields come an 8-byte hash for each image, 16 bytes (first frame, last frame)
-/// for each void range, and a 4-byte page number for each image. The hash, seeded with the store's
-/// identity, covers the bytes from offset 8 up to the offset in `bytes`. It is also the digest of
-/// the group, and depends on every earlier group through `previous`, the preceding group's digest.
+/// The fixed fields are followed by an 8-byte hash for each image, 16 bytes (first frame, last
+/// frame) for each void range, and a 4-byte page number for each image. The hash, seeded with the
+/// store's identity, covers the bytes from offset 8 up to the offset in `bytes`. This hash is also
+/// the digest of the group. It depends on every earlier group through `previous`, the preceding
+/// group's digest.
 package enum GroupLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)
@@ -37,7 +38,7 @@ package enum GroupLayout {
   package static let entries = 96
   /// "HWGR" as a little-endian number.
   package static let magicNumber: UInt32 = 0x5247_5748
-  /// The flag that marks the last group of a transaction, and so commits all of the transaction's
+  /// The flag that marks the last group of a transaction, which commits all of the transaction's
   /// groups.
   package static let commitMark: UInt32 = 1
 

@@ -24,7 +24,9 @@ package struct HolderRow: Hashable, Sendable {
   package let opened: UInt64
   package let name: String
 
-  /// Creates a row; a name that is too long is truncated at a character boundary.
+  /// Creates a row.
+  ///
+  /// A name that is too long is truncated at a character boundary.
   package init(process: Int32, opened: UInt64, name: String) {
     self.process = process
     self.opened = opened

@@ -1,4 +1,6 @@
-/// The segment files of the log; thread-safe, because all properties are immutable.
+/// The segment files of the log.
+///
+/// Thread-safe, because all properties are immutable.
 package final class LogFiles: Sendable {
   package let fileSystem: any FileSystem
   package let directory: String
@@ -8,7 +10,9 @@ package final class LogFiles: Sendable {
   package let isWritable: Bool
   private let pool: SegmentFilePool
 
-  /// Creates an object for the log files in `directory`, with a new pool if `pool` is `nil`.
+  /// Creates an object for the log files in `directory`.
+  ///
+  /// If `pool` is `nil`, creates a new pool.
   package init(
     fileSystem: any FileSystem, directory: String, geometry: Geometry, identity: StoreIdentity,
     isMapped: Bool, isWritable: Bool, pool: SegmentFilePool? = nil
@@ -99,8 +103,8 @@ package final class LogFiles: Sendable {
       isMapped: isMapped)
   }
 
-  /// Returns whether frames of a lineage can be written to a segment: it exists, has its full
-  /// length, and has a valid header of that lineage.
+  /// Returns whether frames of a lineage can be written to a segment, which requires that the
+  /// segment exists, has its full length, and has a valid header of that lineage.
   package func isComplete(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Bool {
     guard let file = try pool.open(path(number), .read) else { return false }
     return try isComplete(file, number, lineage)
@@ -124,10 +128,12 @@ package final class LogFiles: Sendable {
     }
   }
 
-  /// Creates a segment file with its full length and its header; its name is not yet durable.
+  /// Creates a segment file with its full length and its header.
   ///
-  /// Overwrites the contents left by an earlier attempt. The process that wrote them ended before
-  /// the file's name was durable, so it never acknowledged a frame in the file.
+  /// The file's name is not yet durable.
+  ///
+  /// Overwrites any contents left by an earlier attempt. The process that wrote them ended before
+  /// the file's name was durable, so it never acknowledged a commit with a frame in the file.
   ///
   /// - Parameter isAhead: Whether the segment is created in advance and therefore filled with
   ///   zeros, so that later commits need not change the file's metadata.
@@ -195,7 +201,7 @@ package final class LogFiles: Sendable {
 
   /// Truncates segment `first` and all later segments to zero bytes, without deleting the files.
   ///
-  /// Begins with the segments in `known`, to free their descriptors for the other segments.
+  /// Truncates the segments in `known` first, to free their descriptors for the other segments.
   package func emptySegments(from first: UInt64, knowing known: [Segment]) throws(StorageError) {
     for segment in known.reversed() where segment.number >= first { try? segment.file.empty() }
     for number in try existing() where number >= first {

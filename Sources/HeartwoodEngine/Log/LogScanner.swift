@@ -1,7 +1,7 @@
 /// Reads the log commit by commit, and stops at the first incomplete commit.
 ///
-/// A commit is accepted on the basis of its group headers. Each header must be intact, must be at
-/// the frame that it names, and must continue the chain of digests. All headers must belong to one
+/// A commit is accepted on the basis of its group headers. Each header must be intact, be located
+/// at the frame that it names, and continue the chain of digests. All headers must belong to one
 /// transaction, whose last group has the commit mark. Recovery verifies page images only in commits
 /// above the durable watermark: earlier commits were synced, and corruption in them is detected
 /// when they are read.
@@ -17,14 +17,17 @@ package struct LogScanner {
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// The first frames of the segments that begin with a new transaction, keyed by preceding digest.
+  /// The first frames of the segments that begin with a new transaction, keyed by the digest of the
+  /// preceding group.
   private var starts: [UInt64: [FrameNumber]] = [:]
   /// The last segment whose footer was read, so that each footer is read only once.
   private var triedSegment: UInt64?
   /// The number of commits read so far that end in the segment of `point`.
   private var commitCount = 0
 
-  /// Creates a scanner; reads one page for each segment that starts after `point`.
+  /// Creates a scanner.
+  ///
+  /// Reads one page for each segment that starts after `point`.
   package init(
     table: SegmentTable, geometry: Geometry, seed: UInt64, from point: CommitPoint
   ) throws(StorageError) {
@@ -46,7 +49,8 @@ package struct LogScanner {
   /// The frame at which the next commit of this lineage would start.
   package var nextFrame: FrameNumber { geometry.next(after: point.frame) }
 
-  /// Returns the next commit, or all unread commits in a segment's footer, or `nil` at the end.
+  /// Returns either the next commit or all unread commits of a segment's footer, or `nil` at the
+  /// end of the log.
   ///
   /// - Parameter limit: The last frame that a footer may cover, or `nil` to ignore all footers.
   /// - Throws: `corrupt` if a commit increases the page count without creating the new pages.
@@ -70,7 +74,8 @@ package struct LogScanner {
 
   /// Checks that a commit that increases the page count contains an image of every new bitmap page.
   ///
-  /// Otherwise, a wrong page count would make readers allocate memory for pages that do not exist.
+  /// Without this check, a wrong page count would make readers allocate memory for pages that do
+  /// not exist.
   private func requireBitmaps(
     _ images: [LogStep.Image], upTo end: CommitPoint
   ) throws(StorageError) {
@@ -91,9 +96,9 @@ package struct LogScanner {
 
   /// Returns the commit that starts a new lineage after `point`, or `nil` if there is none.
   ///
-  /// The frames that directly follow `point` must then be ignored: the recovery that wrote the
-  /// commit found them incomplete. They are now below the durable watermark, so recovery would
-  /// otherwise accept them by their headers alone.
+  /// If there is one, the frames that directly follow `point` must be ignored, because the recovery
+  /// that wrote the commit found them incomplete. They are now below the durable watermark, so
+  /// their headers alone would make recovery accept them.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }
@@ -174,7 +179,7 @@ package struct LogScanner {
       var frame = group.header.frame
       for image in group.header.images {
         frame = geometry.next(after: frame)
-        // Detect a missing segment here, because images up to the durable watermark are not read.
+        // Check that the segment exists, because images up to the durable watermark are not read.
         guard table[geometry.segment(of: frame)] != nil else { return nil }
         images.append(LogStep.Image(page: image.page, frame: frame, hash: image.hash))
       }
@@ -197,13 +202,15 @@ package struct LogScanner {
     }
   }
 
-  /// Removes the images in void ranges in a single pass, because either list may be long.
+  /// Removes the images that are in void ranges.
+  ///
+  /// Does so in a single pass, because either list may be long.
   private static func remove(
     _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [LogStep.Image],
     _ geometry: Geometry
   ) {
     guard !voids.isEmpty else { return }
-    // The ranges were read from a file, so do not trust them.
+    // Ignore impossible ranges, because they were read from a file.
     let sane = voids.map { VoidRange(first: $0.first, last: min($0.last, end)) }
       .filter { $0.first <= $0.last }
     var ranges = VoidRange.coalesced(sane, geometry)[...]

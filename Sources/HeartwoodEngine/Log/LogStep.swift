@@ -1,4 +1,5 @@
-/// A single commit, or all remaining commits that end in a segment, read from the segment's footer.
+/// A step of reading the log: either a single commit or, if the segment's footer was read, all
+/// remaining commits that end in that segment.
 package struct LogStep {
   package var point: CommitPoint
   /// A generation that is known to be durable.

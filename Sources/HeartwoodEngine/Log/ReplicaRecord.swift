@@ -1,5 +1,5 @@
-/// The layout of the `replica` file: these fields, and the message of the last error in UTF-8,
-/// padded with zeros to a multiple of 8 bytes.
+/// The layout of the `replica` file: these fields, followed by the message of the last error in
+/// UTF-8, padded with zeros to a multiple of 8 bytes.
 package enum ReplicaLayout {
   package static let errorTime = Field("errorTime", at: 32, 8)
   package static let fields = [errorTime]
@@ -11,13 +11,15 @@ package enum ReplicaLayout {
 package struct ReplicaRecord: Hashable, Sendable {
   /// The message of the last error, or an empty string if the last attempt succeeded.
   package var message = ""
-  /// The time of the error in milliseconds since 1970, or 0.
+  /// The time of the error in milliseconds since 1970, or 0 if there was none.
   package var errorTime: UInt64 = 0
 
   /// The `replica` file, whose magic number is "HEARTREP".
   package static let file = AtomicFile(
     "replica", magic: 0x5045_5254_5241_4548, advice: "Create the replica again.")
-  /// The maximum length of the message in bytes; the rest is not recorded.
+  /// The maximum length of the message in bytes.
+  ///
+  /// A longer message is truncated.
   package static let maxMessageByteCount = 4096
 
   package init() {}

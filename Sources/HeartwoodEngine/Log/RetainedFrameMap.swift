@@ -1,5 +1,5 @@
-/// The layout of the `map` file: these fields, the retained generations, the ended lineages, and
-/// the retained frames.
+/// The layout of the `map` file: these fields, followed by the retained generations, the ended
+/// lineages, and the retained frames.
 package enum MapLayout {
   package static let lineageCount = Field("lineageCount", at: 32, 4)
   package static let retainedFrameCount = Field("retainedFrameCount", at: 36, 4)
@@ -29,8 +29,9 @@ package enum MapLayout {
 /// The frames that can still be read in a partly reclaimed section of the log, and the generations
 /// that need them.
 ///
-/// The map covers the log from the state of the page file to the newest retained generation, and
-/// replaces the group headers in that section, where unlisted frames may have been reclaimed.
+/// The map covers the log from the state of the page file to the newest retained generation. Frames
+/// in that section that are not listed may have been reclaimed, so the map is used instead of the
+/// group headers.
 package struct RetainedFrameMap: Hashable, Sendable {
   /// A frame with a page image that belongs to at least one retained generation.
   package struct RetainedFrame: Hashable, Sendable {
@@ -45,10 +46,13 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// A random number that identifies this map.
   package var serial: UInt64
-  /// The last frame in the page file when the map was created; frames up to it are not listed.
+  /// The last frame that the page file contained when the map was created.
+  ///
+  /// Frames up to this one are not listed.
   package var start: FrameNumber
-  /// The retained generations in ascending order; there is at least one, and all their pages can be
-  /// read.
+  /// The retained generations in ascending order.
+  ///
+  /// There is at least one, and all their pages can be read.
   package var retainedGenerations: [CommitPoint]
   /// The lineages that ended no later than the newest retained generation.
   package var lineages: [EndedLineage]

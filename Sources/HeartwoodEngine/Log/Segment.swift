@@ -1,4 +1,5 @@
-/// One segment of the log: its file, and the file's mapping if the store maps files into memory.
+/// One segment of the log: its file and, if the store maps files into memory, the mapping of the
+/// file.
 ///
 /// A segment lives as long as a reader may use it. The mapping needs no descriptor, and keeps the
 /// disk space of a deleted segment allocated until the last snapshot that holds the segment is
@@ -44,7 +45,9 @@ package final class Segment: Sendable {
 package final class SegmentTable: @unchecked Sendable {
   // @unchecked because `regions` points to memory that is written only in `init`.
   package let segments: [Segment]
-  /// The regions from the first segment to the last; the verified bits of a gap are never set.
+  /// The regions from the first segment to the last.
+  ///
+  /// The verified bits of a gap are never set.
   package let regions: UnsafeMutablePointer<PageRegion>
   package let regionCount: Int
   private let gapBits: VerifiedBits?
@@ -84,7 +87,9 @@ package final class SegmentTable: @unchecked Sendable {
     return SegmentTable(segments + [segment])
   }
 
-  /// Returns a table of the same files, all mapped; each must already have its full length.
+  /// Returns a table of the same files, all of them mapped.
+  ///
+  /// Each file must already have its full length.
   package func mapped(_ geometry: Geometry) throws(StorageError) -> SegmentTable {
     var mapped: [Segment] = []
     mapped.reserveCapacity(segments.count)
@@ -104,7 +109,7 @@ package final class SegmentTable: @unchecked Sendable {
     return SegmentTable(segments.filter { $0.number <= number })
   }
 
-  /// Returns this table without the segments below `number` and those in `gone`.
+  /// Returns this table without the segments below `number` and without those in `gone`.
   package func dropping(below number: UInt64, _ gone: Set<UInt64> = []) -> SegmentTable {
     SegmentTable(segments.filter { $0.number >= number && !gone.contains($0.number) })
   }

@@ -1,4 +1,6 @@
-/// A segment's file, whose descriptor is opened on demand; thread-safe.
+/// A segment's file, whose descriptor is opened on demand.
+///
+/// Thread-safe.
 ///
 /// A file whose device or inode number has changed is treated as deleted, because its name may now
 /// belong to another file.
@@ -42,7 +44,8 @@ package final class SegmentFile: Sendable {
 
   package func exists() throws(StorageError) -> Bool { try opened() != nil }
 
-  /// Reads bytes at `offset`, and returns how many were read, which is 0 if the file was deleted.
+  /// Reads bytes at `offset`, and returns the number of bytes read, which is 0 if the file was
+  /// deleted.
   package func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
     try opened()?.read(into: target, at: offset) ?? 0
   }
@@ -50,10 +53,10 @@ package final class SegmentFile: Sendable {
   /// Writes bytes that must be synced later, and keeps the descriptor open until then.
   ///
   /// To limit the number of such descriptors, this method may also sync the file that has waited
-  /// longest for a sync, and throw that sync's error.
+  /// longest. If that sync fails, this method throws its error.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
-    // Record the write first, so that no other thread closes the descriptor during the write.
-    // Closing the last open descriptor of the file could discard a write-back error.
+    // Record the write first, so that no other thread closes the descriptor during the write:
+    // closing the file's last descriptor could discard a write-back error.
     let waiting = pool.beginWrite(entry)
     defer { pool.endWrite(entry) }
     let file = try present()

@@ -1,8 +1,8 @@
 /// A thread-safe pool that limits the number of open file descriptors for the segments of one log.
 ///
-/// Opening a file beyond the limit closes the least recently used one. A descriptor through which
-/// bytes were written stays open until they are synced, because the system may forget a write-back
-/// error once the file has no open descriptor.
+/// If the limit is exceeded, opening a file closes the least recently used one. A descriptor
+/// through which bytes were written stays open until they are synced, because the system may forget
+/// a write-back error once the file has no open descriptor.
 package final class SegmentFilePool: @unchecked Sendable {
   // @unchecked because the properties of the pool and of all entries are accessed only under
   // `lock`.
@@ -12,7 +12,7 @@ package final class SegmentFilePool: @unchecked Sendable {
   /// A logical clock that orders uses of files and writes to them.
   private var clock: UInt64 = 0
 
-  /// The descriptor of one segment, if it is open.
+  /// The descriptor of one segment's file, if the file is open.
   final class Entry: @unchecked Sendable {
     // @unchecked because only the pool accesses the properties, under its lock.
     fileprivate var file: (any File)?
@@ -69,7 +69,9 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Adds an open file to the pool, and returns it, or the file that another thread added first.
+  /// Adds an open file to the pool and returns it.
+  ///
+  /// If another thread added the segment's file first, returns that one.
   ///
   /// If too many files are open, the least recently used one without unsynced bytes is closed.
   @discardableResult
@@ -113,8 +115,8 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// Records that bytes are about to be written, so that the descriptor stays open until a sync.
   ///
-  /// If too many files are waiting for a sync, returns the one that has waited longest, which the
-  /// caller must sync.
+  /// If too many files are waiting for a sync, returns the one that has waited longest; the caller
+  /// must sync it.
   func beginWrite(_ entry: Entry) -> (entry: Entry, file: any File)? {
     lock.withLock {
       clock += 1
@@ -136,7 +138,9 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Syncs an open file; writes that are in progress during the sync still need a later sync.
+  /// Syncs an open file.
+  ///
+  /// Writes that are in progress during the sync still need a later sync.
   func sync(_ entry: Entry, _ file: any File) throws(StorageError) {
     let lastWrite = lock.withLock { entry.lastWrite }
     try file.sync()

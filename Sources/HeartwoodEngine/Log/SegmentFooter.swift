@@ -34,8 +34,8 @@ package enum SegmentFooterLayout {
 /// A summary of a segment whose frames are all durable: its last commit, and the newest image of
 /// each page.
 ///
-/// A footer is a cache that a scanner can read instead of every group header. It is written when
-/// its last commit is known to be synced, so a valid footer is also a durable watermark.
+/// A footer is a cache that a scanner can read instead of the group headers. It is written only
+/// after its last commit is known to be synced, so a valid footer is also a durable watermark.
 package struct SegmentFooter: Hashable, Sendable {
   /// The newest image of a page within the segment.
   package struct Row: Hashable, Sendable {
@@ -55,7 +55,7 @@ package struct SegmentFooter: Hashable, Sendable {
   package var commitCount: Int
   /// The newest image of each page, in ascending order of page numbers.
   ///
-  /// Images of a transaction that continues in the next segment are not listed.
+  /// If a transaction continues in the next segment, its images are not listed.
   package var rows: [Row]
 
   package init(point: CommitPoint, commitCount: Int, rows: [Row]) {

@@ -25,8 +25,8 @@ package struct SegmentFooterBuilder {
     var rows: [SegmentFooter.Row] = []
     rows.reserveCapacity(sorted.count)
     for (position, image) in sorted.enumerated() {
-      // The footer represents the combined result of its commits, so it lists the last image of
-      // each page.
+      // List only the last image of each page, because the footer represents the combined result of
+      // its commits.
       if position + 1 < sorted.count, sorted[position + 1].page == image.page { continue }
       rows.append(
         SegmentFooter.Row(

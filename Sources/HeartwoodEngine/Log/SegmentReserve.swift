@@ -1,4 +1,4 @@
-/// Manages the reserve: disk space for one segment, allocated for use when the disk is full.
+/// Manages the reserve: disk space for one segment, set aside for use when the disk is full.
 ///
 /// With the reserve, a transaction that frees as many pages as it needs can commit even on a full
 /// disk, so deleting data remains possible. The next maintenance run allocates the reserve again.
@@ -17,8 +17,8 @@ extension LogFiles {
     if let file = try fileSystem.open(reservePath, .read), try file.byteCount() == wanted {
       return true
     }
-    // If the previous reserve was renamed to a segment, the new name may not be durable yet. Sync
-    // the directory before creating a new reserve, because processes that add a segment sync the
+    // Sync the directory before creating a new reserve. If the previous reserve was renamed to a
+    // segment, the new name may not be durable yet, and processes that add a segment sync the
     // directory only while there is no reserve.
     if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }

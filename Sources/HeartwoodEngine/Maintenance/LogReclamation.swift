@@ -1,17 +1,17 @@
 /// M4: log reclamation, which frees the frames after the checkpointed generation that no retained
 /// generation can read.
 ///
-/// For each page, a retained generation reads only the newest frame at or before that generation.
+/// For each page, a retained generation needs only the newest frame at or before that generation.
 /// Frames at or before the checkpointed generation are not punched out, even though their pages are
 /// in the page file: a reader may still hold a pointer to such a frame. The map of retained frames
 /// is made durable before a segment is deleted or the first hole is punched.
 ///
-/// Segments without retained frames are deleted. In any other segment, holes are punched only if
-/// the segment was full at the previous reclamation and at most a quarter of its pages are
-/// retained, and again when at most a quarter of those pages are still retained. The headers of
-/// small commits alternate with the pages that the commits write, so punching holes sooner would
-/// take a system call for almost every commit, often in a segment that the next reclamation
-/// deletes.
+/// Segments without retained frames are deleted. In any other segment, holes are first punched when
+/// the segment was already full at the previous reclamation and at most a quarter of its pages are
+/// retained. They are punched again when at most a quarter of those pages are still retained. The
+/// headers of small commits alternate with the pages that the commits write. Punching holes sooner
+/// would therefore take a system call for almost every commit, often in a segment that the next
+/// reclamation deletes.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {
@@ -48,8 +48,8 @@ package struct LogReclamation {
     var retainedFrames: [RetainedFrameMap.RetainedFrame] = []
     var before = checkpointed
     for retainedGeneration in retainedGenerations {
-      // Add only frames newer than the previous retained generation. That generation reads the same
-      // older frames, so they are already in the list.
+      // Add only frames newer than the previous retained generation. The older frames are already
+      // in the list, because that generation needs them too.
       retainedGeneration.index.forEach(newerThan: before) { page, frame in
         retainedFrames.append(RetainedFrameMap.RetainedFrame(frame: frame, page: page))
       }
@@ -64,8 +64,8 @@ package struct LogReclamation {
     distinctPageCount = Set(retainedFrames.map(\.page)).count
   }
 
-  /// Writes the map, deletes segments that contain no retained frames, and punches holes in those
-  /// that contain few.
+  /// Writes the map, deletes segments without retained frames, and punches holes in segments with
+  /// few retained frames.
   package func run() throws(StorageError) -> Result {
     let block = map.encoded(for: files.identity)
     try RetainedFrameMap.file.replace(with: block, files.log)
@@ -75,8 +75,8 @@ package struct LogReclamation {
     var counts: [UInt64: Int] = [:]
     for segment in try files.log.existing() {
       let last = files.geometry.lastSlot(of: segment)
-      // Skip the segment in which the map ends, and later ones, because newer generations read
-      // their frames. Segments before the checkpointed generation have already been deleted.
+      // Skip the segment in which the map ends and all later segments, because newer generations
+      // read their frames. Segments before the checkpointed generation have already been deleted.
       guard last <= map.end.frame else { continue }
       let here = Self.removeFrames(&retained, in: files.geometry.firstFrame(of: segment) - 1...last)
       if here.isEmpty {

@@ -1,6 +1,8 @@
 import Synchronization
 
-/// Performs maintenance runs when they are due, and releases lingering pins; thread-safe.
+/// Performs maintenance runs when they are due, and releases lingering pins.
+///
+/// Thread-safe.
 ///
 /// The thread references the components of the store, but never the store itself, so that a store
 /// without other references is deallocated.
@@ -12,7 +14,7 @@ final class Maintenance: @unchecked Sendable {
   private let writerLock: WriterLock
   /// The ended lineages.
   ///
-  /// They change only in a replica, where the process that follows the backup runs maintenance
+  /// The list changes only in a replica, where the process that follows the backup runs maintenance
   /// inline.
   private(set) var lineages: [EndedLineage]
   private let holder: HolderEntry
@@ -20,7 +22,8 @@ final class Maintenance: @unchecked Sendable {
   /// Whether the thread that calls `write` performs maintenance, instead of a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// The function that receives errors from background runs, excluding consecutive duplicates.
+  /// The function that is called with each error of a background run, except consecutive
+  /// duplicates.
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
@@ -59,15 +62,18 @@ final class Maintenance: @unchecked Sendable {
   /// The interval at which the thread checks whether another process has checkpointed the log.
   private static let otherProcessCheckMilliseconds: UInt64 = 5000
 
-  /// The interval between checks for held generations.
+  /// The interval between two checks for held generations.
   ///
-  /// A generation that is still held at the second check gets a holder lock.
+  /// If a generation is still held at the second check, a holder lock is taken for it.
   private static let holderCheckMilliseconds: UInt64 = 500
 
-  /// Starts the thread and publishes that this process has the store open, unless maintenance is
-  /// inline; may be called again after ``stop()``.
+  /// Unless maintenance is inline, starts the thread and publishes that this process has the store
+  /// open.
+  ///
+  /// May be called again after ``stop()``.
   func start() {
-    // Inline maintenance must behave deterministically, so it publishes no PID and no time.
+    // Publish neither a PID nor a time if maintenance is inline, because it must then be
+    // deterministic.
     guard !isInline else { return }
     holder.announce(in: HolderFile(log: files.log, locks: files.locks))
     lock.withLock {
@@ -94,7 +100,7 @@ final class Maintenance: @unchecked Sendable {
   /// Requests a run if one is due, and a new segment if the current one is more than half full.
   ///
   /// The background thread does both, unless maintenance is inline. This method does not wait for
-  /// that thread, because the commit is complete.
+  /// that thread, because the commit is already complete.
   func scheduleAfterCommit(_ generation: FrameNumber) throws(StorageError) {
     let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
     lock.acquire()
@@ -145,7 +151,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Waits until a run has ended, or returns `false` if that takes too long.
+  /// Waits until a run has ended, or until the timeout expires, in which case it returns `false`.
   ///
   /// The caller must hold `lock`. Without a timeout, a process that is suspended in the middle of
   /// its run could block the commits of other processes forever.
@@ -190,7 +196,7 @@ final class Maintenance: @unchecked Sendable {
   func run(
     writesWatermark: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {
-    // Clear the request before the run, because one made during the run may need another run.
+    // Clear the request before the run, because a request made during the run may need another run.
     lock.withLock { isRunRequested = false }
     let start = files.counters.appended
     let stretch = lock.withLock {
@@ -201,7 +207,8 @@ final class Maintenance: @unchecked Sendable {
       sealing: sealing,
       writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result = Result { () throws(StorageError) in try run.run() }
-    // Record the run first, because threads wait for it and filling the reserve may fail.
+    // Record the end of the run first, because threads wait for it and filling the reserve may
+    // fail.
     switch result {
     case .success(let done):
       recordRun(from: start, held: done.blockingGeneration == nil ? nil : stretch, error: nil)
@@ -294,7 +301,7 @@ final class Maintenance: @unchecked Sendable {
         lock.wait(
           milliseconds: min(Self.otherProcessCheckMilliseconds, millisecondsToHolderCheck ?? .max))
         lock.release()
-        // Ignore an error, because the next reader encounters it too.
+        // Ignore an error, because the next reader will encounter it too.
         try? table.releaseCheckpointedSegments()
         // Close descriptors of segments that another process may have synced.
         files.closeDurableSegments()

@@ -14,10 +14,10 @@ public struct CheckpointResult: Hashable, Sendable {
 
 /// One maintenance run, which performs steps M1 to M4 of `Docs/Internals/Concurrency.md`.
 ///
-/// The maintenance lock serialises runs. Readers do not wait for runs, with one exception: pinning
-/// a given generation waits while a run decides which generations are dead. A process may die at
-/// any step: before the decision is published, nothing has changed; after that, the next run
-/// completes the work.
+/// The maintenance lock serialises runs. Readers do not wait for runs, with one exception: a reader
+/// that pins a specific generation waits while a run decides which generations are dead. A process
+/// may die at any step. If it dies before the decision is published, nothing has changed; if it
+/// dies later, the next run completes the work.
 struct MaintenanceRun {
   let files: StoreFiles
   let table: GenerationTable
@@ -28,8 +28,10 @@ struct MaintenanceRun {
   let sealing: Sealing
   /// Whether to write the header slot, with the durable watermark, even if no page is written.
   let writesWatermark: Bool
-  /// The number of new frames that justify writing a new map, counted from the end of the last map,
-  /// or from the page file's state if that is newer.
+  /// The number of new frames that justify writing a new map.
+  ///
+  /// Frames are counted from the end of the last map, or from the page file's state if that is
+  /// newer.
   let minReclaimFrameCount: UInt64
 
   /// A run's decision about what to checkpoint and what to retain.
@@ -38,7 +40,9 @@ struct MaintenanceRun {
     let low: FrameNumber
     /// The newest durable state, T in the steps of `Docs/Internals/Concurrency.md`.
     let newest: GenerationState
-    /// The generations to retain, ending with T; empty if no log is to be reclaimed.
+    /// The generations to retain, ending with T.
+    ///
+    /// Empty if no log is to be reclaimed.
     var retainedGenerations: [FrameNumber] = []
   }
 
@@ -67,8 +71,9 @@ struct MaintenanceRun {
         files.activity.update { $0.directorySyncCount += 1 }
         try act(decision, map, &result)
       } catch {
-        // If the disk is full, nothing that is still needed has been freed. After an I/O error, the
-        // system may regard pages as written that are not on disk, so disable writing.
+        // Do not disable writing if the disk is full, because nothing that is still needed has been
+        // freed. After an I/O error, disable it, because the system may regard pages as written
+        // that are not on disk.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }
@@ -95,13 +100,13 @@ struct MaintenanceRun {
     // Add this process's own pins, which `liveElsewhere` excludes. Read them only after publishing
     // the floor, so that a pin missing from the list sees the floor and retries.
     found.formUnion(table.lockedGenerations)
-    // Read the names after the locks. A process that names a generation writes the name before it
-    // releases its pin, so the run finds at least one of the two.
+    // Read the names after the locks: a process that names a generation writes the name before it
+    // releases its pin, so this run finds at least one of the two.
     found.formUnion(try NamedGenerations.read(files.log).rows.values.map(\.generation))
     let newest = try table.state(at: newestRetained)
     let present = counters.decision
-    // A lock on a dead generation belongs to a pin that is about to fail. Counting the lock would
-    // retain a generation that an earlier run has already released.
+    // Ignore locks on dead generations, because they belong to pins that are about to fail.
+    // Counting such a lock would retain a generation that an earlier run has already released.
     let alive = found.filter { $0 < newestRetained && present.isAlive($0) }.sorted()
     let low = alive.first ?? newestRetained
     guard low < newestRetained, isWorthReclaiming(map, alive, newestRetained) else {
@@ -111,8 +116,8 @@ struct MaintenanceRun {
       return Decision(low: low, newest: newest)
     }
     counters.publish(DecisionRecord(low: low, newestRetained: newestRetained, olderRetained: alive))
-    // Use the record as published: if it cannot list all retained generations, it ends with an
-    // older one, and the reclamation must end there too.
+    // Use the published record: if it cannot list all retained generations, it ends with an older
+    // one, and the reclamation must end there too.
     let published = counters.decision
     return Decision(
       low: low, newest: newest,
@@ -164,8 +169,8 @@ struct MaintenanceRun {
 
   /// Completes M3.4 and M3.5 for a process that died after it had written a header slot.
   ///
-  /// Readers still use the state in the other slot, which this run overwrites. Without this step,
-  /// they could not locate any generation until the end of the run.
+  /// Readers still use the state in the other slot, which this run is about to overwrite. Without
+  /// this step, they could not locate any generation until the end of the run.
   private func announceCheckpointedState() throws(StorageError) {
     let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard newest.identity == files.identity else {
@@ -213,7 +218,7 @@ struct MaintenanceRun {
 
   /// M3.6: prunes the newest states and truncates the page file, under the writer lock.
   ///
-  /// The page file keeps the pages of every state in use in this process.
+  /// The page file keeps the pages of every state that this process is using.
   private func prune(
     _ checkpointed: FrameNumber, _ gone: Set<UInt64>, _ advanced: CommitPoint?
   ) throws(StorageError) {
@@ -245,11 +250,11 @@ struct MaintenanceRun {
   /// M3.1: writes back the pages of `state` that are newer than the page file's state, and returns
   /// their number.
   ///
-  /// Pages are written in page order, up to 256 at once, and verified before they are copied.
+  /// Pages are verified before they are copied, and written in page order, up to 256 at a time.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
-    // Free pages at the end are not written, but the file must be long enough for readers that map
-    // them; a power cut may have undone the allocation.
+    // Allocate space for free pages at the end too: although they are not written, readers may map
+    // them. A power cut may have undone the earlier allocation.
     try files.pageFile.reserve(state.point.pageCount, mayHaveBeenCut: true)
     var moving: [PageNumber] = []
     state.index.forEach(newerThan: checkpointed) { page, _ in
@@ -308,8 +313,9 @@ struct MaintenanceRun {
     try files.pageFile.file.sync()
   }
 
-  /// Deletes and returns the segments that contain only checkpointed frames, including segments
-  /// that an earlier run did not delete because its process died.
+  /// Deletes the segments that contain only checkpointed frames, and returns them.
+  ///
+  /// Includes segments that an earlier run did not delete because its process died.
   private func deleteSegments(upTo checkpointed: FrameNumber) throws(StorageError) -> Set<UInt64> {
     let covered = try files.log.existing().filter {
       files.geometry.lastSlot(of: $0) <= checkpointed

@@ -26,10 +26,10 @@ struct MaintenanceSchedule {
   ///
   /// It is small enough to be added to a generation without overflow.
   private static let never: UInt64 = 1 << 48
-  /// The amount by which the log may grow after a run is due before writers wait, as a multiple of
-  /// its shortest length.
+  /// The amount by which the log may grow between the time when a run is due and the time when
+  /// writers start to wait, as a multiple of the log's shortest length.
   ///
-  /// While generations are held, it is a multiple of `heldLength`.
+  /// While generations are held, the amount is a multiple of `heldLength`.
   private static let slackFactor: UInt64 = 3
   /// The bounds, in bytes, within which the length of the log is chosen by default.
   private static let defaultByteCounts = (16 << 20)...(128 << 20)
@@ -37,8 +37,8 @@ struct MaintenanceSchedule {
   /// Creates a schedule from lengths in bytes.
   ///
   /// - Parameters:
-  ///   - checkpointByteCount: The length of the log at which a run is due, 0 for never, or `nil` to
-  ///     choose a length based on the size of the page file.
+  ///   - checkpointByteCount: The length of the log at which a run is due. If this is 0, no run is
+  ///     ever due. If it is `nil`, a length is chosen based on the size of the page file.
   ///   - reclaimByteCount: The length of the log at which a run is due while generations are held.
   ///   - pageCount: The number of pages in the page file.
   ///   - start: The generation that the page file contains.
@@ -91,9 +91,11 @@ struct MaintenanceSchedule {
   /// old generation has expired.
   func isWorthwhile(afterExpiry length: UInt64) -> Bool { length >= self.length / 4 }
 
-  /// Returns the length by which the log may grow between two runs while generations are held.
+  /// Returns the number of frames by which the log may grow between two runs while generations are
+  /// held.
   ///
-  /// A run examines all retained frames, so runs are less frequent if more frames are retained.
+  /// Because a run examines all retained frames, runs are less frequent if more frames are
+  /// retained.
   ///
   /// - Parameter pageCount: The number of pages for which the last run retained frames.
   func heldStretch(retaining pageCount: Int) -> UInt64 {

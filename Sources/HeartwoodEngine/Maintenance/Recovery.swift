@@ -2,7 +2,7 @@
 public struct RecoveryReport: Hashable, Sendable {
   /// The newest generation of the opened store.
   ///
-  /// This is the generation of the newest complete commit found, or of the empty commit that
+  /// This is the generation of either the newest complete commit found or the empty commit that
   /// started a new lineage.
   public var generation = Generation(frame: 0)
   /// The number of commits after the page file's state that were found in the log through group
@@ -10,8 +10,9 @@ public struct RecoveryReport: Hashable, Sendable {
   public var commitCount = 0
   /// The number of log segments whose footer was read instead of the group headers.
   public var segmentFooterCount = 0
-  /// The number of commits that were above the durable watermark and whose page images were all
-  /// verified.
+  /// The number of commits above the durable watermark that recovery accepted.
+  ///
+  /// Recovery accepts such a commit only after verifying all its page images.
   public var verifiedCommitCount = 0
   /// The number of discarded frames after the newest complete commit.
   ///
@@ -39,7 +40,9 @@ package struct Recovery {
   private let header: HeaderSlot
   private let start: LogStart
   private let table: SegmentTable
-  /// A scanner at the start of the log; each walk uses a copy of it.
+  /// A scanner at the start of the log.
+  ///
+  /// Each walk uses a copy of it.
   private let scanner: LogScanner
   private var durableWatermark: FrameNumber
 
@@ -58,8 +61,8 @@ package struct Recovery {
     self.start = start
     self.table = table
     walk = LogWalk(from: start)
-    // The commit at the end of a map was durable when the map was written, so it is a watermark
-    // too.
+    // Include the end of the map: its commit was durable when the map was written, so it is a
+    // watermark too.
     durableWatermark = slots.compactMap { $0?.durableUpTo }.reduce(start.point.frame, max)
     scanner = try LogScanner(
       table: table, geometry: header.geometry, seed: header.identity.seed, from: start.point)
@@ -71,7 +74,7 @@ package struct Recovery {
     report.durableWatermark = Generation(frame: durableWatermark)
   }
 
-  /// R1.3: reads commits, and verifies the images of those above the durable watermark.
+  /// R1.3: reads commits, and verifies the page images of commits above the durable watermark.
   private mutating func readOn() throws(StorageError) {
     var scanner = scanner
     var unsynced: [(before: CommitPoint, commit: LogStep)] = []
@@ -94,14 +97,15 @@ package struct Recovery {
     }
   }
 
-  /// Walks the log again and stops at `end`, because the commit after it is incomplete.
+  /// Walks the log again, but stops at `end`, because the commit after it is incomplete.
   private mutating func rebuild(upTo end: CommitPoint) throws(StorageError) {
     walk = LogWalk(from: start)
     var scanner = scanner
     while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { walk.apply(step) }
   }
 
-  /// R1.4: checks that the walk did not stop at a damaged frame that had been synced.
+  /// R1.4: checks that the frame at which the walk stopped is not a damaged frame that had been
+  /// synced.
   ///
   /// - Throws: `corrupt` if a valid group header or footer after the end of the walk raises the
   ///   durable watermark above that end.

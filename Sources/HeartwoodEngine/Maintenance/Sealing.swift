@@ -1,9 +1,9 @@
-/// Seals segments that are full and durable: writes their footers, so that opening the store does
-/// not need to read their group headers.
+/// Seals segments that are full and durable by writing their footers, so that opening the store
+/// does not require reading their group headers.
 ///
 /// A footer is a cache, so errors are ignored, and it is not synced separately. The segment in
-/// which the page file's state ends gets no footer, because its earlier commits are no longer
-/// known.
+/// which the page file's state ends does not get a footer, because the earlier commits in that
+/// segment are no longer known.
 final class Sealing: @unchecked Sendable {
   // @unchecked because only the holder of the maintenance lock uses it.
   private let files: StoreFiles

@@ -5,7 +5,8 @@
 package struct Geometry: Hashable, Sendable {
   /// The number of bytes in a page and in a log frame, which is a power of two.
   package let pageByteCount: Int
-  /// The number of slots in a log segment, including header and footer; a power of two.
+  /// The number of slots in a log segment, including its header and footer, which is a power of
+  /// two.
   package let framesPerSegment: Int
   /// The number of slots at the end of a segment that are reserved for its footer.
   package let footerFrames: Int
@@ -47,7 +48,9 @@ package struct Geometry: Hashable, Sendable {
 
   package var segmentByteCount: Int { framesPerSegment << pageShift }
 
-  /// Returns the number of the segment that contains a frame; segments are counted from 0.
+  /// Returns the number of the segment that contains a frame.
+  ///
+  /// Segments are counted from 0.
   @inline(__always)
   package func segment(of frame: FrameNumber) -> UInt64 { frame &>> UInt64(segmentShift) }
 
@@ -74,7 +77,9 @@ package struct Geometry: Hashable, Sendable {
     firstFrame(of: segment) + UInt64(framesPerSegment - 2)
   }
 
-  /// Returns whether a slot contains a frame, whose number then equals the slot's index.
+  /// Returns whether a slot contains a frame.
+  ///
+  /// If it does, the number of the frame equals the index of the slot.
   package func isFrame(_ index: FrameNumber) -> Bool {
     let slot = slot(of: index)
     return slot > 0 && slot < framesPerSegment - footerFrames

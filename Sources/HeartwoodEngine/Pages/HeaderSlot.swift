@@ -44,8 +44,9 @@ package struct StoreIdentity: Hashable, Sendable {
     self.low = low
   }
 
-  /// The seed for page and frame hashes, which differs for each store, so that a page from another
-  /// store fails verification.
+  /// The seed for page and frame hashes.
+  ///
+  /// It differs for each store, so that a page from another store fails verification.
   package var seed: UInt64 { low }
 }
 
@@ -53,10 +54,12 @@ package struct StoreIdentity: Hashable, Sendable {
 package struct CommitPoint: Hashable, Sendable {
   /// The last frame of the commit, which is also its generation.
   package var frame: FrameNumber
-  /// The digest of the commit's last group, which the header of the next group repeats.
+  /// The digest of the commit's last group.
+  ///
+  /// The header of the next group repeats it.
   package var digest: UInt64
   package var lineage: UInt64
-  /// The number of pages in the page file after the commit, both in use and free.
+  /// The number of pages in the page file after the commit, including free pages.
   package var pageCount: PageNumber
   /// The time of the commit, in milliseconds since 1970.
   package var time: UInt64
@@ -210,7 +213,8 @@ package struct HeaderSlot: Hashable, Sendable {
       durableUpTo: bytes.load64(Layout.durableUpTo.offset), lineages: lineages)
   }
 
-  /// Reads both slots from the file, because another process may have written one in the meantime.
+  /// Reads both slots from the file again, because another process may have written one in the
+  /// meantime.
   package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     defer { block.keep() }

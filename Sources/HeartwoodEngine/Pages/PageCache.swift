@@ -1,8 +1,8 @@
 /// A bounded cache of verified pages, used when files are not mapped.
 ///
 /// Thread-safe: each of its sixteen shards has a lock, which is held while a missing page is read,
-/// so two readers never load the same page twice. Pinned pages are never evicted, so the cache can
-/// exceed its limit while all its pages are pinned.
+/// so that two readers never load the same page at the same time. Pinned pages are never evicted,
+/// so the cache can exceed its limit while all its pages are pinned.
 package final class PageCache: @unchecked Sendable {
   // @unchecked because every shard's state is guarded by its lock.
 
@@ -46,7 +46,9 @@ package final class PageCache: @unchecked Sendable {
     Int(truncatingIfNeeded: (location &* 0x9E37_79B9_7F4A_7C15) >> 60)
   }
 
-  /// Pins and returns the page at `location`; calls `load` to read and verify an uncached page.
+  /// Pins and returns the page at `location`.
+  ///
+  /// If the page is not cached, calls `load` to read and verify it.
   package func pin(
     _ location: Location, load: (MutableBytes) throws(StorageError) -> Void
   ) throws(StorageError) -> Entry {
@@ -60,8 +62,8 @@ package final class PageCache: @unchecked Sendable {
         return entry
       }
       shard.misses += 1
-      // Reuse the memory of an evicted page: if one thread freed what another allocates, the C
-      // library's allocator would keep the memory of both.
+      // Reuse the memory of an evicted page: if one thread freed memory and another allocated it,
+      // the C library's allocator would keep memory for both threads.
       let block = makeRoom(in: shard) ?? ByteBlock(count: pageByteCount)
       let entry = Entry(location: location, block: block, shard: number)
       // Insert the entry only now, so that a page that failed verification is read again.
@@ -107,8 +109,10 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Makes room for a page by evicting pages not used since the clock hand last passed them, and
-  /// returns the memory of one of them.
+  /// Makes room for a page by evicting pages that have not been used since the clock hand last
+  /// passed them.
+  ///
+  /// Returns the memory of one of these pages.
   private func makeRoom(in shard: Shard) -> ByteBlock? {
     var evicted: ByteBlock?
     var steps = shard.order.count * 2

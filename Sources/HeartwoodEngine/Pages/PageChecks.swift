@@ -1,4 +1,5 @@
-/// A function that describes a fault in a page whose hash is correct, or returns `nil`.
+/// A function that describes a fault in a page whose hash is correct, or returns `nil` if there is
+/// no fault.
 ///
 /// A higher layer provides it, because this layer does not know what a page contains.
 package typealias StructureCheck = @Sendable (Bytes) -> String?
@@ -9,7 +10,9 @@ package enum PageChecks {
     XXH64.hash(page.slice(8, page.count - 8), seed: seed)
   }
 
-  /// Checks that the bytes are intact and belong to the page; does not check the frame number.
+  /// Checks that the bytes are intact and belong to the page.
+  ///
+  /// Does not check the frame number.
   package static func verify(
     _ bytes: Bytes, page: PageNumber, seed: UInt64, file: String, structure: StructureCheck
   ) throws(StorageError) {
@@ -23,7 +26,7 @@ package enum PageChecks {
         "Page \(found) was found where this page should be. Restore a backup.",
         file: file, page: page)
     }
-    // A bitmap needs no further check, because every bit pattern is valid.
+    // Do not check the structure of a bitmap, because every bit pattern is valid.
     if bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue { return }
     if let finding = structure(bytes) {
       throw .corrupt("\(finding) Restore a backup.", file: file, page: page)

@@ -16,9 +16,11 @@ package final class PageFile: @unchecked Sendable {
   /// The state for which the verified bits, the known length and the cache are valid.
   private let state = Atomic<UInt64>(0)
 
-  /// The smallest step by which the file grows, large enough to be worth a system call.
+  /// The smallest step by which the file grows.
   ///
-  /// A larger file grows by at most an eighth, up to the largest step.
+  /// It is large enough to be worth a system call.
+  ///
+  /// A larger file grows by up to an eighth of its length, but by no more than the largest step.
   private static let leastStepByteCount: UInt64 = 256 << 10
   private static let greatestStepByteCount: UInt64 = 16 << 20
 
@@ -30,7 +32,8 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// The number of bytes in a window: few windows are needed, and one fits in any address space.
+  /// The number of bytes in a window, chosen so that few windows are needed and one window fits in
+  /// any address space.
   package static let windowByteCount = 1 << 30
 
   package init(file: any File, geometry: Geometry, isMapped: Bool) {
@@ -43,7 +46,7 @@ package final class PageFile: @unchecked Sendable {
 
   /// Returns all windows, including new ones needed to cover `pageCount` pages.
   ///
-  /// There are fewer if the file system does not support mappings, and none if files are not
+  /// Returns fewer windows if the file system does not support mappings, and none if files are not
   /// mapped.
   package func regions(covering pageCount: PageNumber) throws(StorageError) -> [PageRegion] {
     guard isMapped else { return [] }
@@ -70,7 +73,7 @@ package final class PageFile: @unchecked Sendable {
       cache.forgetPages()
       knownByteCount.store(0, ordering: .releasing)
       for window in windows { window.bits.clear(from: 0) }
-      // Store the state last: a thread that sees it assumes that everything above has been
+      // Store the state last: a thread that reads it assumes that everything above has been
       // discarded.
       state.store(checkpointed, ordering: .releasing)
     }
@@ -94,7 +97,9 @@ package final class PageFile: @unchecked Sendable {
 
   // MARK: Length
 
-  /// Returns whether the file contains the complete page; makes at most one system call.
+  /// Returns whether the file contains the complete page.
+  ///
+  /// Makes at most one system call.
   ///
   /// Check this before reading a page through a mapping, because access past the end of the file is
   /// fatal.
@@ -125,7 +130,7 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Truncates the file to `pageCount` pages plus the space reserved beyond them.
+  /// Truncates the file to the length reserved for `pageCount` pages.
   ///
   /// - Precondition: No other thread or process reserves space at the same time, and no state that
   ///   has readers contains more pages.
@@ -134,7 +139,8 @@ package final class PageFile: @unchecked Sendable {
       let kept = reservedByteCount(pageCount)
       guard try kept < measure() else { return }
       knownByteCount.store(kept, ordering: .releasing)
-      // If the file grows again, the pages beyond the new end will contain different bytes.
+      // Clear the verified bits of pages beyond the new end: if the file grows again, these pages
+      // will contain different bytes.
       for (number, window) in windows.enumerated() where (number + 1) << windowShift > pageCount {
         window.bits.clear(from: max(0, Int(pageCount) - number << windowShift))
       }
@@ -151,7 +157,9 @@ package final class PageFile: @unchecked Sendable {
     return (needed + step - 1) / step * step
   }
 
-  /// Records and returns the file's length; the caller holds the lock, so no truncation is missed.
+  /// Records and returns the file's length.
+  ///
+  /// The caller holds the lock, so no truncation is missed.
   private func measure() throws(StorageError) -> UInt64 {
     let found = try file.byteCount()
     knownByteCount.store(found, ordering: .releasing)

@@ -20,7 +20,8 @@ package enum PageKind: UInt8, Sendable {
 ///     └──────────┴──────────┴────────┴────────┴─────┴──────┴──────────────────────┘
 ///
 /// The hash covers all following bytes, and is seeded with the store's identity. The header
-/// therefore identifies the page, its store, and its age (the log frame to which it was written).
+/// therefore identifies the page, its store, and its age, which is given by the log frame to which
+/// the page was written.
 package enum PageLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)

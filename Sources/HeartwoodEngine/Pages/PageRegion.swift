@@ -2,8 +2,8 @@ package import Synchronization
 
 /// A range of mapped pages, and a bit for each page that this process has verified.
 ///
-/// The bits are in atomic words that are accessed with relaxed ordering. If a bit is lost or seen
-/// late, the only effect is that the page is verified again.
+/// The bits are in atomic words that are accessed with relaxed ordering. If a change of a bit is
+/// lost or seen late, the only effect is that the page is verified again.
 package struct PageRegion: @unchecked Sendable {
   // @unchecked because the pages are read-only and the bits are atomic.
   package let pages: UnsafeRawPointer
@@ -44,7 +44,7 @@ package final class VerifiedBits: @unchecked Sendable {
     }
   }
 
-  /// Creates as many bits as `other` has, all cleared.
+  /// Creates the same number of bits as in `other`, all of them cleared.
   package convenience init(like other: VerifiedBits) { self.init(pageCount: other.count * 64) }
 
   deinit {

@@ -79,7 +79,7 @@ private final class DamagedFile: File {
   private let base: any File
   private let unreadable: UnreadableBlocks
 
-  /// The unit for reading the rest of a file after a read has failed.
+  /// The size of the blocks in which a file is read after a read has failed.
   private static let blockByteCount = 4096
 
   init(_ base: any File, _ unreadable: UnreadableBlocks) {
@@ -95,7 +95,7 @@ private final class DamagedFile: File {
     } catch {
       guard error.kind == .io else { throw error }
     }
-    // The read has failed at some block, so read the blocks one by one.
+    // The read failed at an unknown block, so read the blocks one by one.
     let length = try base.byteCount()
     let available = length > offset ? Int(clamping: length - offset) : 0
     let count = min(target.count, available)
@@ -122,7 +122,7 @@ private final class DamagedFile: File {
     try base.lockedByOthers(in: range)
   }
 
-  // Reading an unreadable block through a mapping would end the process.
+  // Do not map the file: reading an unreadable block through a mapping would end the process.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? { nil }
 
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping {

@@ -3,7 +3,7 @@
 /// A header with a wrong hash may still contain the right numbers. The identity is the seed of the
 /// hashes of all pages, so a page with the right hash confirms it.
 struct IdentityGuess {
-  /// The names of the log segments, which the geometry must fit.
+  /// The names of the log segments, with which the geometry must be consistent.
   private let segments: [String]
   private var identities: [StoreIdentity] = []
   private var framesPerSegment: [Int] = []
@@ -88,7 +88,7 @@ struct IdentityGuess {
     return count
   }
 
-  /// Returns a geometry with this page size that fits the names of the log segments.
+  /// Returns a geometry with the given page size that fits the names of the log segments.
   private func geometry(pageByteCount: Int) -> Geometry? {
     var counts = framesPerSegment
     if let segmentByteCount { counts.append(segmentByteCount / pageByteCount) }

@@ -22,7 +22,7 @@ struct PageRecord {
   /// Returns the record of an intact page, or `nil` if the bytes are not an intact image of page
   /// `number`.
   ///
-  /// Afterwards, the page can be read through the accessors of ``NodeView``.
+  /// A page that has a record can be read through the accessors of ``NodeView``.
   init?(_ bytes: Bytes, page number: PageNumber, seed: UInt64) {
     guard bytes.load32(PageLayout.page.offset) == number,
       let kind = PageKind(rawValue: bytes.load8(PageLayout.kind.offset)),
@@ -41,13 +41,17 @@ struct PageRecord {
 struct PageFileScan {
   /// The record of each page, or `nil` for a page that is damaged or was never written.
   let records: [PageRecord?]
-  /// The highest frame in an intact page, which a checkpoint must have reached.
+  /// The highest frame in an intact page.
+  ///
+  /// A checkpoint must have reached this frame.
   let newestFrame: FrameNumber
 
   /// The number of bytes to read at a time.
   private static let chunkByteCount = 1 << 20
 
-  /// Reads all pages of the file up to `limit`; the file may be missing.
+  /// Reads all pages of the file up to `limit`.
+  ///
+  /// The file may be missing.
   init(
     _ file: (any File)?, _ geometry: Geometry, seed: UInt64, upTo limit: PageNumber,
     _ report: (Int) -> Void
@@ -86,7 +90,8 @@ struct PageFileScan {
 
   /// Returns the length of a file, excluding trailing holes if the file consists mostly of holes.
   ///
-  /// A damaged file system may report any length, and scanning takes memory for each page.
+  /// The length is limited because a damaged file system may report any length, and scanning takes
+  /// memory for each page.
   private static func credibleByteCount(_ file: any File) throws(StorageError) -> UInt64 {
     let length = try file.byteCount()
     guard length > plainByteCount else { return length }

@@ -1,10 +1,10 @@
-/// The identity and geometry of a damaged store, from whichever file still contains them.
+/// The identity and geometry of a damaged store, read from any file that still contains them.
 struct SalvageIdentity {
   let geometry: Geometry
   let identity: StoreIdentity
   /// The intact header slots.
   let slots: [HeaderSlot]
-  /// Remarks on what was concluded without the damaged headers, each a single sentence.
+  /// Remarks, each a single sentence, on what was inferred in place of damaged headers.
   private(set) var notes: [String] = []
 
   /// The newest intact header slot.
@@ -12,8 +12,8 @@ struct SalvageIdentity {
 
   /// Reads the header slots or, if both are damaged, the headers of the log segments.
   ///
-  /// If these are damaged too, tries the identities and sizes that remain in the damaged headers
-  /// until one matches the page hashes.
+  /// If these are damaged too, uses the identity and sizes in the damaged headers that match the
+  /// most page hashes.
   ///
   /// - Throws: `notAStore` if nothing in the directory identifies a store; `incompatibleFormat` for
   ///   an intact header of a version that this program does not support.
@@ -23,7 +23,8 @@ struct SalvageIdentity {
     if let header = HeaderSlot.newest(slots) {
       geometry = header.geometry
       identity = header.identity
-      // At sequence number 1, the other slot has not been written yet.
+      // Report a damaged slot only after sequence number 1, at which the other slot has not been
+      // written yet.
       if slots.count == 1, header.sequence > 1 {
         notes.append("One of the two header slots of the page file is damaged.")
       }
@@ -62,7 +63,7 @@ struct SalvageIdentity {
       let slot = try pages.withBytes(HeaderSlotLayout.byteCount, at: offset) {
         bytes throws(StorageError) -> HeaderSlot? in
         do throws(StorageError) { return try HeaderSlot.decode(bytes) } catch {
-          // A slot with impossible frame numbers is as useless as a damaged one.
+          // Treat a slot with impossible frame numbers like a damaged one.
           guard error.kind == .corrupt else { throw error }
           return nil
         }

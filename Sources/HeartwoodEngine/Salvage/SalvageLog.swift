@@ -6,7 +6,9 @@
 struct SalvageLog {
   private(set) var point: CommitPoint
   private(set) var index = PageIndex()
-  /// The frames of images that are also in the page file, used where the page file is damaged.
+  /// The frames of images that are also in the page file.
+  ///
+  /// They are used where the page file is damaged.
   private(set) var checkpointedIndex = PageIndex()
   let table: SegmentTable
   /// The highest frame of any page that is in the page file but not in `index`.
@@ -57,7 +59,8 @@ struct SalvageLog {
     var index = PageIndex()
     do throws(StorageError) {
       if let found = try LogStart(header: header, log: log) {
-        // A map that starts at a later state shows that the newer header slot was damaged.
+        // Do not use this slot if the map starts at a later state, which shows that the newer slot
+        // was damaged.
         guard !found.isOutdated else { return false }
         (start, index) = (found.point, found.index)
       }
@@ -69,8 +72,8 @@ struct SalvageLog {
     }
     let watermark = slots.map(\.durableUpTo).reduce(start.frame, max)
     let walk = try walk(from: start, index, watermark: watermark, committed: committed)
-    // If the other slot is damaged, it may be the newer one. The page file then contains frames
-    // after the end of this slot's chain.
+    // If the other slot is damaged, it may have been the newer one. In that case, the page file
+    // contains frames after the end of this slot's chain.
     guard slots.count > 1 || walk.point.frame >= newestInPages else { return false }
     (point, self.index, checkpointed) = (walk.point, walk.index, header.checkpointed.frame)
     try lookBehind(walk.watermark)
@@ -83,8 +86,8 @@ struct SalvageLog {
   /// Each group contains the digest of the group before it. Following these digests back from the
   /// digest in the header slot leads to the newest image of each page in the page file.
   private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
-    // The images right before the end belong to the last group, even if the segment with its header
-    // has been deleted.
+    // Start with the images right before the end: they belong to the last group, even if the
+    // segment that contained its header has been deleted.
     var last = end.frame
     while last > 0, let page = try imagePage(at: last) {
       if checkpointedIndex.frame(of: page) == 0 { checkpointedIndex.set(page, to: last) }
@@ -110,7 +113,8 @@ struct SalvageLog {
       {
         checkpointedIndex.set(page, to: frame)
       }
-      // Void ranges apply only to their own transaction.
+      // Discard the void ranges at the start of a transaction, because they apply only to that
+      // transaction.
       if group.ordinal == 0 { voids = [] }
       digest = group.previous
     }
@@ -124,8 +128,8 @@ struct SalvageLog {
 
   /// Reads commits up to the first one with a missing or damaged header.
   ///
-  /// A commit that was not known to be durable may have been interrupted by a power cut, even if
-  /// all of its headers exist. It counts as interrupted if most of its page images are damaged.
+  /// A power cut may have interrupted a commit that was not known to be durable, even if all of its
+  /// headers exist. Such a commit counts as interrupted if most of its page images are damaged.
   private mutating func walk(
     from start: CommitPoint, _ index: PageIndex, watermark: FrameNumber,
     committed: FrameNumber, upTo end: FrameNumber = .max
@@ -164,7 +168,7 @@ struct SalvageLog {
     _ scanner: inout LogScanner, upTo end: FrameNumber
   ) throws(StorageError) -> LogStep? {
     do throws(StorageError) { return try scanner.step(upTo: end) } catch {
-      // A commit that contradicts itself ends the chain, like one with a damaged header.
+      // End the chain at a commit that contradicts itself, as at one with a damaged header.
       guard error.kind == .corrupt else { throw error }
       return nil
     }

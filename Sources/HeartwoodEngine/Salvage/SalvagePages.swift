@@ -1,6 +1,6 @@
 /// The pages of a damaged store in the salvaged generation.
 final class SalvagePages {
-  /// The record of each page, or `nil` for a page that is damaged or missing, or was never written.
+  /// The record of each page, or `nil` for a page that is damaged, is missing or was never written.
   private(set) var records: [PageRecord?]
   let state: GenerationState
   /// Whether commits after the salvaged generation are lost.
@@ -9,7 +9,7 @@ final class SalvagePages {
   private(set) var notes: [String]
   /// The number of pages that are damaged although they are, or may be, in use.
   private(set) var damagedPageCount = 0
-  /// Whether the usage of every page, in use or free, is known.
+  /// Whether it is known for every page whether the page is in use or free.
   private(set) var knowsUsage = true
   private let geometry: Geometry
 
@@ -38,8 +38,8 @@ final class SalvagePages {
     let table = try log.openAll(from: first, isMapped: false)
     let pages = try files.open(directory + "/pages", .read)
     if pages == nil { notes.append("The page file is missing.") }
-    // The header slots limit the pages to read, because the file may be far longer. If one of them
-    // is damaged, it may be the one with the higher page count.
+    // Limit the pages to read by the page counts in the header slots, because the file may be far
+    // longer. If one slot is damaged, it may be the one with the higher page count.
     let most = found.slots.count > 1 ? found.slots.map(\.checkpointed.pageCount).max() : nil
     let scan = try PageFileScan(
       pages, found.geometry, seed: found.identity.seed, upTo: most ?? .max, report)
@@ -48,7 +48,7 @@ final class SalvagePages {
       newestInPages: scan.newestFrame)
     notes += chosen.notes
     hasLostCommits = chosen.hasLostCommits
-    // The store cannot use more pages than the files have room for.
+    // Limit the page count, because the store cannot use more pages than its files have room for.
     let room = scan.records.count + table.segments.count * found.geometry.framesPerSegment
     let count = min(Int(chosen.point.pageCount), room)
     let located = try Self.locate(count, chosen, scan) { report(scan.records.count + $0) }
@@ -75,7 +75,7 @@ final class SalvagePages {
       }
       numbers[number] = name
     }
-    // The first segment that is needed or, if no header names it, the first one that exists.
+    // Use the first segment that is needed or, if no header names it, the first one that exists.
     let needed = found.header.map {
       found.geometry.segment(of: found.geometry.next(after: $0.checkpointed.frame))
     }
@@ -92,7 +92,7 @@ final class SalvagePages {
   ) throws(StorageError) -> FrameNumber {
     guard let file = try files.open(directory + "/counters", .read) else { return 0 }
     return try file.withBytes(CountersLayout.byteCount, at: 0) { bytes throws(StorageError) in
-      // The values in unused counters have no meaning.
+      // Ignore unused counters, whose values have no meaning.
       bytes.load64(CountersLayout.ready.offset) == 0
         ? 0 : bytes.load64(CountersLayout.durable.offset)
     }
@@ -195,7 +195,8 @@ final class SalvagePages {
 
   // MARK: Nodes
 
-  /// Returns whether a page is an intact node of the given tree and level, and not yet visited.
+  /// Returns whether a page is an intact node of the given tree and level that has not been visited
+  /// yet.
   func isFreshNode(_ page: PageNumber, tree: TreeID, level: Int) -> Bool {
     guard Int(page) < records.count, let record = records[Int(page)] else { return false }
     return record.isNode && record.tree == tree && Int(record.level) == level
@@ -220,7 +221,8 @@ final class SalvagePages {
     }
     defer { view.release(reference) }
     let bytes = reference.bytes
-    // The page may have changed since the scan, but the view has verified it again.
+    // The view has verified the page, but the page may have changed since the scan, so compare it
+    // with the record.
     guard let record = record(page),
       bytes.load8(PageLayout.kind.offset) == record.kind.rawValue,
       bytes.load8(PageLayout.level.offset) == record.level

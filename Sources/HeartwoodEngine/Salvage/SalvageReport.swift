@@ -6,14 +6,14 @@ package struct SalvageReport: Sendable {
     package let after: [UInt8]?
     /// The first salvaged key after the range, or `nil` if there is none.
     package let before: [UInt8]?
-    /// Whether some entries in the range were salvaged, because only the branch above them is lost.
+    /// Whether some entries in the range were salvaged because only the branch above them is lost.
     package let isPartial: Bool
   }
 
   package struct Keyspace: Sendable {
     /// The name of the keyspace in the new store.
     package var name: String
-    /// Whether the name was lost with its row in the catalog.
+    /// Whether the original name was lost with the keyspace's row in the catalog.
     package var hasLostName = false
     /// Whether the entries were recomputed from other entries, so that none can be missing.
     package var isRebuilt = false
@@ -21,11 +21,14 @@ package struct SalvageReport: Sendable {
     package var entryCount = 0
     /// The number of entries according to the catalog, or `nil` if its row is lost.
     package var expectedCount: Int?
-    /// The ranges in which entries are missing, in key order; at most ``maxListedCount`` are
-    /// listed.
+    /// The ranges in which entries are missing, in key order.
+    ///
+    /// At most ``maxListedCount`` ranges are listed.
     package var missing: [MissingRange] = []
     package var missingRangeCount = 0
-    /// The keys of entries whose large values are damaged; at most ``maxListedCount`` are listed.
+    /// The keys of entries whose large values are damaged.
+    ///
+    /// At most ``maxListedCount`` keys are listed.
     package var damagedValues: [[UInt8]] = []
     package var damagedValueCount = 0
     /// The number of entries from leaves that may be stale.
@@ -53,7 +56,7 @@ package struct SalvageReport: Sendable {
     }
   }
 
-  /// The maximum number of ranges, and of keys, to list for one keyspace.
+  /// The maximum number of ranges to list for one keyspace, and the maximum number of keys.
   package static let maxListedCount = 10_000
 
   /// The salvaged generation.
@@ -62,11 +65,11 @@ package struct SalvageReport: Sendable {
   package var time: UInt64 = 0
   /// The keyspaces, sorted by name.
   package var keyspaces: [Keyspace] = []
-  /// The number of pages in the damaged store, both in use and free.
+  /// The number of pages in the damaged store, including free pages.
   package var pageCount = 0
   /// The number of damaged pages that were, or may have been, in use.
   package var damagedPageCount = 0
-  /// Whether rows of the catalog are lost, and with them the names of keyspaces.
+  /// Whether rows of the catalog, and with them the names of keyspaces, are lost.
   package var hasLostNames = false
   /// Whether commits after ``generation`` are lost.
   package var hasLostCommits = false

@@ -1,4 +1,4 @@
-/// The trees of a damaged store, with their names from the intact rows of its catalog.
+/// The trees of a damaged store, with the names found in the intact rows of its catalog.
 struct SalvagedCatalog {
   struct Tree {
     let name: String
@@ -61,7 +61,7 @@ struct SalvagedCatalog {
       case nil: areValid = false
       case .nextTree: break
       case .tree(let tree):
-        // Each tree has one row, and each name belongs to one tree.
+        // Reject duplicates: each tree has one row, and each name belongs to one tree.
         let isNew = tree.tree != Catalog.root.tree && found[tree.tree] == nil
         if isNew, names.insert(tree.name).inserted {
           found[tree.tree] = tree

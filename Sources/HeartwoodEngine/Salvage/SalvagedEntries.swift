@@ -1,6 +1,6 @@
 /// The entries in the leaves of an outline, in key order, for copying to another store.
 ///
-/// Entries that are missing between them are recorded in a report.
+/// Ranges in which entries are missing are recorded in a report.
 final class SalvagedEntries {
   private(set) var report: SalvageReport.Keyspace
   private(set) var hasEntry = false
@@ -16,9 +16,9 @@ final class SalvagedEntries {
   private var lastKeyCount: Int?
   /// The number of leaves read so far.
   private(set) var leafCount = 0
-  /// The start of the missing range at the current position, if there is one.
+  /// The start of the missing range at the current position, if any.
   private var gap: Gap?
-  /// The start of lost branches that are not in the report yet, if any.
+  /// The start of the lost branches that are not in the report yet, if there are any.
   private var branchGap: Gap?
   private var isInLostBranch = false
 
@@ -95,7 +95,8 @@ final class SalvagedEntries {
     case .leaf(let page, let isDoubtful):
       self.isDoubtful = isDoubtful
       leafCount += 1
-      // The page was intact when it was scanned, so the medium must be at fault.
+      // Count the page as damaged: it was intact when it was scanned, so the medium must be at
+      // fault.
       guard let found = try? pages.view.node(page, tree: outline.tree, level: 0) else {
         return openGap()
       }
@@ -141,7 +142,7 @@ final class SalvagedEntries {
     }
   }
 
-  /// Appends the current entry to a tree of another store, and moves to the next one.
+  /// Appends the current entry to a tree of another store, and moves to the next entry.
   ///
   /// - Returns: The size of the key and the value in bytes.
   func moveEntry(

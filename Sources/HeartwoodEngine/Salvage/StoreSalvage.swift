@@ -1,8 +1,8 @@
-/// Salvages a damaged store: copies everything that is intact in its newest generation into a new
-/// store.
+/// Salvages a damaged store by copying everything that is intact in its newest generation into a
+/// new store.
 ///
 /// Leaves are found by their page headers, so neither branches nor the catalog are needed. The
-/// damaged store is only read.
+/// damaged store is never changed.
 package struct StoreSalvage {
   private let source: String
   private let files: DamagedFiles
@@ -10,8 +10,9 @@ package struct StoreSalvage {
   private let partial: PartialStore
   private let progress: ((StoreProgress) -> Void)?
 
-  /// The approximate size in bytes of each transaction, which keeps its pages in memory until it
-  /// ends.
+  /// The approximate size in bytes of each transaction.
+  ///
+  /// A transaction keeps its pages in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
   /// Creates an operation that salvages the store in the directory `source` to the new path
@@ -36,7 +37,7 @@ package struct StoreSalvage {
   ///   directory is not a store that can be read; `invalidArgument` if the new path exists; `io` or
   ///   `diskFull`; any error that `finish` throws. If an error is thrown, there is no new store.
   /// - Complexity: Reads every page of the damaged store twice, and large values once more. Uses
-  ///   about 40 bytes of memory for each page; transactions have a limited size.
+  ///   about 40 bytes of memory for each page, plus the memory for one transaction of limited size.
   package func run(
     _ finish: (Store, inout SalvageReport) throws -> Void = { _, _ in }
   ) throws -> SalvageReport {
@@ -82,7 +83,7 @@ package struct StoreSalvage {
     let presence = LockByte.presenceReadWrite..<(LockByte.presenceReadOnly + 1)
     let start = SystemThread.monotonicMilliseconds
     while try locks.lockedByOthers(in: presence) != nil {
-      // A process that is closing the store releases its locks last.
+      // Wait a while, because a process that is closing the store releases its locks last.
       guard SystemThread.monotonicMilliseconds - start < Self.closingMilliseconds else {
         throw StorageError(
           .busy,
@@ -110,10 +111,10 @@ package struct StoreSalvage {
     options.pageByteCount = files.geometry.pageByteCount
     options.segmentByteCount = files.geometry.segmentByteCount
     options.access = .buffered
-    // The new store must not be readable by more users than the damaged one.
+    // Copy the mode, because the new store must not be readable by more users than the damaged one.
     options.fileMode = try self.files.mode(of: source + "/pages")
     options.maintenance = .inline
-    // The commits need no syncs, because the store is not visible before it is complete and synced.
+    // Do not sync each commit, because the store is not visible before it is complete and synced.
     options.durability = .normal
     return try Store(at: partial.partialPath, options: options, fileSystem: fileSystem)
   }
@@ -150,12 +151,12 @@ package struct StoreSalvage {
 }
 
 extension SalvageReport.Keyspace {
-  /// Returns the report, corrected with the entry counts in the catalog.
+  /// Returns the report, corrected on the basis of the entry counts in the catalog.
   fileprivate func concluded() -> Self {
     var result = self
     guard let expectedCount, doubtfulCount == 0, misplacedCount == 0 else { return result }
     if entryCount + damagedValueCount == expectedCount {
-      // No entry is missing, so the lost pages contained none.
+      // Clear the missing ranges, because no entry is missing: the lost pages contained no entries.
       (result.missing, result.missingRangeCount) = ([], 0)
     } else if missing.isEmpty {
       result.append(.init(after: nil, before: nil, isPartial: true))

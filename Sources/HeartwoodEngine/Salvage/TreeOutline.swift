@@ -12,8 +12,8 @@ struct TreeOutline {
     case leaf(PageNumber, isDoubtful: Bool)
     /// The position of a lost leaf, or of a lost branch with all its leaves.
     case lost
-    /// The start of a lost branch's range; some of the branch's leaves follow, and the rest may be
-    /// lost.
+    /// The start of a lost branch's range. Some of the branch's leaves follow. Its other leaves may
+    /// be lost.
     case lostBranch
     /// The end of a lost branch's range.
     case endOfLostBranch
@@ -90,7 +90,9 @@ struct TreeOutline {
 
   private struct Branch {
     let children: [PageNumber]
-    /// The separator before each child; the first child's separator is not used.
+    /// The separator before each child.
+    ///
+    /// The first child's separator is not used.
     let separators: [[UInt8]]
 
     init?(_ page: PageNumber, in pages: SalvagePages) throws(StorageError) {
@@ -123,12 +125,14 @@ struct TreeOutline {
     }
     var fragments: [Fragment] = []
     let (known, knownBranches) = (items, lostBranches)
-    // A node is the top of a fragment only if it was not reached from a higher node.
+    // Visit higher nodes first: a node is the top of a fragment only if it was not reached from a
+    // higher one.
     for top in tops.sorted(by: { $0.level > $1.level })
     where pages.isFreshNode(top.page, tree: tree, level: top.level) {
       (items, lostBranches) = ([], [])
       try descend(to: top.page, level: top.level, lower: [], upper: nil)
-      // Leaves of lost branches within a fragment are fragments of their own, so insert nothing.
+      // For a lost branch within a fragment, insert only a lost position, because its leaves are
+      // fragments of their own.
       for branch in lostBranches.reversed() { items.insert(.lost, at: branch.position) }
       if let key = try firstKey(of: items) {
         fragments.append(Fragment(firstKey: key, items: items))
@@ -138,8 +142,9 @@ struct TreeOutline {
     return fragments
   }
 
-  /// Returns the lowest key in a fragment, the empty key if the fragment is the leaf of an empty
-  /// tree, or `nil` if it has no intact leaf.
+  /// Returns the lowest key in a fragment, or `nil` if it has no intact leaf.
+  ///
+  /// If the fragment is the leaf of an empty tree, returns the empty key.
   private func firstKey(of items: [Item]) throws(StorageError) -> [UInt8]? {
     var isEmptyTree = false
     for case .leaf(let page, _) in items {
@@ -149,8 +154,8 @@ struct TreeOutline {
     return isEmptyTree ? [] : nil
   }
 
-  /// Returns the leaves in the ranges of lost branches that may be in use, because their bitmap
-  /// page is damaged.
+  /// Returns the leaves in the ranges of lost branches that may be in use because their bitmap page
+  /// is damaged.
   private func doubtfulFragments(_ nodes: [PageNumber]) throws(StorageError) -> [Fragment] {
     var candidates: [KeyInterval] = []
     for page in nodes {
@@ -166,7 +171,8 @@ struct TreeOutline {
   }
 
   private func lostBranch(of key: [UInt8]) -> Int? {
-    // The ranges ascend, so the only candidate is the last one that does not begin after the key.
+    // Find the last range that does not begin after the key. It is the only candidate, because the
+    // ranges ascend.
     var (low, high) = (0, lostBranches.count)
     while low < high {
       let middle = (low + high) / 2
@@ -192,7 +198,8 @@ struct TreeOutline {
       if fragments.isEmpty {
         result.append(.lost)
       } else if !rootIsKnown, fragments.count == 1 {
-        // Only the name of the tree is lost: the fragment is the complete tree.
+        // If the fragment is the complete tree, use it as is, because only the name of the tree is
+        // lost.
         result += fragments[0].items
       } else {
         result.append(.lostBranch)

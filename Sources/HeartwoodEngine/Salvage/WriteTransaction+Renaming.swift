@@ -1,5 +1,7 @@
 extension WriteTransaction {
-  /// Renames a keyspace, or does nothing if there is no keyspace with the name.
+  /// Renames a keyspace.
+  ///
+  /// Does nothing if there is no keyspace with that name.
   ///
   /// - Precondition: The transaction has used neither of the two names so far.
   /// - Throws: `invalidArgument` if there is a keyspace with the new name; `corrupt`, `io` or

@@ -1,4 +1,4 @@
-/// The activity of one open store in this process, counted since the store was opened.
+/// The activity of one open store in this process since the store was opened.
 ///
 /// The counts never decrease.
 public struct StoreActivity: Hashable, Sendable {
@@ -24,7 +24,9 @@ public struct StoreActivity: Hashable, Sendable {
   public var verifiedPageCount = 0
 }
 
-/// The activity counts of one open store; thread-safe.
+/// The activity counts of one open store.
+///
+/// Thread-safe.
 package final class ActivityCounters: @unchecked Sendable {
   // @unchecked because `counts` is guarded by `lock`.
   private let lock = Lock()

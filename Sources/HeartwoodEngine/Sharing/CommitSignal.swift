@@ -1,12 +1,14 @@
 import Synchronization
 
-/// Notifies observers in this process and in other processes of new commits; thread-safe.
+/// Notifies observers in this process and in other processes of new commits.
+///
+/// Thread-safe.
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
-/// received. A signal that arrives late, twice or once for several commits therefore does no harm.
-/// A process that commits touches the `locks` file only while another process holds the observers'
-/// lock byte. If a process dies between its commit and its signal, observers still find the commit,
-/// because they check the newest generation once a second.
+/// received. It therefore does no harm if a signal arrives late or twice, or if several commits
+/// share one signal. A process that commits touches the `locks` file only while another process
+/// holds the observers' lock byte. If a process dies between its commit and its signal, observers
+/// still find the commit, because they check the newest generation once a second.
 package final class CommitSignal: @unchecked Sendable {
   // @unchecked because everything below `lock` is guarded by it.
   private let counters: SharedCounters
@@ -23,7 +25,9 @@ package final class CommitSignal: @unchecked Sendable {
   private var isSuspended = false
   private var thread: SystemThread?
   private var threadWatch: (any FileWatch)?
-  /// The ID of the current observer thread; a thread with any other ID stops.
+  /// The ID of the current observer thread.
+  ///
+  /// A thread with any other ID stops.
   private var threadID: UInt64 = 0
 
   private struct Waiter {
@@ -36,7 +40,7 @@ package final class CommitSignal: @unchecked Sendable {
   private static let answerMilliseconds: UInt64 = 100
   /// The interval at which an observer checks for commits without a signal.
   private static let checkMilliseconds: UInt64 = 1000
-  /// The interval at which an observer checks without a watch, or while other processes may not
+  /// The interval at which an observer checks if it has no watch, or while other processes may not
   /// know of it yet.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
@@ -53,13 +57,15 @@ package final class CommitSignal: @unchecked Sendable {
   /// - Complexity: Without observers, one clock read, and at most ten lock queries a second.
   package func notify() {
     // The fence orders the publication of the commit before the check for observers. An observer
-    // registers before it checks for commits, so one of the two finds the other.
+    // registers before it checks for commits, so either the observer finds the commit, or this
+    // check finds the observer.
     counters.fence()
     if hasObservers.load(ordering: .acquiring) { wake() }
     let now = SystemThread.monotonicMilliseconds
     if now &- lastCheckAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
       lastCheckAt.store(now, ordering: .relaxed)
-      // If the query fails, observers in other processes find the commit at their next check.
+      // Ignore a failure of the query, because observers in other processes find the commit at
+      // their next check.
       othersObserve.store(
         (try? locks.isLockedElsewhere(byte: LockByte.observing)) ?? false, ordering: .relaxed)
     }
@@ -68,7 +74,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Adds an observer until the matching call of ``removeObserver()``.
+  /// Adds an observer, which remains until the matching call of ``removeObserver()``.
   package func addObserver() {
     lock.withLock {
       observerCount += 1
@@ -93,8 +99,10 @@ package final class CommitSignal: @unchecked Sendable {
     }
   }
 
-  /// Calls `resume` once: with the newest generation as soon as it is newer than `known`, or with
-  /// `nil` if the wait is cancelled by ``cancel(_:)`` or ``end(_:)``.
+  /// Calls `resume` once.
+  ///
+  /// Passes the newest generation as soon as it is newer than `known`, or `nil` if the wait is
+  /// cancelled by ``cancel(_:)`` or ``end(_:)``.
   ///
   /// - Parameter isOver: A function that returns whether the wait was cancelled before it began. It
   ///   is called after the wait is registered, so that no cancellation is missed.
@@ -133,7 +141,9 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Other processes
 
-  /// Releases the lock byte and stops the thread until ``resume()``; waits are not cancelled.
+  /// Releases the lock byte and stops the thread until ``resume()`` is called.
+  ///
+  /// Waits are not cancelled.
   package func suspend() {
     lock.withLock { () -> SystemThread? in
       isSuspended = true

@@ -19,14 +19,15 @@ package final class HolderEntry: @unchecked Sendable {
 
   /// Announces that this process has the store open, unless it has already done so.
   ///
-  /// A read-only process sets a lock but writes no row, so users see only its program's name.
+  /// A read-only process sets a lock but does not write a row, so users see only the name of its
+  /// program.
   package func announce(in file: HolderFile) {
     _ = locks.set(.open(row.process, isReadOnly: isReadOnly))
     if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }
   }
 
-  /// Sets holder locks for generations held at two checks in a row, and releases holder locks for
-  /// generations that are no longer held.
+  /// Sets holder locks for generations that were held at two checks in a row, and releases the
+  /// holder locks of generations that are no longer held.
   ///
   /// - Returns: Whether another check is needed later.
   /// - Complexity: One lock call for each holder lock that is set or released.
@@ -47,7 +48,7 @@ package final class HolderEntry: @unchecked Sendable {
   package func withdraw() {
     _ = refresh([])
     locks.remove(.open(row.process, isReadOnly: isReadOnly))
-    // The row need not be erased, because it has no meaning without its lock.
+    // Do not erase the row, because it has no meaning without its lock.
     if let rowByte { try? locks.unlock(byte: rowByte) }
     rowByte = nil
   }

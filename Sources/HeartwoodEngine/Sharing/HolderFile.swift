@@ -16,7 +16,9 @@ package struct HolderFile: Sendable {
   private static let bytes =
     LockByte.holderRow..<LockByte.holderRow + UInt64(Limits.maxHolderRowCount)
 
-  /// Locks the first free row and writes `row` to it; returns its lock byte, or `nil` on failure.
+  /// Locks the first free row and writes `row` to it.
+  ///
+  /// Returns the lock byte of the row, or `nil` on failure.
   ///
   /// - Complexity: One lock call for each row up to the first free one, and one write.
   package func enter(_ row: HolderRow) -> UInt64? {
@@ -51,8 +53,9 @@ package struct HolderFile: Sendable {
     }
   }
 
-  /// Returns the name that a process has chosen, or else its program's name, or `nil` if neither is
-  /// known.
+  /// Returns the name that was given to a process or, if there is none, the name of its program.
+  ///
+  /// Returns `nil` if neither is known.
   package static func name(of process: Int32, among rows: [HolderRow]) -> String? {
     rows.first { $0.process == process }?.name
       ?? ProcessIdentity.program(of: process).map(VisibleText.of)

@@ -12,7 +12,9 @@ package struct HolderLock: Hashable, Sendable {
     static let count: UInt64 = 1 << bitCount
   }
 
-  /// An upper bound on PIDs, small enough that all byte ranges are below offset 2^62.
+  /// An upper bound on PIDs.
+  ///
+  /// It is small enough that all byte ranges are below offset 2^62.
   private static let processCount: Int32 = 1 << 22
   /// The bytes of the holder locks of all processes.
   static let bytes =
@@ -39,8 +41,8 @@ package struct HolderLock: Hashable, Sendable {
 
   /// Returns the lock of a process that has held a generation for a while.
   ///
-  /// Frame numbers wrap around, but remain unique, because generations that are live at the same
-  /// time differ by less than the length of a process's byte range, about 2^39.
+  /// Frame numbers wrap around at the length of a process's byte range, about 2^39. They remain
+  /// unique, because generations that are live at the same time differ by less than that.
   package static func holding(_ generation: FrameNumber, _ process: Int32) -> HolderLock {
     let count = Subject.count - Subject.firstGeneration
     return HolderLock(process, Subject.firstGeneration + generation % count)
@@ -54,7 +56,9 @@ package struct HolderLock: Hashable, Sendable {
 }
 
 extension StoreLocks {
-  /// The maximum length of a run of holder locks; a longer run must come from another program.
+  /// The maximum length of a run of holder locks.
+  ///
+  /// A longer run must have been set by another program.
   private static let maxHolderLockRunByteCount = 1 << 12
 
   /// Sets a holder lock, and returns whether that succeeded.
@@ -69,7 +73,7 @@ extension StoreLocks {
 
   package func remove(_ holderLock: HolderLock) {
     guard let byte = holderLock.byte else { return }
-    // If unlocking fails, the process may still be listed as a holder, which is harmless.
+    // Ignore a failure: the process may then still be listed as a holder, which is harmless.
     try? unlock(byte: byte)
   }
 

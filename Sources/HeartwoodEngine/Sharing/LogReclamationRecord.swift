@@ -33,10 +33,10 @@ package final class LogReclamationRecord: @unchecked Sendable {
   }
 
   /// Returns the number of frames that were retained when this process last punched holes in a
-  /// segment, or `nil` if this process has not punched any.
+  /// segment, or `nil` if this process has not punched holes in it.
   ///
-  /// Another process may have punched holes too, or may have died before it had punched all of
-  /// them.
+  /// Another process may also have punched holes in the segment, or may have died before it had
+  /// punched all of them.
   func retainedFrameCount(_ segment: UInt64) -> Int? {
     lock.withLock { retainedFrameCounts[segment] }
   }

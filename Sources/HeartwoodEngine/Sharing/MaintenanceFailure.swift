@@ -6,7 +6,9 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package let kind: StorageError.Kind
   package let errno: Int32?
 
-  /// The kinds in the order of their numbers; any other kind is encoded as the first one.
+  /// The kinds, sorted by number.
+  ///
+  /// Any other kind is encoded as the first one.
   private static let kinds: [StorageError.Kind] = [
     .io, .diskFull, .corrupt, .writesDisabled, .busy,
   ]
@@ -30,7 +32,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
     return UInt64(UInt32(bitPattern: errno ?? 0)) << 8 | number
   }
 
-  /// The failure as an error, for processes other than the one that failed.
+  /// The failure as an error, to be reported by processes other than the one that failed.
   package var error: StorageError {
     StorageError(
       kind,

@@ -2,7 +2,7 @@
 ///
 /// If a file is replaced while a store is open, everything written to its descriptor is lost. Each
 /// writer and each maintenance run therefore checks first. One system call shows whether names in
-/// the directory have changed; only then are the files compared. Thread-safe.
+/// the directory have changed. The files are compared only if they have. Thread-safe.
 package final class OpenedFiles: @unchecked Sendable {
   // @unchecked because `stamp` is guarded by `lock`.
   private let log: LogFiles

@@ -1,23 +1,27 @@
 import Synchronization
 
-/// Creates the log segments that a writer needs now, and a few segments in advance; thread-safe.
+/// Creates the log segments that a writer needs now, and a few segments in advance.
 ///
-/// When a segment is created in advance, its bytes and its name are written and synced, so the
-/// first commit in it need not wait. A lock byte ensures that no process creates a segment that
-/// another process is filling. A complete segment is used as it is, no matter which process created
-/// it.
+/// Thread-safe.
+///
+/// When a segment is created in advance, its bytes and its name are written and synced, so that the
+/// first commit in the segment need not wait. A lock byte ensures that no process creates a segment
+/// that another process is filling. A complete segment is used as is, no matter which process
+/// created it.
 package final class SegmentAllocator: @unchecked Sendable {
   // @unchecked because all properties except the atomic one are used only under `making`.
   private let files: LogFiles
   private let making: ExclusiveByte
-  /// The shared counters, or `nil` while the store is being opened and no other process has it
-  /// open.
+  /// The shared counters, or `nil` while the store is being opened and no other process has the
+  /// store open.
   private let counters: SharedCounters?
   private let activity: ActivityCounters
-  /// The number of segments to create in advance: one, or two once a segment has not been ready in
-  /// time.
+  /// The number of segments to create in advance: initially one, but two after a segment was not
+  /// ready in time.
   private var wanted = 1
-  /// The last segment allocated to a writer, which may be filling it before any state contains it.
+  /// The last segment allocated to a writer.
+  ///
+  /// The writer may be filling it before any state contains it.
   private var newestAllocated: UInt64?
   /// Whether a writer has used the reserve since it was last allocated.
   private let hasUsedReserve = Atomic<Bool>(false)
@@ -55,7 +59,7 @@ package final class SegmentAllocator: @unchecked Sendable {
         }
         try makeNameDurable(last)
       } catch {
-        // The writer has not received the segments, so they contain no frames and can be truncated.
+        // Truncate the new segments: the writer has not received them, so they contain no frames.
         try? files.emptySegments(from: first, knowing: segments)
         throw error
       }
@@ -66,11 +70,11 @@ package final class SegmentAllocator: @unchecked Sendable {
 
   /// Makes a segment's name durable before a frame is written to it.
   ///
-  /// A segment of another process may need a sync too, because that process may have died before it
-  /// synced the directory. The shared counter `named` contains the last durable segment's number
-  /// plus 1; 0 means that no name is durable.
+  /// A segment that another process created may need this too, because that process may have died
+  /// before it synced the directory. The shared counter `named` contains the last durable segment's
+  /// number plus 1; 0 means that no name is durable.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
-    // Without the reserve, do not rely on the counter: the reserve may have been renamed to this
+    // If there is no reserve, do not rely on the counter: the reserve may have been renamed to this
     // segment, and the counter may refer to an earlier file with the same name.
     let isNamed = counters.map { $0.load(CountersLayout.named) >= segment + 1 } ?? false
     if isNamed, try files.hasReserve() { return }
@@ -100,7 +104,7 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Whether the reserve was used, so that the next maintenance run must allocate it again.
+  /// Whether the reserve was used, in which case the next maintenance run must allocate it again.
   package var needsRoom: Bool { hasUsedReserve.load(ordering: .relaxed) }
 
   package func fillReserve() throws(StorageError) {
@@ -109,7 +113,7 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Truncates all segments after `last` to zero bytes, which frees space on a full disk.
+  /// Truncates all segments after `last` to zero bytes, in order to free space on a full disk.
   ///
   /// The files keep their durable names. The next process that needs such a segment creates it
   /// again. Errors are ignored, because the remaining bytes are never read. The caller must hold
@@ -126,8 +130,8 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// Creates segments in advance, after the segment that contains the newest commit or was last
   /// allocated.
   ///
-  /// An incomplete segment is created again only if no commit can have reached it. A segment also
-  /// looks incomplete once maintenance has punched out its header, and it may contain frames that
+  /// An incomplete segment is created again only if no commit can have reached it. A segment whose
+  /// header was punched out by maintenance also looks incomplete, but it may contain frames that
   /// are retained for a held generation.
   ///
   /// - Parameter appended: A function that returns the newest commit that any process has appended.

@@ -41,7 +41,9 @@ package enum DecisionLayout {
 package struct DecisionRecord: Hashable, Sendable {
   /// The lower bound of the readable generations.
   package var low: FrameNumber
-  /// The newest retained generation; this commit and every later one are readable.
+  /// The newest retained generation.
+  ///
+  /// This commit and every later one are readable.
   package var newestRetained: FrameNumber
   /// The retained generations below `newestRetained`, in ascending order.
   package var olderRetained: [FrameNumber]
@@ -74,7 +76,9 @@ package final class SharedCounters: @unchecked Sendable {
     onAccess = mapping.onAccess
   }
 
-  /// Creates counters private to this process, for stores opened for reading only and for tests.
+  /// Creates counters that are private to this process.
+  ///
+  /// They are used by tests and by stores that are opened for reading only.
   package static func ofThisProcess() -> SharedCounters {
     let block = ByteBlock(count: CountersLayout.byteCount)
     return SharedCounters(Mapping(block.bytes) { _ in withExtendedLifetime(block) {} })
@@ -133,8 +137,9 @@ package final class SharedCounters: @unchecked Sendable {
     store(error.map { MaintenanceFailure($0).word } ?? 0, CountersLayout.maintenanceError)
   }
 
-  /// Disables writing if an error leaves the contents of the files unknown; a full disk, a timeout
-  /// or a refused call does not.
+  /// Disables writing if an error leaves the contents of the files unknown.
+  ///
+  /// A full disk, a timeout or a refused call does not have this effect.
   package func disableWriting(after error: StorageError) {
     guard ![.diskFull, .busy].contains(error.kind), !error.changedNothing else { return }
     setFailed()
@@ -151,8 +156,10 @@ package final class SharedCounters: @unchecked Sendable {
       && kept.allSatisfy { decision.isAlive($0) }
   }
 
-  /// The published decision; a caller that must not miss a change reads the epoch before and after
-  /// reading it.
+  /// The published decision.
+  ///
+  /// A caller that must not miss a change reads the epoch both before and after reading the
+  /// decision.
   package var decision: DecisionRecord {
     let start = Self.copy(load(CountersLayout.selector) & 1)
     onAccess?(start, false)
@@ -168,8 +175,9 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Publishes a decision, by filling the unpublished copy and then switching to that copy.
   ///
-  /// If there are too many retained generations, the lowest are listed, and the next one becomes
-  /// `newestRetained`. All of them remain readable, but less log space is reclaimed.
+  /// If there are too many retained generations, only the lowest ones are listed, and the next one
+  /// becomes `newestRetained`. All retained generations remain readable, but less log space is
+  /// reclaimed.
   package func publish(_ decision: DecisionRecord) {
     var fitting = decision
     if decision.olderRetained.count > Limits.maxRetainedGenerationCount {

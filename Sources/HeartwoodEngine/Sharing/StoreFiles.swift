@@ -17,13 +17,13 @@ package final class StoreFiles: Sendable {
   package let suspensions = Suspensions()
   package let activity = ActivityCounters()
   package let allocator: SegmentAllocator
-  /// The commit after which this process began to read the log when it opened the store.
+  /// The commit after which this process started to read the log when it opened the store.
   package let start: CommitPoint
   /// The lock that serialises maintenance runs.
   package let maintenance: ExclusiveByte
   /// The lock that serialises changes to the list of named generations.
   package let keeping: ExclusiveByte
-  /// The time after which a wait for another process throws `busy`, or `nil` for no limit.
+  /// The time after which a wait for another process throws `busy`, or `nil` if there is no limit.
   package let busyMilliseconds: UInt64?
   package let opened: OpenedFiles
   /// Tracks this process's waits for locks that other processes may hold indefinitely.

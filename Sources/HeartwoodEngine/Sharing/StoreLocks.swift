@@ -1,4 +1,4 @@
-/// The locks that a process holds on one store, for example on the generations that it holds.
+/// The locks that a process holds on one store, such as the locks on the generations that it holds.
 ///
 /// They are open-file-description locks: the kernel releases them when the process dies, but not
 /// when another descriptor of the file is closed. No process ever locks the byte of a live
@@ -47,7 +47,8 @@ package final class StoreLocks: Sendable {
 
   /// Returns the runs of bytes in a range that other owners have locked, in ascending order.
   ///
-  /// For k locks, up to 2k + 1 queries are needed, because a query returns any conflicting lock.
+  /// Up to 2k + 1 queries are needed for k locks, because a query returns an arbitrary conflicting
+  /// lock.
   package func lockedElsewhere(in range: Range<UInt64>) throws(StorageError) -> [Range<UInt64>] {
     var open = [range]
     var found: [Range<UInt64>] = []

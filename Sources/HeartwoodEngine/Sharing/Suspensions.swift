@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts suspensions, because pages that were read before a suspension must not be used after it.
+/// Counts suspensions, so that pages that were read before a suspension are not used after it.
 package final class Suspensions: @unchecked Sendable {
   // @unchecked because the memory behind the pointer is atomic.
   private let count: UnsafeMutablePointer<Atomic<UInt64>> = .allocate(capacity: 1)

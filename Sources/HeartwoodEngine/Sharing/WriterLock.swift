@@ -7,7 +7,7 @@ package final class WriterLock: @unchecked Sendable {
   private let locks: StoreLocks
   private let counters: SharedCounters
   private let holders: HolderFile
-  /// The PID of this process, cached because reading it is a system call.
+  /// The PID of this process, cached because reading it requires a system call.
   private let process = ProcessIdentity.own
   /// The value of the shared `rings` counter when this process last yielded.
   private var answeredRings: UInt64 = 0
@@ -19,7 +19,9 @@ package final class WriterLock: @unchecked Sendable {
   private var isHeld = false
   private var waiting: [Turn] = []
 
-  /// A waiting thread's place in the queue; `isAdmitted` is guarded by the turn's own lock.
+  /// A waiting thread's place in the queue.
+  ///
+  /// `isAdmitted` is guarded by the turn's own lock.
   private final class Turn {
     let lock = Lock()
     var isAdmitted = false
@@ -86,16 +88,16 @@ package final class WriterLock: @unchecked Sendable {
     assert(LockOrder.leave(LockByte.writer, of: locks.file))
     lock.withLock { owner = nil }
     counters.store(0, CountersLayout.writer)
-    // If unlocking fails, this process's next writer can still acquire the lock.
+    // Ignore a failure, because this process's next writer can still acquire the lock.
     try? locks.unlock(byte: LockByte.writer)
     admitNext()
   }
 
   private func lockByte(until deadline: UInt64?) throws(StorageError) {
     guard try !locks.tryLock(.exclusive, byte: LockByte.writer) else { return }
-    // The doorbell byte shows that this process is waiting. A writer checks it before it acquires
-    // the lock again. Otherwise, a process that writes continuously could starve this one, because
-    // waiting processes poll and do not queue.
+    // Lock the doorbell byte to show that this process is waiting; a writer checks it before it
+    // acquires the lock again. Otherwise, a process that writes continuously could starve this one,
+    // because waiting processes poll instead of queueing.
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
       throw StorageError(
         .io,
@@ -117,11 +119,14 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// The interval at which a waiting writer rings; each ring shows that the writer is not
-  /// suspended.
+  /// The interval at which a waiting writer rings.
+  ///
+  /// Each ring shows that the writer is not suspended.
   private static let ringMilliseconds: UInt64 = 5
 
-  /// The longest sleep between two attempts, which succeed only if the lock is free at that moment.
+  /// The longest sleep between two attempts.
+  ///
+  /// An attempt succeeds only if the lock is free at that moment.
   private static let longestPauseMicroseconds: UInt64 = 200
 
   /// The maximum time for which this process yields after a ring.
@@ -178,7 +183,8 @@ package final class WriterLock: @unchecked Sendable {
       return index != nil
     }
     if wasWaiting { throw busy() }
-    // The turn was given to this thread just as the deadline passed; no other thread would use it.
+    // Accept the turn, which was given to this thread just as the deadline passed: no other thread
+    // would use it.
     try wait(for: turn, until: nil)
   }
 
@@ -190,7 +196,8 @@ package final class WriterLock: @unchecked Sendable {
         + "transaction, or increase `busyTimeout`.")
   }
 
-  /// The part of an error message about the current writer, or an empty string if it is unknown.
+  /// A phrase about the current writer for error messages, or an empty string if the writer is
+  /// unknown.
   private var writerText: String {
     guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)

@@ -7,7 +7,9 @@ package final class GenerationState: @unchecked Sendable {
   package let point: CommitPoint
   package let index: PageIndex
   package let segments: SegmentTable
-  /// The page number at which a writer starts to search for free pages; no lower page is free.
+  /// The page number at which a writer starts to search for free pages.
+  ///
+  /// No lower page is free.
   package let lowestFree: PageNumber
   private let loader: PageLoader
   private let windows: UnsafeMutablePointer<PageRegion>
@@ -65,7 +67,8 @@ package final class GenerationState: @unchecked Sendable {
   /// - Parameters:
   ///   - index: The index of this state, plus the pages that the transaction has written to the
   ///     log.
-  ///   - loader: A loader from ``loader(for:)``; the caller must keep it and the index alive.
+  ///   - loader: A loader from ``loader(for:)``. The caller must keep the loader and the index
+  ///     alive.
   func source(
     working: UnsafeMutablePointer<WorkingTable>, index: PageIndex, loader: PageLoader,
     pageCount: PageNumber, changeCount: Int
@@ -89,8 +92,8 @@ package final class GenerationState: @unchecked Sendable {
     checkpointed: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {
     var kept = index
-    // While generations are held, most runs do not advance the page file. In that case, share the
-    // index, because building another one would keep writers waiting.
+    // If the page file has not advanced, as is usual while generations are held, share the index,
+    // because building another one would keep writers waiting.
     if index.hasFrames(upTo: checkpointed) {
       kept = PageIndex()
       index.forEach(newerThan: checkpointed) { page, frame in kept.set(page, to: frame) }

@@ -39,8 +39,8 @@ extension GenerationTable {
 
   /// W3.4 and W3.5: records that the commits of all processes up to `generation` are synced.
   ///
-  /// `committed` is raised before `durable`. In the reverse order, a process that died between the
-  /// two steps could leave the floor above every visible generation.
+  /// `committed` is raised before `durable`. If the order were reversed, a process that died
+  /// between the two steps could leave the floor above every visible generation.
   package func publishSynced(_ generation: FrameNumber) {
     files.counters.raise(CountersLayout.committed, to: generation)
     files.counters.raise(CountersLayout.durable, to: generation)
@@ -80,7 +80,7 @@ extension GenerationTable {
   }
 
   /// Releases segments whose pages another process has checkpointed, so that their disk space is
-  /// freed even if this process has no readers.
+  /// freed even if no thread of this process is reading.
   package func releaseCheckpointedSegments() throws(StorageError) {
     guard files.counters.checkpointed > files.pageFile.knownState else { return }
     let pin = try pinNewest()

@@ -22,7 +22,8 @@ extension GenerationTable {
     try acquireActive()
     defer { lock.release() }
     suspended = true
-    // Each thread that is building a state holds a lock that must be released too.
+    // Wait for threads that are building a state, because each of them holds a lock that must be
+    // released too.
     while !building.isEmpty { lock.wait(milliseconds: 1) }
     files.suspensions.add()
     var failure: StorageError?

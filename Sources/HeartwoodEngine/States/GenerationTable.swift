@@ -1,6 +1,6 @@
 /// The live generations of this process, and the newest states.
 ///
-/// Each live generation has a reference count and a lock byte, which is locked while there are
+/// Each live generation has a reference count and a lock byte. The byte is locked while there are
 /// references. A pin is *verified* once it is certain that no maintenance run released the
 /// generation before the byte was locked. The table's lock is held until then, so that no other
 /// thread shares an unverified pin. Steps are numbered as in `Docs/Internals/Concurrency.md`.
@@ -72,7 +72,8 @@ package final class GenerationTable: @unchecked Sendable {
         lock.release()
         throw error
       }
-      // A maintenance run has raised the floor since `committed` was read, so read it again.
+      // If not verified, a maintenance run has raised the floor since `committed` was read, so read
+      // it again.
       if isVerified { return try enterLocked(generation, isNewest: true) }
       lock.release()
       try attempts.next("pin the newest generation", files.directory)
@@ -117,7 +118,7 @@ package final class GenerationTable: @unchecked Sendable {
   /// - Complexity: One system call; reads the group headers of the log if the generation's state is
   ///   not in memory.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
-    // Set only when a wait begins, so that the common case does not read the clock.
+    // Set the start only when a wait begins, so that the common case does not read the clock.
     var start: UInt64?
     while true {
       try acquireActive()
@@ -209,9 +210,11 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Returns a known state, or one that is built from the nearest known state or from the files.
+  /// Returns the state of a generation.
   ///
-  /// The caller must hold a verified pin on the generation or the maintenance lock; for the newest
+  /// If the state is not in memory, it is built from the nearest known state or from the files.
+  ///
+  /// The caller must hold a verified pin on the generation or the maintenance lock. For the newest
   /// appended generation, the writer lock suffices.
   package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
     let known = lock.withLock { [visibleState, durableState, appendedState] }
@@ -260,8 +263,9 @@ package final class GenerationTable: @unchecked Sendable {
     if building[entry.generation] == nil { try? files.locks.unlockLive(entry.generation) }
   }
 
-  /// Drops the lingering pin if it has not been used since the last call, and returns whether a pin
-  /// still lingers.
+  /// Drops the lingering pin if it has not been used since the last call.
+  ///
+  /// Returns whether a pin still lingers.
   package func ageLingeringPin() -> Bool {
     lock.withLock {
       isAging = false
@@ -284,7 +288,9 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Deciding
 
-  /// Records whether a run in this process is deciding; while it is, ``pin(_:)`` waits.
+  /// Records whether a run in this process is deciding.
+  ///
+  /// While it is deciding, ``pin(_:)`` waits.
   package func setDeciding(_ isDeciding: Bool) {
     lock.withLock {
       self.isDeciding = isDeciding

@@ -1,4 +1,6 @@
-/// A live generation with its state, references and lock, guarded by its table's lock.
+/// A live generation with its state, reference count and lock.
+///
+/// It is guarded by its table's lock.
 package final class LiveEntry: @unchecked Sendable {
   // @unchecked because all fields except the constant `generation` are accessed under the table's
   // lock.
@@ -6,7 +8,9 @@ package final class LiveEntry: @unchecked Sendable {
   var state: GenerationState
   var references = 0
   var wasUsed = true
-  /// Whether the generation was released by a suspension, which ends all its snapshots.
+  /// Whether the generation was released by a suspension.
+  ///
+  /// A suspension ends all snapshots of the generation.
   var isOver = false
 
   init(_ state: GenerationState) {

@@ -13,9 +13,10 @@ package struct LogStart {
   /// The serial number of the map on disk, even if that map is not used.
   package let serial: UInt64?
 
-  /// Determines where to start in order to reach `generation`, or returns `nil` if the generation
-  /// is no longer available, because it is older than the page file's state or is covered by the
-  /// map but not listed in it.
+  /// Determines where to start in order to reach `generation`.
+  ///
+  /// Returns `nil` if the generation is no longer available: it is older than the page file's
+  /// state, or it is covered by the map but not listed in it.
   package init?(
     header: HeaderSlot, log: LogFiles, upTo generation: FrameNumber = .max
   ) throws(StorageError) {
@@ -41,13 +42,14 @@ package struct LogStart {
     } else {
       return nil
     }
-    // The frames are in ascending order, so the newest image of each page is set last.
+    // Set the frames in ascending order, so that the newest image of each page is set last.
     for retained in map.retainedFrames
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
     }
-    // An outdated map is for a later state of the page file, so even an intact one would fail the
-    // check below: it does not list the pages written back between the two states.
+    // Skip the check below for an outdated map, which belongs to a later state of the page file.
+    // Even an intact one would fail it, because the map does not list the pages written back
+    // between the two states.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: checkpointed.pageCount, to: point.pageCount,

@@ -5,7 +5,8 @@
 package struct PageDifference {
   /// The pages of the newer state that were written between the two states, in page order.
   package private(set) var written: [PageNumber] = []
-  /// The pages of the older state that were rewritten or freed in between, in page order.
+  /// The pages of the older state that were rewritten or freed between the two states, in page
+  /// order.
   package private(set) var replaced: [PageNumber] = []
   private let older: GenerationState
   private let newer: GenerationState
@@ -32,7 +33,7 @@ package struct PageDifference {
       if page < countBefore, try usedBefore.contains(page) { replaced.append(page) }
       if page < countAfter, try usedAfter.contains(page) { written.append(page) }
     }
-    // All pages covered by bitmaps beyond the end of the newer state were freed.
+    // Treat all pages covered by bitmaps beyond the end of the newer state as freed.
     let kept = (Int(countAfter) + perBitmap - 1) / perBitmap
     for bitmap in stride(from: kept * perBitmap, to: Int(countBefore), by: perBitmap) {
       try addFreedPages(by: PageNumber(bitmap))
@@ -40,7 +41,9 @@ package struct PageDifference {
     replaced.sort()
   }
 
-  /// Adds the pages of `bitmap` that were freed but not written; the index lists the written pages.
+  /// Adds the pages of `bitmap` that were freed but not written.
+  ///
+  /// The index lists the written pages.
   private mutating func addFreedPages(by bitmap: PageNumber) throws(StorageError) {
     let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }

@@ -12,7 +12,7 @@ package final class PageIndex: @unchecked Sendable {
   package private(set) var root: Node?
   /// The number of levels below the root.
   package private(set) var depth = 0
-  /// The number of nodes that exist in this process; for tests.
+  /// The number of nodes that exist in this process, for tests.
   package static let liveNodeCount = Atomic<Int>(0)
   package static let liveByteCount = Atomic<Int>(0)
 
@@ -74,7 +74,7 @@ package final class PageIndex: @unchecked Sendable {
 
   /// Maps `page` to `frame` in `node`, or in a copy of it if the node is shared or too small.
   ///
-  /// Returns the changed node. This method consumes the caller's reference to `node`.
+  /// Returns the changed node, and consumes the caller's reference to `node`.
   // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
   // built by this process, not read from a file.
   private static func entering(
@@ -93,7 +93,8 @@ package final class PageIndex: @unchecked Sendable {
 
   /// Calls `body` for every entry with a frame above `limit`, in page order.
   ///
-  /// Only the paths to such entries are visited, so the cost does not depend on the index size.
+  /// Only the paths to such entries are visited, so the cost does not depend on the size of the
+  /// index.
   package func forEach(
     newerThan limit: FrameNumber = 0, _ body: (PageNumber, FrameNumber) -> Void
   ) {
@@ -128,20 +129,22 @@ package final class PageIndex: @unchecked Sendable {
 }
 
 extension PageIndex {
-  /// A node of the tree with 64 slots; a small node stores only those in use.
+  /// A node of the tree, with 64 slots.
+  ///
+  /// A small node stores only the slots in use.
   ///
   ///     0          1          2          3
   ///     ┌──────────┬──────────┬──────────┬───────────┐
   ///     │ count    │ slots    │ newest   │ words …   │
   ///     └──────────┴──────────┴──────────┴───────────┘
   ///
-  /// `count` is the number of references from parents and indexes. `slots` has a bit for each slot
-  /// with a word. The words are in slot order: frame numbers at level 0, and references to child
-  /// nodes at higher levels. `newest` is the highest frame ever set in the node or below it. The
-  /// capacity is 4, 8, 16, 32 or 64 words.
+  /// `count` is the number of references from parents and indexes. `slots` has a bit for each slot,
+  /// set if the slot has a word. The words are in slot order: frame numbers at level 0, and
+  /// references to child nodes at higher levels. `newest` is the highest frame ever set in the node
+  /// or below it. The capacity is 4, 8, 16, 32 or 64 words.
   ///
-  /// A node with more than 32 words is *full*: every slot has a word, and 0 means no entry.
-  /// References to a full node are odd, so that a lookup finds a word without reading `slots`.
+  /// A node with a capacity of 64 words is *full*: every slot has a word, and 0 means no entry.
+  /// References to a full node are odd, so that a lookup can find a word without reading `slots`.
   package struct Node: Equatable {
     /// The address of the node, plus 1 if it is full.
     private let reference: UnsafeMutableRawPointer
@@ -195,12 +198,14 @@ extension PageIndex {
       let bit: UInt64 = 1 &<< UInt64(slot)
       guard slots & bit != 0 else { return 0 }
       let lower = slots & (bit &- 1)
-      // Counting bits is slow on some machines; it is not needed if every lower slot has a word.
+      // Count bits only if some lower slot has no word, because counting is slow on some machines.
       let wordIndex = lower == bit &- 1 ? slot : lower.nonzeroBitCount
       return memory[Self.headerWordCount &+ wordIndex]
     }
 
-    /// Replaces the word of a slot that has one; `newest` is the highest frame in it or below it.
+    /// Replaces the word of a slot that has one.
+    ///
+    /// `newest` is the highest frame in the slot or below it.
     fileprivate func setWord(_ word: UInt64, _ slot: Int, newest: FrameNumber) {
       words[wordIndex(of: slot)] = word
       header[2] = max(header[2], newest)

@@ -1,4 +1,6 @@
-/// Finds and verifies pages that ``PageView/page(_:)`` cannot return on its fast path; thread-safe.
+/// Finds and verifies pages that ``PageView/page(_:)`` cannot return on its fast path.
+///
+/// Thread-safe.
 package final class PageLoader: Sendable {
   let files: StoreFiles
   let segments: SegmentTable
@@ -33,8 +35,8 @@ package final class PageLoader: Sendable {
       target throws(StorageError) in
       let count = try segment.file.read(into: target, at: geometry.offset(of: frame))
       guard count == 0, try !segment.file.exists() else { return count }
-      // A checkpoint has deleted the segment, and the page is now in the page file. No checkpoint
-      // advances past a live generation, so the page cannot be a later version.
+      // Read the page from the page file, because a checkpoint has deleted the segment. The page
+      // cannot be a later version, because no checkpoint advances past a live generation.
       return try files.pageFile.read(number, into: target)
     }
   }
@@ -42,7 +44,8 @@ package final class PageLoader: Sendable {
   private func fromPageFile(_ number: PageNumber) throws(StorageError) -> PageReference {
     let window = Int(number) >> files.pageFile.windowShift
     if window < windows.count {
-      // A damaged tree may refer to a free page that was never written to the file.
+      // Check the length first, because a damaged tree may refer to a free page that was never
+      // written to the file.
       guard try files.pageFile.holds(number) else {
         throw .corrupt(
           "The page file ends before the end of this page. Restore a backup.", file: "pages",

@@ -8,8 +8,8 @@ package struct PageReference {
 /// The data needed to look up pages in one state, kept together in memory.
 ///
 /// A ``GenerationState`` or a ``WorkingPages`` object owns it, and readers use raw pointers to it,
-/// so a point read does no reference counting. Everything to which it points lives as long as its
-/// owner.
+/// so a point read does no reference counting. All memory to which it points remains valid as long
+/// as the owner exists.
 package struct PageSource {
   let root: PageIndex.Node?
   let depth: Int
@@ -33,7 +33,9 @@ package struct PageSource {
   let suspension: Suspensions.Period
 }
 
-/// The pages of a store in one state; a writer's view includes its own changes.
+/// The pages of a store in one state.
+///
+/// A writer's view includes the writer's own changes.
 ///
 /// A view is one pointer wide and keeps nothing alive. In a given state, a page number always
 /// refers to the same bytes.

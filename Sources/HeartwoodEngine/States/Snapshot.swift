@@ -18,7 +18,8 @@ public final class Snapshot: Sendable {
     self.table = table
   }
 
-  // A child process created by `fork` must not unpin the generation: the lock is the parent's.
+  // Do not unpin the generation in a child process created by `fork`: the lock belongs to the
+  // parent.
   deinit { if !origin.isInherited { table.unpin(entry) } }
 
   /// - Throws: `forked` in a child of the process that took the snapshot; `generationExpired` if

@@ -3,7 +3,8 @@ extension StoreFiles {
   ///
   /// The caller must hold a verified pin on the generation or the maintenance lock, so that no
   /// maintenance run releases the generation in the meantime. If a run advances the page file,
-  /// deletes segments or punches holes meanwhile, the search starts again with an empty index.
+  /// deletes segments or punches holes in the meantime, the search starts again with an empty
+  /// index.
   ///
   /// - Throws: `generationExpired` if no commit ends at `generation`.
   /// - Complexity: Reads the map, the footers between the map and the generation, and one page for
@@ -22,8 +23,8 @@ extension StoreFiles {
       }
       let start = try LogStart(header: header, log: log, upTo: generation)
       if let start, !start.isOutdated, let found = try follow(start, to: generation, isMapped),
-        // A checkpoint that has advanced the page file since the header was read may have deleted
-        // segments that the index refers to.
+        // Start again if a checkpoint has advanced the page file since the header was read, because
+        // it may have deleted segments that the index refers to.
         counters.checkpointed == header.checkpointed.frame
       {
         pageFile.adoptState(header.checkpointed.frame, cache)
@@ -46,7 +47,7 @@ extension StoreFiles {
   /// Returns the newest header slot whose state the shared counters announce.
   ///
   /// A checkpoint announces a state only after syncing its slot. A reader of an unannounced state
-  /// would reject every page that the checkpoint wrote. The previous slot serves just as well,
+  /// would reject every page that the checkpoint wrote. The previous slot can be used instead,
   /// because the log still contains everything between the two states.
   private func announcedHeader() throws(StorageError) -> HeaderSlot {
     let slots = try HeaderSlot.readBoth(pageFile.file)
@@ -104,7 +105,8 @@ extension StoreFiles {
       guard step.point.frame <= generation else { break }
       for image in step.images {
         index.set(image.page, to: image.frame)
-        // A changed bitmap may have free pages below the lowest known free page.
+        // Lower the bound if a bitmap has changed, because it may have free pages below the lowest
+        // known free page.
         if image.page % perBitmap == 0 { lowestFree = min(lowestFree, image.page) }
       }
     }
@@ -116,12 +118,15 @@ extension StoreFiles {
       lowestFree: lowestFree)
     let checkpointed = counters.checkpointed
     guard checkpointed > pageFile.knownState else { return state }
-    // Pages that another process has written back need no index entries and no segments.
+    // Drop index entries and segments of pages that another process has written back, because they
+    // are no longer needed.
     pageFile.adoptState(checkpointed, cache)
     return try state.pruned(checkpointed: checkpointed, gone: [])
   }
 
-  /// Returns the segments in a range, without a directory read if that is a single known segment.
+  /// Returns the segments in a range.
+  ///
+  /// Does not read the directory if the range is a single known segment.
   private func segments(
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {
@@ -129,10 +134,10 @@ extension StoreFiles {
     return try log.openAll(from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
-  /// W2: returns the state after a complete commit that its writer never announced because it died.
+  /// W2: returns the state after a complete commit whose writer died before announcing it.
   ///
-  /// The commit directly follows `state`; if there is none, the result is `nil`. The caller must
-  /// hold the writer lock.
+  /// The commit directly follows `state`. If there is no such commit, the result is `nil`. The
+  /// caller must hold the writer lock.
   ///
   /// - Complexity: If there is no such commit, one check of a page header, which takes no system
   ///   call if files are mapped.

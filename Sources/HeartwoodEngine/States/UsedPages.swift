@@ -1,4 +1,6 @@
-/// The set of pages in use in a state, which must outlive this object.
+/// The set of pages in use in a state.
+///
+/// The state must outlive this object.
 package final class UsedPages {
   private let view: PageView
   private let pagesPerBitmap: Int
@@ -13,12 +15,16 @@ package final class UsedPages {
     if let current { view.release(current.reference) }
   }
 
-  /// Returns whether a page is in use; queries in page order read each bitmap only once.
+  /// Returns whether a page is in use.
+  ///
+  /// If pages are queried in ascending order, each bitmap is read only once.
   package func contains(_ page: PageNumber) throws(StorageError) -> Bool {
     Bitmap.bit(Int(page) % pagesPerBitmap, in: try bitmap(of: page))
   }
 
-  /// Returns the first page in use at or after `first`, or `nil`; reads one page for each bitmap.
+  /// Returns the first page in use at or after `first`, or `nil` if there is none.
+  ///
+  /// Reads one page for each bitmap.
   package func next(from first: PageNumber) throws(StorageError) -> PageNumber? {
     var page = Int(first)
     while page < Int(view.pageCount) {
@@ -32,7 +38,9 @@ package final class UsedPages {
     return nil
   }
 
-  /// Returns the number of pages in use at or after `first`; reads one page for each bitmap.
+  /// Returns the number of pages in use at or after `first`.
+  ///
+  /// Reads one page for each bitmap.
   package func count(from first: PageNumber = 0) throws(StorageError) -> Int {
     var count = 0
     var page = Int(first)
@@ -46,11 +54,13 @@ package final class UsedPages {
   }
 
   /// Returns the page count that would suffice if all pages in use were moved to the start of the
-  /// page file; reads one page for each bitmap.
+  /// page file.
+  ///
+  /// Reads one page for each bitmap.
   package func leastPageCount() throws(StorageError) -> PageNumber {
     let bitmapCount = (Int(view.pageCount) + pagesPerBitmap - 1) / pagesPerBitmap
     let content = try count() - bitmapCount
-    // Every bitmap occupies one of the pages it covers.
+    // Account for the bitmaps, each of which occupies one of the pages it covers.
     let needed = (content + pagesPerBitmap - 2) / (pagesPerBitmap - 1)
     return PageNumber(clamping: content + max(needed, 1))
   }

@@ -6,7 +6,9 @@ package struct WorkingTable {
   private var blocks: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   private var mask: Int
   private var count = 0
-  /// The number that marks an unused position, and that no page has.
+  /// The number that marks an unused position.
+  ///
+  /// No page has this number.
   private static let none = PageNumber.max
 
   init() {
@@ -41,7 +43,9 @@ package struct WorkingTable {
   /// it.
   func contains(_ number: PageNumber) -> Bool { numbers[position(of: number)] != Self.none }
 
-  /// Sets the bytes of a page, or, if `block` is `nil`, records that the writer has none.
+  /// Sets the bytes of a page.
+  ///
+  /// If `block` is `nil`, records that the writer has no version of the page.
   mutating func set(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     if (count + 1) * 2 > mask { grow() }
     let position = position(of: number)
@@ -59,7 +63,9 @@ package struct WorkingTable {
     }
   }
 
-  /// Removes all entries; the caller must free their bytes.
+  /// Removes all entries.
+  ///
+  /// The caller must free the bytes of the pages.
   mutating func removeAll() {
     guard count > 0 else { return }
     numbers.update(repeating: Self.none, count: mask + 1)

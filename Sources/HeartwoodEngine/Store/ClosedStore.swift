@@ -1,4 +1,4 @@
-/// A store that no process has open, and that none can open while this object exists.
+/// A store that no process has open and that no process can open while this object exists.
 ///
 /// Like a process that opens a store alone, it holds the presence locks exclusively.
 struct ClosedStore {
@@ -34,7 +34,8 @@ struct ClosedStore {
         SystemThread.sleep(milliseconds: 1)
       }
     }
-    // Another process may have moved or replaced the directory before it was locked.
+    // Fail if the path leads to other files: a process may have moved or replaced the directory
+    // before it was locked.
     guard try fileSystem.identity(of: path + "/locks") == locks.file.identity() else {
       throw Self.isOpen(path)
     }
@@ -47,7 +48,7 @@ struct ClosedStore {
         + "snapshots first.", file: path)
   }
 
-  /// Renames the directory, durably.
+  /// Durably renames the directory.
   ///
   /// - Throws: `io` if the paths are not on the same volume or the new path is in use.
   mutating func rename(to target: String) throws(StorageError) {

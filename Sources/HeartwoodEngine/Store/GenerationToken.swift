@@ -1,5 +1,6 @@
-/// A token that identifies one generation of one store, and can be passed to another thread or
-/// process, or saved in a file.
+/// A token that identifies one generation of one store.
+///
+/// It can be passed to another thread or process, or saved in a file.
 ///
 /// A token does not keep its generation readable. Hold a snapshot of the generation until the
 /// recipient has its own snapshot, or keep the generation under a name. The text of a token has no
@@ -8,7 +9,7 @@ public struct GenerationToken: Hashable, Sendable {
   package let store: StoreIdentity
   private let lineage: UInt64
   private let digest: UInt64
-  /// The generation that the token names.
+  /// The generation that the token identifies.
   public let generation: Generation
 
   fileprivate init(store: StoreIdentity, point: CommitPoint) {
@@ -18,7 +19,8 @@ public struct GenerationToken: Hashable, Sendable {
     generation = Generation(frame: point.frame)
   }
 
-  /// Returns whether the token belongs to the given store or to a copy of that store's files.
+  /// Returns whether the token belongs to the store with the given identity, which a copy of the
+  /// store's files shares.
   fileprivate func names(_ store: StoreIdentity) -> Bool { self.store == store }
 
   fileprivate func names(_ point: CommitPoint) -> Bool {

@@ -18,7 +18,7 @@ public struct LiveGeneration: Hashable, Sendable {
   public var retainedByteCount: Int
 }
 
-/// Determines the held generations, and the log space that each of them retains.
+/// Determines the held generations and the log space that each of them retains.
 struct HeldGenerations {
   let files: StoreFiles
   let table: GenerationTable

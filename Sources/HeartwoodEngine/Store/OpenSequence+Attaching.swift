@@ -12,8 +12,9 @@ extension OpenSequence {
     }
   }
 
-  /// Waits a millisecond for another process to finish opening the store, or throws `busy` if
-  /// `busyTimeout` has passed since `clock`, which is in milliseconds.
+  /// Waits a millisecond for another process to finish opening the store.
+  ///
+  /// Throws `busy` if `busyTimeout` has passed since `clock`, a time in milliseconds.
   func pause(since clock: UInt64) throws(StorageError) {
     guard SystemThread.monotonicMilliseconds - clock < options.busyMilliseconds else {
       throw StorageError(
@@ -62,8 +63,8 @@ extension OpenSequence {
 
   /// Returns the newest header slot, after checking the length of the page file.
   ///
-  /// If another process writes a newer slot and truncates the file in the meantime, reads the
-  /// header again.
+  /// Reads the header again if another process writes a newer slot and truncates the file in the
+  /// meantime.
   private func consistentHeader(_ pages: any File) throws(StorageError) -> HeaderSlot {
     var last: UInt64?
     var attempts = Attempts()
@@ -112,8 +113,8 @@ extension OpenSequence {
     while try !files.locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
     do throws(StorageError) {
       try requireSameFiles(as: core)
-      // A private core may start with an older state, because each later pin checks for a newer one
-      // (P2).
+      // Use the visible state for a private core: the state may be outdated, because each later pin
+      // checks for a newer one (P2).
       if core.isPrivate { return try core.table.visible.renewed() }
       let generation = try lockNewest(files)
       defer { try? files.locks.unlockLive(generation) }
@@ -166,8 +167,8 @@ extension OpenSequence {
     guard let file = try fileSystem.open(path + "/counters", access) else { return nil }
     if try file.byteCount() < UInt64(CountersLayout.byteCount) {
       guard access == .create else { return nil }
-      // Write zeros: extending the file without writing would leave a hole, and writing to a mapped
-      // hole on a full disk kills the process.
+      // Fill the file with zeros: extending it without writing would leave a hole, and writing to a
+      // mapped hole on a full disk kills the process.
       let zeros = ByteBlock(count: CountersLayout.byteCount)
       defer { zeros.keep() }
       try file.write([zeros.bytes.bytes], at: 0)

@@ -25,8 +25,8 @@ extension OpenSequence {
         counters.store(0, CountersLayout.ready)
         try rewrite(from: counters.durable, to: point, table, header.geometry)
       }
-      // All generations of a replica are durable, so it never loses a generation that a token
-      // names.
+      // Do not start a lineage in a replica: all of its generations are durable, so no token can
+      // name a lost generation.
       if !options.isReadOnly, options.role != .follower {
         (point, table) = try Self.startLineage(after: point, table, log, locks)
         lineages.append(EndedLineage(lineage: recovery.point.lineage, end: recovery.point.frame))
@@ -81,8 +81,8 @@ extension OpenSequence {
   private func resume(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) throws(StorageError) {
-    // Readers wait while the floor is above the newest commit, so a counter that is too high would
-    // block them forever.
+    // Reject counters that are too high: readers wait while the floor is above the newest commit,
+    // so such a floor would block them forever.
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
@@ -94,15 +94,16 @@ extension OpenSequence {
     counters.store(point.frame, CountersLayout.appended)
     counters.raise(CountersLayout.committed, to: point.frame)
     counters.raise(CountersLayout.durable, to: point.frame)
-    // A process may have died after it wrote the header slot but before it raised `checkpointed`,
-    // or while it was deciding which generations stay alive; the epoch is then still odd.
+    // A process may have died after it wrote the header slot but before it raised `checkpointed`.
+    // It may also have died while it was deciding which generations stay alive, in which case the
+    // epoch is still odd.
     counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
-    // Recovery has just synced the directory, so the names of all segments are durable.
+    // Mark the names of all segments as durable, because recovery has just synced the directory.
     counters.store(table.nextSegment, CountersLayout.named)
   }
 
-  /// Returns the older generations that stay readable after a reboot: those that have names, and
+  /// Returns the older generations that stay readable after a reboot: those that have a name and
   /// those that a read-only process has locked since the reboot.
   ///
   /// A lock alone does not suffice: if the map of retained frames covers a generation without
@@ -123,7 +124,8 @@ extension OpenSequence {
 
   /// Initialises the counters, except the decision record, after a reboot.
   ///
-  /// The floor is the newest commit, so that no token makes a released generation readable again.
+  /// The floor is set to the newest commit, so that no token can make a released generation
+  /// readable again.
   private func initialise(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) {

@@ -1,5 +1,5 @@
-/// Opens a store by creating it, recovering it, or attaching to it: steps O1, O2 and C1 in
-/// `Docs/Internals/Concurrency.md`.
+/// Opens a store by creating it, recovering it, or attaching to it (steps O1, O2 and C1 in
+/// `Docs/Internals/Concurrency.md`).
 struct OpenSequence {
   let fileSystem: any FileSystem
   let path: String
@@ -71,9 +71,9 @@ struct OpenSequence {
         try locks.waitForLock(.shared, byte: presence)
         return opened
       }
-      // If the shared lock is refused, another process is still opening the store. If it is granted
-      // but the shared counters are not initialised, the process that was opening the store has
-      // just died.
+      // If the shared lock is refused, another process is still opening the store. If the lock is
+      // granted but the shared counters are not initialised, the process that was opening the store
+      // has just died.
       if try locks.tryLock(.shared, byte: presence) {
         if let opened = try attach(locks, orWaitFor: nil) { return opened }
         try locks.unlock(byte: presence)
@@ -103,8 +103,8 @@ struct OpenSequence {
         "The map of retained frames does not end at a valid commit.")
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
-    // Change no existing store before this point, so that a store that fails a check above remains
-    // as it was.
+    // Do not change an existing store before this point, so that a store that fails a check above
+    // remains as it was.
     if !options.isReadOnly {
       try log.lengthen(table)
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
@@ -134,8 +134,9 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Rejects a directory that contains other files but no store, and creates a missing directory if
-  /// the store is opened for writing.
+  /// Rejects a directory that contains other files but no store.
+  ///
+  /// Creates a missing directory if the store is opened for writing.
   private func prepareDirectory() throws(StorageError) {
     var found = try fileSystem.list(path)
     if found == nil {
@@ -247,10 +248,12 @@ struct OpenSequence {
     }
   }
 
-  /// Returns whether to map the files; none may be shorter than its mapping.
+  /// Returns whether to map the files.
   ///
-  /// Opening a store for writing extends short files. Opening a store for reading must not change
-  /// the files.
+  /// No file may be shorter than its mapping.
+  ///
+  /// If a store is opened for writing, files that are too short are extended. If it is opened for
+  /// reading, no file may be changed.
   private func canMap(
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {

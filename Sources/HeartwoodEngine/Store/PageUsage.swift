@@ -4,7 +4,8 @@ public struct PageUsage: Hashable, Sendable {
   public enum Kind: UInt8, CaseIterable, Sendable {
     /// An unused page, which a commit may allocate.
     case free
-    /// A bitmap with a bit for each page in a range of the page file; a set bit means in use.
+    /// A bitmap with a bit for each page in a range of the page file. A set bit means that the page
+    /// is in use.
     case bitmap
     /// Keys and references to child pages.
     case branch
@@ -12,7 +13,7 @@ public struct PageUsage: Hashable, Sendable {
     case leaf
     /// Bytes of a value that is too large for a leaf.
     case overflow
-    /// The numbers of the pages that contain a value that is too large for a leaf.
+    /// The numbers of the overflow pages of a value.
     case overflowIndex
     /// A page in use whose bytes are corrupt or cannot be read.
     case damaged
@@ -60,8 +61,8 @@ public struct PageUsage: Hashable, Sendable {
 extension Store {
   /// Returns the type of every page of one generation, and how full each page is.
   ///
-  /// A damaged page is reported in the result and is not an error. This method does not check that
-  /// every page in use belongs to a tree; ``verify()`` does.
+  /// Damaged pages are reported in the result and do not cause an error. This method does not check
+  /// that every page in use belongs to a tree. For that check, call ``verify()``.
   ///
   /// - Parameter snapshot: A snapshot of this store.
   /// - Returns: One element of 8 bytes for each page, in page order.

@@ -7,7 +7,8 @@ struct PartialStore {
   /// The path of the temporary directory.
   let partialPath: String
 
-  /// - Parameter purpose: The operation that creates the store, for messages, such as "copy".
+  /// - Parameter purpose: The operation that creates the store, such as "copy", for use in
+  ///   messages.
   init(at path: String, on fileSystem: any FileSystem, purpose: String) throws(StorageError) {
     let trimmed = OpenSequence.trimmed(path)
     guard !trimmed.isEmpty, trimmed != "/" else {
@@ -33,7 +34,8 @@ struct PartialStore {
     do {
       try fill()
       try fileSystem.syncDirectory(partialPath)
-      // Another process may have created something at the path in the meantime.
+      // Check the path again, because another process may have created something there in the
+      // meantime.
       try requireUnused()
       try fileSystem.rename(partialPath, to: path)
     } catch {
@@ -83,7 +85,8 @@ struct PartialStore {
 
   /// Removes all files except `locks`, whose lock shows that a process is creating a store.
   private func removeFiles() throws(StorageError) {
-    // A child forked in the meantime must not remove files that its parent is still using.
+    // Remove nothing in a child forked in the meantime, because the parent is still using the
+    // files.
     try origin.requireOwn(partialPath)
     for name in try fileSystem.list(partialPath) ?? [] where name != "locks" {
       try fileSystem.remove(partialPath + "/" + name)

@@ -15,7 +15,7 @@ extension Store {
   ///   - body: A closure that is called once for each key. It may read and write the store.
   /// - Throws: `foreignStore` for a snapshot that was taken from another store, or from this store
   ///   before it was reopened; `closed`; `corrupt` or `io`; any error that `body` throws.
-  /// - Complexity: The cost depends on the number of changes, not on the size of the store: the
+  /// - Complexity: The cost depends on the number of changes, not on the size of the store. The
   ///   catalog and each page that was written or freed between the two generations are read a few
   ///   times. One key of each changed leaf is kept in memory.
   public func changes(

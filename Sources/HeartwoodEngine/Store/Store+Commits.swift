@@ -1,10 +1,10 @@
 extension Store {
   /// Returns a sequence of future commits by this process and all other processes.
   ///
-  /// The sequence yields the newest generation whenever it is newer than the last one yielded.
-  /// Commits that occur while nothing awaits the sequence are combined into one element. The
-  /// sequence ends when the store is closed or the waiting task is cancelled. Until then, it
-  /// retains the `Store` object.
+  /// The sequence yields the newest generation whenever it is newer than the last one yielded. If
+  /// several commits occur while no task is awaiting the sequence, they are combined into one
+  /// element. The sequence ends when the store is closed or the waiting task is cancelled. Until
+  /// then, it retains the `Store` object.
   ///
   /// ```swift
   /// for await generation in store.commits() {
@@ -13,7 +13,7 @@ extension Store {
   /// ```
   ///
   /// A process that commits notifies observers in other processes through the file system. If that
-  /// process dies first, the sequence still yields the commit within a second.
+  /// process dies before it does so, the sequence still yields the commit within a second.
   ///
   /// - Complexity: If no process observes the store, a commit costs one additional clock read, and
   ///   at most one additional lock query every tenth of a second.
@@ -26,7 +26,7 @@ extension Store {
   }
 }
 
-/// A sequence that yields the newest generation of a store whenever there is a new one.
+/// A sequence that yields the newest generation of a store whenever a new generation is committed.
 public struct Commits: AsyncSequence, Sendable {
   /// The newest generation at the time when the element is returned.
   public typealias Element = Generation
@@ -62,7 +62,9 @@ public struct Commits: AsyncSequence, Sendable {
   }
 }
 
-/// An observer of commits, registered with the store's signal until it is deallocated.
+/// An observer of commits.
+///
+/// It is registered with the store's signal until it is deallocated.
 private final class CommitObserver: @unchecked Sendable {
   // @unchecked because `signal` is guarded by `lock`.
   private let store: Store

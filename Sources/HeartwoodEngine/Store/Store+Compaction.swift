@@ -11,8 +11,8 @@ public struct CompactionResult: Hashable, Sendable {
   /// The length of the page file in bytes after the compaction, including space that is allocated
   /// in advance.
   public var fileByteCount = 0
-  /// The oldest live generation if it prevented the page file from being truncated, or `nil`
-  /// otherwise.
+  /// The oldest live generation if it prevented the page file from being truncated; otherwise
+  /// `nil`.
   ///
   /// Once this generation has been released, a checkpoint truncates the file.
   public var blockingGeneration: Generation?
@@ -21,7 +21,7 @@ public struct CompactionResult: Hashable, Sendable {
 extension Store {
   /// Moves the pages at the end of the page file to free pages before them, and truncates the file.
   ///
-  /// Every checkpoint removes free pages at the end of the file; compaction also removes free pages
+  /// Every checkpoint removes free pages at the end of the file. Compaction also removes free pages
   /// between pages in use. Compaction uses many small transactions, so that it does not block other
   /// writers for long. Snapshots remain unchanged. A power cut during compaction is harmless,
   /// because the moves change no keys or values.
@@ -37,11 +37,13 @@ extension Store {
   ///   keyspace once. Performs as many syncs as one checkpoint.
   @discardableResult
   public func compact(progress: ((StoreProgress) -> Void)? = nil) throws -> CompactionResult {
-    // A step of 16 MiB takes a fraction of a second and needs little memory.
+    // Use steps of 16 MiB, which take a fraction of a second and need little memory.
     try compact(stepByteCount: 16 << 20, progress: progress)
   }
 
-  /// Compacts the store in transactions that each process up to `stepByteCount` bytes, for tests.
+  /// Compacts the store in transactions, each of which processes up to `stepByteCount` bytes.
+  ///
+  /// For tests.
   @discardableResult
   package func compact(
     stepByteCount: Int, progress: ((StoreProgress) -> Void)? = nil

@@ -3,11 +3,11 @@ extension Store {
   ///
   /// Other threads and processes can read and write this store during the copy.
   ///
-  /// The copy is independent: it has its own identity and history, the same page and segment size,
-  /// no free pages, and an empty log. The copy is written to `path` with `.partial` appended. The
-  /// directory is renamed to `path` only when the copy is complete and synced, so an interrupted
-  /// copy never leaves an incomplete store at `path`. The next copy to the same path removes the
-  /// remains of an interrupted one.
+  /// The copy is independent, with its own identity and history. It has the same page and segment
+  /// size, but no free pages and an empty log. The copy is written to `path` with `.partial`
+  /// appended. The directory is renamed to `path` only when the copy is complete and synced, so an
+  /// interrupted copy never leaves an incomplete store at `path`. The next copy to the same path
+  /// removes the remains of an interrupted one.
   ///
   /// Every copied page is verified. A copy of an in-memory store is also in memory.
   ///

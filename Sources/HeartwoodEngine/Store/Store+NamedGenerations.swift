@@ -23,7 +23,7 @@ extension Store {
           + "but this name has \(name.utf8.count) bytes. Use another name.")
     }
     // K1: hold the snapshot until the list contains the name, so that every maintenance run finds
-    // either the lock or the name.
+    // the lock, the name or both.
     let snapshot = try snapshot(at: generation)
     defer { withExtendedLifetime(snapshot) {} }
     // Make the generation durable before its name is stored. Otherwise, a power cut could undo the
@@ -46,7 +46,9 @@ extension Store {
     }
   }
 
-  /// Releases a named generation, or does nothing if the name is not in use.
+  /// Releases a named generation.
+  ///
+  /// Does nothing if the name is not in use.
   ///
   /// Snapshots of the generation remain valid. The next maintenance run frees the log space that
   /// only the name retains.
@@ -69,7 +71,8 @@ extension Store {
     return try NamedGenerations.read(files.log).rows.mapValues { Generation(frame: $0.generation) }
   }
 
-  /// K1.3 to K1.6 and K2: applies `change` to the list of named generations, and replaces its file.
+  /// K1.3 to K1.6 and K2: applies `change` to the list of named generations, and replaces the file
+  /// that contains the list.
   private func changeNamed(
     _ change: (inout NamedGenerations) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -84,8 +87,8 @@ extension Store {
       do throws(StorageError) {
         try NamedGenerations.file.replace(with: named.encoded(for: files.identity), files.log)
       } catch {
-        // After a power cut, the old or the new list could be on disk, so nothing may be reclaimed
-        // on the basis of either list.
+        // Disable writing: after a power cut, either the old or the new list could be on disk, so
+        // nothing may be reclaimed on the basis of either one.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }

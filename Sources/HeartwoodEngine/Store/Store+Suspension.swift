@@ -8,9 +8,10 @@ extension Store {
   ///
   /// Earlier snapshots become invalid and remain invalid after ``resume()``. Reading from such a
   /// snapshot throws `generationExpired`, because other processes may overwrite its pages. No
-  /// thread may be reading during the call, because the memory that a `.mapped` store passes to
-  /// readers may change. While the store is suspended, every other call except ``close()`` throws
-  /// `suspended`, and ``commits()`` keeps waiting. Suspending a store twice has no effect.
+  /// thread may be reading during the call, because the memory that a store with `.mapped` access
+  /// passes to readers may change. While the store is suspended, every other call except
+  /// ``close()`` throws `suspended`, and ``commits()`` keeps waiting. Suspending a store twice has
+  /// no effect.
   ///
   /// - Throws: `busy` if a transaction or a replacement of the list of named generations takes
   ///   longer than `busyTimeout`, in which case nothing has changed; `closed` or `io`.
@@ -41,8 +42,8 @@ extension Store {
   ///   does not hold.
   public func resume() throws {
     try requireOpen()
-    // If this thread is in a write, the store is not suspended, and the thread must not wait for
-    // maintenance.
+    // Return if this thread is in a write: the store is not suspended, and the thread must not wait
+    // for maintenance.
     guard !writerLock.isHeldByThisThread else { return }
     try core.resume(sequence)
   }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// An ordered, transactional key–value store in its own directory.
 ///
-/// Every commit creates a generation. A ``Snapshot`` pins a generation, which stays unchanged for
-/// the snapshot's readers while other threads and processes write. Writers never wait for readers,
+/// Every commit creates a generation. A ``Snapshot`` pins a generation, which the snapshot's
+/// readers see unchanged while other threads and processes write. Writers never wait for readers,
 /// and readers never wait for writers. `Docs/Reference/Engine.md` lists the numbered guarantees.
 ///
 /// Thread-safe. Any number of processes can have a store open. If one process opens a store several
@@ -28,10 +28,10 @@ public final class Store: Sendable {
   var options: StoreOptions { sequence.options }
 
   /// The result of recovery, including the number of commits found, the number of frames discarded,
-  /// and whether a new lineage began.
+  /// and whether a new lineage was started.
   public var recovery: RecoveryReport { firstCore.recovery }
 
-  /// Opens the store at `path`, creating it if there is none.
+  /// Opens the store at `path`, creating it if it does not exist.
   ///
   /// Opening a store recovers it from any earlier crash: complete commits are kept, an unfinished
   /// commit at the end of the log is discarded, and data that was synced but is now corrupt causes
@@ -93,19 +93,20 @@ public final class Store: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - durability: The durability of the commit when this method returns, or `nil` for the
+  ///   - durability: The durability of the commit when this method returns, or `nil` to use the
   ///     durability in the store's options.
   ///   - body: A closure that makes the changes. The transaction cannot be used after the closure
   ///     returns. If the closure throws an error, the store is unchanged and the error is rethrown.
-  /// - Returns: The new generation, or the newest one if nothing was changed.
+  /// - Returns: The new generation or, if nothing was changed, the newest one.
   /// - Throws: Any error that `body` throws; `busy`; `readOnly`; `closed`; `diskFull`;
   ///   `foreignStore` if files of the store were deleted or replaced while it was open. After these
-  ///   errors, nothing has changed. If the system refused a resource, such as a descriptor, throws
-  ///   `io`, and writing can continue (guarantee F8). Any other failure throws `io` or
-  ///   `writesDisabled`: the commit is then either complete or absent, and the store accepts no
-  ///   writes until it is reopened.
-  /// - Complexity: One page write for each changed page, and one more for about every 300 of them;
-  ///   for `.full`, one sync that is shared by all commits waiting at the time.
+  ///   errors, nothing has changed. If the system refuses a resource, such as a descriptor, this
+  ///   method throws `io`, and writing can continue (guarantee F8). For any other failure, it
+  ///   throws `io` or `writesDisabled`. The commit is then either complete or absent, and the store
+  ///   accepts no writes until it is reopened.
+  /// - Complexity: One page write for each changed page, and one more for about every 300 changed
+  ///   pages. With `.full` durability, also one sync, which is shared by all commits that are
+  ///   waiting at the time.
   @discardableResult
   public func write(
     durability: StoreOptions.Durability? = nil, _ body: (inout WriteTransaction) throws -> Void
@@ -124,8 +125,8 @@ public final class Store: Sendable {
 
   /// Pins the newest generation, and returns a snapshot of it.
   ///
-  /// - Complexity: No system call if this process has the generation pinned, or had it pinned less
-  ///   than about 100 ms ago; otherwise, one.
+  /// - Complexity: No system call if this process has the generation pinned or had it pinned less
+  ///   than about 100 ms ago; otherwise, one system call.
   public func snapshot() throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -151,7 +152,8 @@ public final class Store: Sendable {
         return new
       }
       let snapshot = Snapshot(try pin(core.table), table: core.table)
-      // With shared counters, the table itself ensures that the pin is valid.
+      // Return the snapshot if the counters are shared, because the table then ensures that the pin
+      // is valid.
       guard core.isPrivate else { return snapshot }
       if try sequence.isCurrent(core) { return snapshot }
       try attempts.next("pin a generation", sequence.path)
@@ -165,8 +167,8 @@ public final class Store: Sendable {
   ///
   /// - Throws: `generationExpired` if the generation is no longer readable, or was never committed.
   /// - Complexity: The same as ``snapshot()``. If this process holds no snapshot of the generation,
-  ///   also two reads for each segment of the log, and one for each group in segments without a
-  ///   footer.
+  ///   also performs two reads for each segment of the log, and one for each group in segments
+  ///   without a footer.
   public func snapshot(at generation: Generation) throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -205,9 +207,9 @@ public final class Store: Sendable {
   /// Checks the complete store: every page, tree and count, the free space and the log.
   ///
   /// - Precondition: The thread is not in a write. Otherwise, a checkpoint in progress could wait
-  ///   for the write while this method waits for the checkpoint.
+  ///   for the write to end while this method waits for the checkpoint.
   /// - Throws: `closed`, or any error that prevents the newest generation from being read.
-  ///   Corruption is listed in the findings and causes no error.
+  ///   Corruption does not cause an error, but is listed in the findings.
   /// - Complexity: Reads every page once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
@@ -231,10 +233,11 @@ public final class Store: Sendable {
 
   /// Closes the store.
   ///
-  /// Closing the last `Store` object that this process has for a store also runs a final
-  /// checkpoint, records the durable watermark, and releases the store's locks. Later operations on
-  /// a closed object throw `closed`. Snapshots that are still held remain readable, and keep the
-  /// store locked until the last of them has been released. Closing a store twice has no effect.
+  /// When the last `Store` object that this process has for a store is closed, a final checkpoint
+  /// runs, the durable watermark is recorded, and the store's locks are released. Later operations
+  /// on a closed object throw `closed`. Snapshots that are still held remain readable, and the
+  /// store remains locked until the last of them has been released. Closing a store twice has no
+  /// effect.
   ///
   /// - Throws: Any error from the final checkpoint, or `writesDisabled` after an earlier failure.
   ///   The store is closed in any case. Durable commits remain durable. If an error is thrown,
@@ -285,7 +288,9 @@ public final class Store: Sendable {
     }
   }
 
-  /// Detaches this `Store` from its core, and shuts down the core if no other `Store` uses it.
+  /// Detaches this `Store` from its core.
+  ///
+  /// Shuts down the core if no other `Store` uses it.
   private func leave(withCheckpoint: Bool) throws(StorageError) {
     guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }

@@ -1,4 +1,4 @@
-/// Copies a snapshot into a new store, which gets its final name once it is complete.
+/// Copies a snapshot into a new store, which is given its final name once it is complete.
 struct StoreCopy {
   private let snapshot: Snapshot
   private let files: StoreFiles
@@ -6,7 +6,9 @@ struct StoreCopy {
   private let partial: PartialStore
   private let report: ProgressReport
 
-  /// The approximate size in bytes of a transaction, which keeps its pages in memory until it ends.
+  /// The approximate size in bytes of a transaction.
+  ///
+  /// A transaction keeps its pages in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
   init(
@@ -20,11 +22,11 @@ struct StoreCopy {
     target.pageByteCount = files.geometry.pageByteCount
     target.segmentByteCount = files.geometry.segmentByteCount
     target.access = options.access
-    // A copy must not be readable by more users than its source.
+    // Copy the mode, because a copy must not be readable by more users than its source.
     target.fileMode = try files.fileSystem.mode(of: files.directory + "/pages")
     target.cacheByteCount = options.cacheByteCount
     target.maintenance = .inline
-    // The commits need no syncs, because the copy is not visible before it is complete and synced.
+    // Do not sync each commit, because the copy is not visible before it is complete and synced.
     target.durability = .normal
     self.options = target
     let used = UsedPages(view: snapshot.state.view, geometry: files.geometry)

@@ -38,7 +38,8 @@ final class StoreCore: Sendable {
       files: files, table: table, queue: queue, writerLock: writerLock, lineages: opened.lineages,
       holder: holder,
       schedule: MaintenanceSchedule(
-        // A read-only process leaves maintenance to processes that write.
+        // Do not run checkpoints in a read-only process, which leaves maintenance to processes that
+        // write.
         checkpointByteCount: options.isReadOnly ? 0 : options.checkpointLogByteCount,
         reclaimByteCount: options.reclaimLogByteCount,
         pageByteCount: files.geometry.pageByteCount,
@@ -55,8 +56,9 @@ final class StoreCore: Sendable {
     maintenance.start()
   }
 
-  /// Shuts down the shared state; without a checkpoint, the files are left as if the process had
-  /// died.
+  /// Shuts down the shared state.
+  ///
+  /// If no checkpoint is requested, the files are left as if the process had died.
   func end(withCheckpoint: Bool) throws(StorageError) {
     maintenance.stop()
     defer { releaseLocks() }

@@ -3,19 +3,21 @@
 /// The information is for display only. Processes that have ended are not listed. The information
 /// is unreliable where processes cannot see each other's PIDs, as in containers.
 public struct StoreHolder: Hashable, Sendable {
-  /// The PID, as the process itself sees it.
+  /// The PID of the process, as seen by the process itself.
   public var processID: Int32
-  /// The ``StoreOptions/name`` of the process, or else the name of its program, or `nil` if neither
-  /// is known.
+  /// The ``StoreOptions/name`` of the process or, if it has none, the name of its program.
+  ///
+  /// The value is `nil` if neither is known.
   ///
   /// Characters that are invisible or could garble a terminal's output are replaced by U+FFFD.
   public var name: String?
   /// Whether the process has opened the store for reading only.
   public var isReadOnly: Bool
-  /// The time since the process opened the store, according to the wall clock, or `nil` if the time
-  /// is unknown.
+  /// The time that has passed since the process opened the store, according to the wall clock, or
+  /// `nil` if it is unknown.
   ///
-  /// Read-only processes cannot record the time in a file, so it is unknown for them.
+  /// The value is `nil` for read-only processes, because they cannot record in a file when they
+  /// opened the store.
   public var age: Duration?
   /// Whether this is the calling process.
   public var isThisProcess: Bool
@@ -61,7 +63,7 @@ struct HolderSurvey {
     func holds(_ holder: StoreHolder) -> Bool {
       holderLocks.contains(.holding(generation, holder.processID))
     }
-    // Another `Store` object in this process may hold the generation too.
+    // Check the lock too, because another `Store` object in this process may hold the generation.
     return (isHeldHere || holds(own) ? [own] : []) + others.filter(holds)
   }
 }
@@ -70,7 +72,7 @@ extension Store {
   /// Returns the processes that are known to have the store open, starting with this one.
   ///
   /// The list is for display only. It does not include processes that the operating system hides
-  /// from this one.
+  /// from this process.
   ///
   /// - Throws: `closed`; `suspended`; `forked` in a child of the process that opened the store.
   /// - Complexity: A few lock queries for each process and each generation that it holds, and one

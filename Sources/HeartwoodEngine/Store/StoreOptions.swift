@@ -6,7 +6,8 @@ public struct StoreOptions: Sendable {
     case full
     /// The commit survives the death of this process.
     ///
-    /// A power cut may undo the newest commits, each one completely, starting with the last one.
+    /// A power cut may undo the newest commits. Each commit is undone completely, starting with the
+    /// last one.
     case normal
   }
 
@@ -14,7 +15,7 @@ public struct StoreOptions: Sendable {
   public enum Access: Sendable {
     /// Files are mapped into memory, and pages are read in place.
     ///
-    /// This is faster while the files fit in memory. Otherwise, the system may read 32 pages for
+    /// This is faster if the files fit in memory. If they do not, the system may read 32 pages for
     /// each one that is needed.
     case mapped
     /// Pages are read into a bounded cache and verified there.
@@ -31,11 +32,13 @@ public struct StoreOptions: Sendable {
   public var pageByteCount = 4096
   /// The durability of commits that do not specify one.
   public var durability = Durability.full
-  /// How pages are read; an in-memory store always uses `.buffered`.
+  /// How pages are read.
+  ///
+  /// An in-memory store always uses `.buffered`.
   public var access = Access.mapped
   /// Whether to open the store for reading only.
   ///
-  /// If so, no file is changed, and writing throws an error.
+  /// If the value is `true`, no file is changed, and writing throws an error.
   public var isReadOnly = false
   /// The permissions of a new store's files, such as 0o600, regardless of the process's umask.
   ///
@@ -59,27 +62,28 @@ public struct StoreOptions: Sendable {
   /// and are read back from there if necessary. A transaction may therefore be larger than memory.
   /// A single operation may exceed the limit by the size of the pages that it changes.
   public var transactionMemoryByteCount = 64 << 20
-  /// The length of the log in bytes at which a checkpoint runs automatically, or 0 for never.
+  /// The length of the log, in bytes, at which a checkpoint runs automatically, or 0 to disable
+  /// automatic checkpoints.
   ///
-  /// If this is `nil`, a checkpoint runs when the log is as long as the page file, but at least 16
-  /// MiB and at most 128 MiB. A page that is changed repeatedly in a large store is then written to
-  /// the page file less often.
+  /// If this is `nil`, a checkpoint runs when the log is as long as the page file, within limits of
+  /// 16 MiB and 128 MiB. In a large store, a page that is changed repeatedly is then written to the
+  /// page file less often.
   public var checkpointLogByteCount: Int?
   /// The closure that is called on the store's own thread when an automatic checkpoint has failed.
   ///
-  /// If consecutive checkpoints fail with the same error, it is reported once. Writers continue,
-  /// and the log grows until a checkpoint succeeds.
+  /// If consecutive checkpoints fail with the same error, the error is reported only once. Writers
+  /// continue, and the log grows until a checkpoint succeeds.
   ///
   /// If this closure is `nil`, a line is written to standard error.
   /// ``StoreStatistics/lastCheckpointError`` also contains the error, in every process that has the
   /// store open.
   public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
-  /// The number of bytes that must be written to the log before maintenance again reclaims the
-  /// frames that no generation can read.
+  /// The number of bytes written to the log between two reclamations of frames that no generation
+  /// can read.
   ///
-  /// This limit applies only while older generations are held. If the pages that they and the
-  /// newest generation retain exceed this limit, the total size of those pages is the limit
-  /// instead.
+  /// This limit applies only while older generations are held. The actual limit is this value or
+  /// the total size of the pages that all held generations and the newest generation retain,
+  /// whichever is larger.
   public var reclaimLogByteCount = 12 << 20
   /// The size of a new store's log segments in bytes: a power of two, and at least eight pages.
   ///
@@ -90,7 +94,8 @@ public struct StoreOptions: Sendable {
   package enum MaintenanceMode: Sendable {
     /// A background thread of the store.
     case background
-    /// The thread that calls `write`, after each commit, for deterministic behaviour.
+    /// The thread that calls `write`. Maintenance runs after each commit, which makes the behaviour
+    /// deterministic.
     case inline
   }
   package var maintenance = MaintenanceMode.background
@@ -111,7 +116,7 @@ public struct StoreOptions: Sendable {
 }
 
 extension Duration {
-  /// The duration in milliseconds; 0 if it is negative.
+  /// The duration in milliseconds, or 0 if it is negative.
   var milliseconds: UInt64 {
     let milliseconds = UInt64(clamping: max(components.seconds, 0)).multipliedReportingOverflow(
       by: 1000)

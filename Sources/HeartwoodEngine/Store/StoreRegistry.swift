@@ -2,12 +2,14 @@ import Synchronization
 
 /// The stores that are open in this process.
 ///
-/// A store has one entry, no matter how often and by which paths it was opened. A store that was
-/// first opened for reading only, and later also for writing, has two entries. Thread-safe.
+/// A store has one entry, no matter how often and through which paths it was opened. A store that
+/// was first opened for reading only, and later also for writing, has two entries. Thread-safe.
 final class StoreRegistry: @unchecked Sendable {
   // @unchecked because `stores` is guarded by `lock`.
 
-  /// The identity of an open store; `Store` objects with the same key share their state.
+  /// The identity of an open store.
+  ///
+  /// `Store` objects with the same key share their state.
   struct Key: Hashable {
     let domain: ObjectIdentifier
     let file: FileIdentity
@@ -15,12 +17,14 @@ final class StoreRegistry: @unchecked Sendable {
   }
 
   private enum State {
-    /// A thread is opening the store, and other threads wait.
+    /// A thread is opening the store. Other threads wait until it has finished.
     case opening
     case open(StoreCore, count: Int)
   }
 
-  /// The registry of this process; a child process created by `fork` has its own.
+  /// The registry of this process.
+  ///
+  /// A child process created by `fork` has its own registry.
   static var ofThisProcess: StoreRegistry {
     while true {
       let known = current.load(ordering: .acquiring)
@@ -36,7 +40,7 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  // The reference is unmanaged, because a registry is never freed.
+  // Use an unmanaged reference, because a registry is never freed.
   private static let current = Atomic<Unmanaged<StoreRegistry>?>(nil)
   private let origin = ProcessOrigin()
   private let lock = Lock()
@@ -93,9 +97,9 @@ final class StoreRegistry: @unchecked Sendable {
   }
 
   /// Records that a `Store` object no longer uses its core, and returns whether it was the last
-  /// one.
+  /// object to use it.
   ///
-  /// The caller must then shut down the core.
+  /// If the result is `true`, the caller must shut down the core.
   func leave(_ key: Key) -> Bool {
     lock.withLock {
       guard case .open(let core, let count) = stores[key] else { return false }

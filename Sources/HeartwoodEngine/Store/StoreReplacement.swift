@@ -1,8 +1,8 @@
 /// Removes, moves and replaces stores that no process has open.
 ///
-/// A store that is removed is renamed first, so that a crash leaves either the complete store or
-/// none at its path. If a crash interrupts a replacement before the new store is at the path, the
-/// next opening renames the old store back.
+/// A store that is removed is first renamed, so that a crash leaves either the complete store or
+/// nothing at its path. If a crash interrupts a replacement before the new store is at the path,
+/// the next opening renames the old store back.
 package struct StoreReplacement {
   private let fileSystem: any FileSystem
   private let busyMilliseconds: UInt64
@@ -12,8 +12,8 @@ package struct StoreReplacement {
     self.busyMilliseconds = busyMilliseconds
   }
 
-  // These names are unlikely to belong to other stores, which would be mistaken for the remains of
-  // an interrupted call.
+  // Use names that are unlikely to belong to other stores, because such a store would be mistaken
+  // for the remains of an interrupted call.
   private static func removedPath(_ path: String) -> String { path + ".heartwood-removed" }
   private static func replacedPath(_ path: String) -> String { path + ".heartwood-replaced" }
 
@@ -41,7 +41,8 @@ package struct StoreReplacement {
     do {
       try new.rename(to: path)
     } catch {
-      // This fails if the new store already has its final name; the new store then stays there.
+      // Rename the old store back. This fails if the new store already has its final name, in which
+      // case the new store stays there.
       try? old.rename(to: path)
       throw error
     }
@@ -61,7 +62,8 @@ package struct StoreReplacement {
       try fileSystem.rename(replacedPath(path), to: path)
       try fileSystem.syncDirectory(OpenSequence.parent(of: path))
     } catch {
-      // Another process may have done the same, or completed the replacement, in the meantime.
+      // Throw the error only if there is nothing at the path: another process may have done the
+      // same, or completed the replacement, in the meantime.
       guard try fileSystem.list(path) != nil else { throw error }
     }
   }
@@ -94,10 +96,12 @@ package struct StoreReplacement {
 }
 
 extension Store {
-  /// Removes a store with all its data, or does nothing if there is none at the path.
+  /// Removes a store with all its data.
   ///
-  /// After a crash, the store is either complete or gone; in the latter case, calling this method
-  /// again removes its remaining files.
+  /// Does nothing if there is no store at the path.
+  ///
+  /// After a crash, the store is either complete or gone. If it is gone, calling this method again
+  /// removes any remaining files.
   ///
   /// - Parameters:
   ///   - path: The path of the store.
@@ -152,8 +156,8 @@ extension Store {
       .replace(directory(path), with: directory(source))
   }
 
-  /// Returns the path of the directory itself, because renaming a link would not move the
-  /// directory.
+  /// Returns the path of the directory itself, without symbolic links, because renaming a link
+  /// would not move the directory.
   private static func directory(_ path: String) -> String {
     PosixFileSystem.resolvingLinks(OpenSequence.trimmed(path))
   }

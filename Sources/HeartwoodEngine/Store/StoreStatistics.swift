@@ -6,15 +6,17 @@ public struct StoreStatistics: Hashable, Sendable {
   public var pageByteCount: Int
   /// The number of pages, in use or free, in the newest generation.
   public var pageCount = 0
-  /// The number of bytes that the log occupies in the file system, including segments created in
-  /// advance and excluding holes.
+  /// The number of bytes that the log occupies in the file system.
+  ///
+  /// This includes segments created in advance and excludes holes.
   public var logByteCount = 0
   /// The upper bound on the log's size after the last log reclamation by this process, or `nil`
   /// before the first one.
   ///
   /// The bound is the sum of four sizes: four images of each page in the log, for each held
-  /// generation and for the newest one; the frames written between the last two reclamations; the
-  /// retained-frame map; and four segments. It excludes frames written until the next reclamation.
+  /// generation and for the newest generation; the frames written between the last two
+  /// reclamations; the retained-frame map; and four segments. It does not include frames that are
+  /// written before the next reclamation.
   public var logByteBound: Int?
   /// Whether the file system can deallocate ranges of a file.
   ///
@@ -31,29 +33,29 @@ public struct StoreStatistics: Hashable, Sendable {
   public var liveGenerationCount = 0
   /// The size in bytes of the page indexes of all stores that are open in this process.
   ///
-  /// A page index maps pages to their locations in the log. For each page that was changed since
-  /// the checkpointed generation, it uses about 10 bytes if such pages are adjacent, and about 65
-  /// if they are scattered.
+  /// A page index maps pages to their locations in the log. For each page that has changed since
+  /// the checkpointed generation, the index uses about 10 bytes if such pages are adjacent, or
+  /// about 65 bytes if they are scattered.
   public var indexByteCount = 0
   /// The number of page-cache lookups, which occur only with `.buffered` access.
   public var cacheLookupCount = 0
-  /// The number of page-cache misses: lookups after which the page was read from a file.
+  /// The number of page-cache misses, which are lookups after which the page was read from a file.
   public var cacheReadCount = 0
-  /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded or none
-  /// has run.
+  /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded or no
+  /// checkpoint has run.
   ///
   /// While automatic checkpoints fail, the log grows. If the checkpoint failed in another process,
   /// only the kind of the error and the system's error number are known here.
   public var lastCheckpointError: StorageError?
-  /// The longest current wait in this process for the sync or maintenance lock, or `nil` if no
-  /// current wait has lasted a second yet.
+  /// The longest current wait in this process for the sync lock or the maintenance lock, or `nil`
+  /// if no current wait has lasted at least a second.
   ///
   /// Processes should hold these locks only briefly.
   public var lockWait: LockWait?
   /// The activity of the store since it was opened.
   public var activity = StoreActivity()
 
-  /// Creates statistics with only the page size, for a child process created by `fork`.
+  /// Creates statistics that contain only the page size, for a child process created by `fork`.
   init(inherited files: StoreFiles) { pageByteCount = files.geometry.pageByteCount }
 
   init(
@@ -105,7 +107,9 @@ public struct LockWait: Hashable, Sendable {
   /// The duration of the wait so far.
   public var duration: Duration
 
-  /// The minimum duration of a wait to report, because shorter waits are normal.
+  /// The minimum duration of a wait that is reported.
+  ///
+  /// Shorter waits are normal.
   private static let reportedMilliseconds: UInt64 = 1000
 
   init?(_ wait: LockWaits.Wait?) {

@@ -1,6 +1,8 @@
 /// The result of checking a complete store.
 public struct VerificationReport: Hashable, Sendable {
-  /// The problems found, each described in one sentence; empty if the store is intact.
+  /// The problems found, each described in one sentence.
+  ///
+  /// Empty if the store is intact.
   public var findings: [String] = []
   /// The generation that was checked.
   public var generation = Generation(frame: 0)
@@ -18,8 +20,8 @@ public struct VerificationReport: Hashable, Sendable {
 
 /// Checks one generation and the part of the log from which it is read.
 ///
-/// Every page must be free or reachable exactly once; hashes, key order, separators, depths and
-/// counts must be correct. Corruption results in findings, never in an error.
+/// Every page must be either free or reachable exactly once. Hashes, key order, separators, depths
+/// and counts must be correct. Corruption results in findings, never in an error.
 final class Verification {
   private let files: StoreFiles
   private let state: GenerationState
@@ -37,8 +39,8 @@ final class Verification {
   func run() -> VerificationReport {
     noteError(of: checkTrees)
     checkBitmaps()
-    // The lock excludes maintenance runs, which would punch holes in the log and change the page
-    // file during the check.
+    // Hold the maintenance lock, because a maintenance run would punch holes in the log and change
+    // the page file during the check.
     noteError { () throws(StorageError) in try files.maintenance.withLock(checkLog) }
     return report
   }
@@ -139,8 +141,8 @@ final class Verification {
 
   /// Checks that the footers of the segments `sum.segment..<end` match the group headers.
   ///
-  /// Skips the segment in which reading began, because its earlier commits were not read, and any
-  /// segment whose footer was written during the check.
+  /// Skips two kinds of segments: the one in which reading began, because its earlier commits were
+  /// not read, and any segment whose footer was written during the check.
   private func checkFooters(
     from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
   ) throws(StorageError) {

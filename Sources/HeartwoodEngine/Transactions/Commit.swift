@@ -11,8 +11,8 @@ package struct Commit {
 
   /// Runs `body` as the only writer, and commits its changes as one generation.
   ///
-  /// Returns the newest existing generation if `body` changed nothing. Once this method has
-  /// returned, a durable commit survives a power cut. A `timeout` is in milliseconds; `nil` means
+  /// If `body` changed nothing, returns the newest existing generation. Once this method has
+  /// returned, a durable commit survives a power cut. The `timeout` is in milliseconds; `nil` means
   /// no limit.
   package func run(
     isDurable: Bool, timeout: UInt64?,

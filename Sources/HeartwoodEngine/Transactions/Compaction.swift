@@ -1,6 +1,6 @@
 /// Moves the pages at the end of the page file to free pages before them, step by step.
 ///
-/// Each step runs in its own transaction, so that it needs a bounded amount of memory and blocks
+/// Each step runs in its own transaction, so that it uses a bounded amount of memory and blocks
 /// other writers only for a bounded time. The store may change between two steps.
 ///
 /// The *limit* is the number of pages in a page file without free pages. Each round moves the tree
@@ -46,7 +46,7 @@ package struct Compaction {
     guard isWalking, trees.isEmpty else { return true }
     isWalking = false
     nextPage = 0
-    // Move no more pages than were beyond the limit at the start; otherwise, writers that keep
+    // Do not move more pages than were beyond the limit at the start. Otherwise, writers that keep
     // adding pages could prolong the compaction forever.
     defer { movedBefore = movedCount }
     return movedCount > movedBefore && movedCount <= expectedCount
@@ -84,7 +84,8 @@ package struct Compaction {
     }
   }
 
-  /// Moves a node of a keyspace, and returns the row, which changes if the node is the root.
+  /// Moves a node of a keyspace, and returns the keyspace's catalog row, which changes if the node
+  /// is the root.
   private func move(
     _ page: PageNumber, of name: String, _ row: Catalog.Row, _ mover: inout PageMover
   ) throws(StorageError) -> Catalog.Row {
@@ -98,11 +99,11 @@ package struct Compaction {
     return moved
   }
 
-  /// Moves pages of large values, one tree after the other.
+  /// Moves pages of large values, tree by tree.
   private mutating func walk(_ mover: inout PageMover) throws(StorageError) {
     let rows = try Catalog.rows(in: mover.pages.view)
     while mover.budget > 0, let current = tree ?? trees.first {
-      // A keyspace that was removed in the meantime no longer has any pages.
+      // If the keyspace was removed in the meantime, it no longer has any pages to move.
       var next: [UInt8]?
       if let root = rows.first(where: { $0.row.root.tree == current })?.row.root {
         next = try mover.moveValues(of: root, from: key)

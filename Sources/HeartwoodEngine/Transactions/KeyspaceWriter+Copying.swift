@@ -5,7 +5,9 @@ struct KeyspaceSource {
   private let cursor: TreeCursor
   private(set) var hasEntry: Bool
 
-  /// Creates a source at the first entry; the snapshot must outlive the source.
+  /// Creates a source that is positioned at the first entry.
+  ///
+  /// The snapshot must outlive the source.
   init(_ snapshot: Snapshot, _ row: Catalog.Row) throws(StorageError) {
     view = snapshot.state.view
     root = row.root

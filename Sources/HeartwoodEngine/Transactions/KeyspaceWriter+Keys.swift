@@ -1,5 +1,5 @@
-// These methods correspond to those of ``KeyspaceReader``. They evaluate `reads` only after
-// encoding the key, because encoding a custom key runs the caller's code, which may change the
+// These methods correspond to those of ``KeyspaceReader``. They evaluate `reads` only after the key
+// has been encoded, because encoding a custom key runs the caller's code, which may change the
 // transaction.
 
 extension KeyspaceWriter {
@@ -11,8 +11,8 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.get(key) }
   }
 
-  /// Calls `body` with the value of a key and returns its result, or returns `nil` if the key does
-  /// not exist.
+  /// Calls `body` with the value of a key, and returns the result of `body`, or `nil` if the key
+  /// does not exist.
   ///
   /// The span is valid only during the call, and only until this transaction makes a change.
   @inlinable

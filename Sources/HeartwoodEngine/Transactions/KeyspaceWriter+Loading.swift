@@ -57,7 +57,7 @@ extension KeyspaceWriter {
     var loader = loader
     defer { keyspace.isLoading = false }
     do { try body(&loader) } catch {
-      // The tree is incomplete, so the transaction must not commit.
+      // Prevent the transaction from committing, because the tree is incomplete.
       try? loader.abort()
       throw error
     }
@@ -65,7 +65,9 @@ extension KeyspaceWriter {
   }
 }
 
-/// A bulk load in progress, to which entries are appended in ascending key order.
+/// A bulk load in progress.
+///
+/// Entries are appended to it in ascending key order.
 ///
 /// The closures of ``KeyspaceWriter/load(_:)`` and ``KeyspaceWriter/append(_:)`` receive a loader,
 /// which can be used only there.
@@ -114,7 +116,8 @@ public struct KeyspaceLoader: ~Copyable {
     count += 1
   }
 
-  /// Appends to a new leaf, and writes full pages to the log while they are still cached.
+  /// Appends an entry to a new leaf, and writes full pages to the log while they are still in the
+  /// processor's caches.
   @inline(never)
   private mutating func appendToNewLeaf(_ key: Bytes, _ value: RawSpan) throws(StorageError) {
     try session.changing { () throws(StorageError) in

@@ -1,8 +1,8 @@
 extension KeyspaceWriter {
   /// Looks up several integer keys in this transaction.
   ///
-  /// `body` is called once for each key, in the order of `keys`, with the index of the key in
-  /// `keys` and its value, or `nil` if the key does not exist.
+  /// `body` is called once for each key, in the order of `keys`. It receives the index of the key
+  /// in `keys`, and the value of the key, or `nil` if the key does not exist.
   ///
   /// This method is faster than separate reads, whatever the order of the keys, because it looks up
   /// the keys in batches whose memory accesses overlap. Each span is valid only during the call to
@@ -31,7 +31,7 @@ extension KeyspaceWriter {
   ///
   /// This method works like ``getMany(_:_:)-([Int64],_)``.
   ///
-  /// - Throws: The errors of that method; `tooLarge` if a key exceeds its limit.
+  /// - Throws: Any error that that method throws; `tooLarge` if a key exceeds its limit.
   public func getMany(
     _ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {

@@ -1,9 +1,8 @@
 extension KeyspaceWriter {
   /// Sets the value of a key to `byteCount` bytes that `body` writes in chunks.
   ///
-  /// Little memory is needed, however long the value is. `body` may read from the transaction,
-  /// append what it reads, and change other entries. Until `body` returns, the key keeps its
-  /// previous value.
+  /// Even a long value requires little memory. `body` may read from the transaction, append what it
+  /// reads, and change other entries. Until `body` returns, the key keeps its previous value.
   ///
   /// - Throws: `tooLarge` if the key or the value exceeds its limit, in which case `body` is not
   ///   called; `invalidArgument` if `body` writes more or fewer bytes than `byteCount`; any error
@@ -20,7 +19,8 @@ extension KeyspaceWriter {
 
   /// Sets the value of a key to the bytes that `body` writes.
   ///
-  /// Returns an error from `body` as a failure, because this method throws only storage errors.
+  /// If `body` throws, the error is returned as a failure, because this method throws only storage
+  /// errors.
   @usableFromInline
   func stream(
     _ key: borrowing EncodedKey, _ byteCount: Int, _ body: (inout ValueWriter) throws -> Void

@@ -58,7 +58,9 @@ public struct ValueWriter: ~Copyable {
     givenByteCount += chunk.count
   }
 
-  /// Stores the value, or throws `invalidArgument` if it is shorter than declared.
+  /// Stores the value.
+  ///
+  /// Throws `invalidArgument` if the value is shorter than declared.
   mutating func finish(under key: Bytes, in writer: KeyspaceWriter) throws(StorageError) {
     precondition(writer.keyspace === keyspace, "A value was written to the wrong keyspace.")
     guard givenByteCount == byteCount else {

@@ -8,7 +8,9 @@ final class OpenKeyspace {
   /// Whether the commit must update the catalog.
   var hasNewCount = false
   var isRemoved = false
-  /// Whether the keyspace is being bulk-loaded; no other code may use it meanwhile.
+  /// Whether the keyspace is being bulk-loaded.
+  ///
+  /// While it is, no other code may use it.
   var isLoading = false
 
   func requireFree() {
@@ -49,7 +51,9 @@ final class OpenKeyspace {
   }
 }
 
-/// The state of a running transaction, used only by the thread that holds the writer lock.
+/// The state of a running transaction.
+///
+/// Only the thread that holds the writer lock uses it.
 final class WriteSession {
   let scope: TransactionScope
   var pages: WorkingPages { scope.pages }
@@ -96,7 +100,7 @@ final class WriteSession {
       return result
     } catch {
       pages.rollBackSavepoint()
-      // The rollback has undone any interrupted change, so the transaction can continue.
+      // Let the transaction continue, because the rollback has undone any interrupted change.
       interruption = nil
       for (keyspace, row, hasNewCount, isRemoved) in saved {
         keyspace.restore(row, hasNewCount: hasNewCount, isRemoved: isRemoved)
@@ -108,8 +112,8 @@ final class WriteSession {
 
   /// Restores the set of open keyspaces after a savepoint has been rolled back.
   ///
-  /// Keyspaces opened within the savepoint stay open if they existed before the transaction,
-  /// because they were unchanged when the savepoint began.
+  /// A keyspace that was opened within the savepoint stays open if it existed before the
+  /// transaction, because it was unchanged when the savepoint began.
   private func restoreKeyspaces(_ known: [[UInt8]: OpenKeyspace]) {
     let opened = keyspaces
     keyspaces = known

@@ -1,8 +1,9 @@
 /// A write transaction, whose changes become the next generation of the store.
 ///
-/// A transaction is valid only in the closure passed to `Store.write`. It reads its own changes.
-/// Readers see none of them until the closure has returned and the transaction is committed. After
-/// the closure has returned, any use of the transaction, its keyspaces or its cursors traps.
+/// A transaction is valid only in the closure passed to `Store.write`. A transaction reads its own
+/// changes. Readers do not see these changes until the closure has returned and the transaction is
+/// committed. After the closure has returned, any use of the transaction, its keyspaces or its
+/// cursors traps.
 public struct WriteTransaction {
   let session: WriteSession
 
@@ -14,7 +15,9 @@ public struct WriteTransaction {
     KeyspaceWriter(session: session, keyspace: try session.keyspace(name))
   }
 
-  /// Removes a keyspace and all its entries, or does nothing if no keyspace has this name.
+  /// Removes a keyspace and all its entries.
+  ///
+  /// Does nothing if no keyspace has this name.
   ///
   /// - Complexity: Every page of the keyspace is read once, to free it.
   public func removeKeyspace(_ name: String) throws {
@@ -25,7 +28,7 @@ public struct WriteTransaction {
   ///
   /// The transaction continues either way. Savepoints may be nested. After a rollback, keyspaces
   /// created in the savepoint no longer exist, and using them traps. Keyspaces that existed before
-  /// the transaction and were opened in the savepoint can still be used, and cursors find their
+  /// the transaction and were opened in the savepoint can still be used. Cursors find their
   /// position again.
   ///
   /// ```swift
@@ -38,7 +41,7 @@ public struct WriteTransaction {
   ///
   /// - Returns: The result of `body`.
   /// - Throws: Any error that `body` throws, unchanged. If an error interrupted an earlier change
-  ///   in the transaction, that error is thrown without calling `body`.
+  ///   in the transaction, this method throws that error without calling `body`.
   /// - Complexity: Needs memory for one copy of each page that `body` changes. The savepoint itself
   ///   reads and writes no pages.
   public mutating func savepoint<R>(_ body: (inout WriteTransaction) throws -> R) throws -> R {
@@ -55,8 +58,9 @@ public struct WriteTransaction {
   /// Calls `body` for every key whose entry in `target` differs from its entry in the generation on
   /// which this transaction builds.
   ///
-  /// That generation is the source of the changes, as in ``Store/changes(from:to:where:_:)``. It
-  /// may be newer than any snapshot, because its commit may not be synced and visible yet.
+  /// That generation is the source of the changes, as in ``Store/changes(from:to:where:_:)``. The
+  /// generation may be newer than any snapshot, because its commit may not be synced and visible
+  /// yet.
   ///
   /// - Throws: `foreignStore` for a snapshot that was not taken from this store since it was
   ///   opened; `corrupt` or `io`; any error that `body` throws.

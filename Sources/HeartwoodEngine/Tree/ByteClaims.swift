@@ -7,7 +7,9 @@ struct ByteClaims {
 
   static func mapByteCount(_ pageByteCount: Int) -> Int { (pageByteCount / 64 + 1) * 8 }
 
-  /// Creates an instance without claims; `map` must contain ``mapByteCount(_:)`` zero bytes.
+  /// Creates an instance without claims.
+  ///
+  /// `map` must contain ``mapByteCount(_:)`` zero bytes.
   init(map: MutableBytes) { self.map = map }
 
   /// Claims bytes, or returns `false` if any of them is already claimed.

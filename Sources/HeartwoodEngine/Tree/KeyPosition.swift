@@ -29,8 +29,9 @@ package struct KeyPosition {
     view.release(reference)
   }
 
-  /// Returns an estimate of how many of the `count` entries are between this position and `end`;
-  /// the estimate is exact if both are in the same leaf.
+  /// Returns an estimate of how many of the `count` entries are between this position and `end`.
+  ///
+  /// The estimate is exact if both positions are in the same leaf.
   package func distance(to end: KeyPosition, of count: Int) -> Int {
     if leaf == end.leaf { return max(0, end.slot - slot) }
     return Int((max(0, end.share - share) * Double(count)).rounded())

@@ -1,4 +1,6 @@
-/// Reads the entries of several leaves of one tree, in order, holding one leaf at a time.
+/// Reads the entries of several leaves of one tree in order.
+///
+/// Holds one leaf at a time.
 ///
 /// - Important: The view's owner must outlive the scanner. Only one thread at a time may use the
 ///   scanner.
@@ -51,7 +53,9 @@ package final class LeafScanner {
   /// The current key, which is valid until the scanner moves.
   package var key: Bytes { keyBytes.bytes.slice(0, keyCount) }
 
-  /// The current value, or the reference to a large value, which is valid until the scanner moves.
+  /// The current value, or the reference to a large value.
+  ///
+  /// Valid until the scanner moves.
   package var value: Bytes { node.value(slot) }
 
   /// Whether the current value is a reference to a large value.

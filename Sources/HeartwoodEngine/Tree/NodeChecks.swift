@@ -1,7 +1,9 @@
-/// Checks the structure of one page of a tree, once for each page that is read into the process.
+/// Checks the structure of one page of a tree.
 ///
-/// Afterwards, no accessor of ``NodeView`` reads out of bounds, and every search in the page
-/// terminates. Each descent checks the references between pages.
+/// Each page that is read into the process is checked once.
+///
+/// If the check succeeds, no accessor of ``NodeView`` reads out of bounds, and every search in the
+/// page terminates. References between pages are checked during each descent.
 package enum NodeChecks {
   /// Returns a description of the first problem in the page, or `nil` if the page is intact.
   package static func check(_ page: Bytes) -> String? {
@@ -157,7 +159,7 @@ package enum NodeChecks {
     count >= 8 || head << UInt64(count * 8) == 0
   }
 
-  /// Returns whether entry `index` sorts after the previous entry, whose head is the same.
+  /// Returns whether the entry at `index` sorts after the previous entry, which has the same head.
   private static func isTieAscending(_ node: NodeView, _ index: Int) -> Bool {
     let order = node.rest(index - 1).compare(node.rest(index))
     if order != 0 { return order < 0 }

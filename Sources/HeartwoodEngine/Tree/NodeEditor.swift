@@ -1,6 +1,7 @@
 /// Changes a node in place.
 ///
-/// A new entry must fit and have the node's prefix; otherwise, the node must be rebuilt or split.
+/// A new entry must fit in the node, and its key must start with the node's prefix. Otherwise, the
+/// node must be rebuilt or split.
 package struct NodeEditor {
   package let page: MutableBytes
 
@@ -147,7 +148,7 @@ package struct NodeEditor {
   }
 
   private func setHeap(start: Int, used: Int) {
-    // If no cells are left, the whole heap is free, whatever `start` is.
+    // If no cells are left, the whole heap is free, regardless of `start`.
     page.store32(UInt32(used == 0 ? page.count : start), NodeLayout.heapStart.offset)
     page.store32(UInt32(used), NodeLayout.heapUsed.offset)
   }
@@ -188,7 +189,9 @@ package struct NodeEditor {
     setHeap(start: cell, used: node.heapUsed + cellByteCount)
   }
 
-  /// Makes room for an entry at `slot`; moves the last bytes first, so that none are overwritten.
+  /// Makes room for an entry at `slot`.
+  ///
+  /// Moves the last bytes first, so that none are overwritten.
   private func open(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot
     let children = node.heads + node.count * 8
@@ -209,7 +212,9 @@ package struct NodeEditor {
     page.store16(UInt16(node.count + 1), NodeLayout.count.offset)
   }
 
-  /// Removes the entry at `slot`; moves the first bytes first, so that none are overwritten.
+  /// Removes the entry at `slot`.
+  ///
+  /// Moves the first bytes first, so that none are overwritten.
   private func close(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot - 1
     let children = node.heads + node.count * 8

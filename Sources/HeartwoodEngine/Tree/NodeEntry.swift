@@ -5,7 +5,9 @@ package struct NodeEntry {
   package let isOverflow: Bool
   package let child: PageNumber
 
-  /// Creates an entry of a leaf; an overflow `value` is the reference to a large value.
+  /// Creates an entry of a leaf.
+  ///
+  /// For an overflow entry, `value` is the reference to a large value.
   package init(key: SearchKey, value: Bytes, isOverflow: Bool) {
     self.key = key
     self.value = value

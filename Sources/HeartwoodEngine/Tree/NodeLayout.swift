@@ -5,10 +5,10 @@
 ///     │ count  │ prefixLength │ reserved │ heapStart │ heapUsed │ prefix… │ heads … slots … cells│
 ///     └────────┴──────────────┴──────────┴───────────┴──────────┴─────────┴──────────────────────┘
 ///
-/// The common prefix of all keys is padded to a multiple of eight bytes. Packed arrays follow: the
-/// heads, which are abbreviated keys (the first eight key bytes after the prefix, as numbers that
-/// sort like the bytes); the children, in branches only; and the slots, which contain the offsets
-/// of the cells. The cells grow down from the end of the page.
+/// The common prefix of all keys is padded to a multiple of eight bytes. The prefix is followed by
+/// packed arrays: the heads; in branches only, the children; and the slots, which contain the
+/// offsets of the cells. A head is an abbreviated key: the first eight key bytes after the prefix,
+/// as a number that sorts like the bytes. The cells grow down from the end of the page.
 package enum NodeLayout {
   package static let count = Field("count", at: 26, 2)
   package static let prefixLength = Field("prefixLength", at: 28, 2)
@@ -32,8 +32,10 @@ package enum NodeLayout {
   package static let branchCellHeaderByteCount = 2
   /// The flag that is set in a cell's value length if the cell contains an overflow reference.
   package static let overflowFlag: UInt16 = 0x8000
-  /// The maximum length of a suffix for which a branch entry needs no cell: the head contains the
-  /// suffix, and the slot contains its length instead of the offset of a cell.
+  /// The maximum length of a suffix for which a branch entry needs no cell.
+  ///
+  /// In such an entry, the head contains the suffix, and the slot contains the suffix's length
+  /// instead of the offset of a cell.
   package static let maxCelllessSuffix = 8
 
   @inline(__always)

@@ -29,7 +29,8 @@ struct NodeMerge {
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
     let middle = entries.middle(prefixCount: shared, within: bounds)
     if let split = split(at: middle, pageByteCount: pageByteCount) { return split }
-    // Even if no balanced division fits, a branch must not be left with a single child.
+    // If no balanced division fits, still divide a branch, because it must not be left with a
+    // single child.
     guard !entries.isLeaf else { return nil }
     if entries.left.count < 2 { return split(at: bounds.lowerBound, pageByteCount: pageByteCount) }
     if entries.count - entries.left.count < 2 {
@@ -46,7 +47,7 @@ struct NodeMerge {
   }
 
   /// Returns the prefix length of the node that contains all keys of a range, or `nil` if neither
-  /// does.
+  /// node does.
   private func knownPrefixCount(_ range: Range<Int>) -> Int? {
     if range.upperBound <= entries.left.count { return entries.left.prefixCount }
     if range.lowerBound >= entries.left.count { return entries.right?.prefixCount }

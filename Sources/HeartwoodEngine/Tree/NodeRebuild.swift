@@ -1,6 +1,9 @@
-/// The entries from which one or two nodes are rebuilt, with at most one of them added or replaced.
+/// The entries from which one or two nodes are rebuilt.
 ///
-/// Any range can be written, with its own prefix, to a page that is not one of the sources.
+/// At most one entry is added or replaced.
+///
+/// Any range of the entries can be written, with its own prefix, to a page that is not one of the
+/// sources.
 package struct NodeRebuild {
   let left: NodeView
   let right: NodeView?
@@ -10,7 +13,8 @@ package struct NodeRebuild {
   let isLeaf: Bool
   let workspace: TreeWorkspace
 
-  /// Creates the entries of `node`, with `entry` inserted at `position` or replacing the one there.
+  /// Creates the entries of `node`, with `entry` inserted at `position` or replacing the entry
+  /// there.
   init(
     _ node: NodeView, _ entry: NodeEntry, at position: Int, inserting: Bool,
     _ workspace: TreeWorkspace
@@ -24,7 +28,9 @@ package struct NodeRebuild {
     self.workspace = workspace
   }
 
-  /// Creates the entries of two neighbours; in branches, `separator` is the right node's first key.
+  /// Creates the entries of two neighbours.
+  ///
+  /// In branches, `separator` is the right node's first key.
   init(_ left: NodeView, _ right: NodeView, separator: SearchKey, _ workspace: TreeWorkspace) {
     self.left = left
     self.right = right
@@ -76,8 +82,8 @@ package struct NodeRebuild {
 
   /// Returns the length of the prefix that the first and the last key of `range` share.
   ///
-  /// If necessary, the prefix is shortened until it is at least eight bytes shorter than the first
-  /// key, because future keys are more likely to start with a shorter prefix.
+  /// If necessary, the prefix is shortened so that it is at least eight bytes shorter than the
+  /// first key, because future keys are more likely to start with a shorter prefix.
   func prefixCount(_ range: Range<Int>) -> Int {
     let first = isLeaf ? range.lowerBound : range.lowerBound + 1
     guard first < range.upperBound else { return 0 }
@@ -86,10 +92,11 @@ package struct NodeRebuild {
     return min(firstKey.commonPrefix(with: lastKey), max(0, firstKey.count - 8))
   }
 
-  /// Returns the length of a prefix with which the entries of `range` fit in a page, or `nil`.
+  /// Returns the length of a prefix with which the entries of `range` fit in a page, or `nil` if
+  /// there is none.
   ///
-  /// Returns the length from ``prefixCount(_:)`` if the entries fit with it, or otherwise `other`:
-  /// the length, if known, of a prefix that all keys of the range share.
+  /// If the entries fit with the prefix from ``prefixCount(_:)``, returns its length. Otherwise,
+  /// tries `other`: the length, if known, of a prefix that all keys of the range share.
   func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageByteCount: Int) -> Int? {
     let capacity = NodeLayout.capacity(pageByteCount: pageByteCount)
     let rule = prefixCount(range)
@@ -124,10 +131,12 @@ package struct NodeRebuild {
     return node.copyKey(index, to: target)
   }
 
-  /// Returns the key, in the workspace, that separates the entries before `position` from the rest.
+  /// Returns a key that separates the entries before `position` from the rest.
   ///
-  /// In leaves, it is the shortest such key; in branches, it is the key at `position`, which moves
-  /// up.
+  /// The key is in the workspace.
+  ///
+  /// In leaves, the result is the shortest such key. In branches, it is the key at `position`,
+  /// which moves up to the parent.
   func separator(before position: Int) -> SearchKey {
     let next = key(position, in: workspace.secondKey)
     var byteCount = next.count

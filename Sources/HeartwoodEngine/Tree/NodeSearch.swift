@@ -1,7 +1,7 @@
 /// Finds a key within one node.
 ///
-/// The heads decide nearly every comparison. They are adjacent, so a search reads few cache lines,
-/// and it has few conditional jumps that are hard to predict.
+/// The heads decide nearly every comparison. Because the heads are adjacent, a search reads few
+/// cache lines. It also has few conditional jumps that are hard to predict.
 package enum NodeSearch {
   /// Returns a negative number, 0 or a positive number if a key sorts before all keys with the
   /// node's prefix, starts with the prefix, or sorts after all of them.
@@ -32,7 +32,7 @@ package enum NodeSearch {
     let order = prefixOrder(node, key)
     if order != 0 { return order < 0 ? 0 : node.count &- 1 }
     let head = key.head(skipping: node.prefixCount)
-    // Entry 0 stands for minus infinity and is never compared.
+    // Skip entry 0, which stands for minus infinity and is never compared.
     let length = node.count &- 1
     let smaller = node.page.guessedLowerBound64(node.heads &+ 8, length: length, head, bias: 0.999)
     if smaller == length || node.head(smaller &+ 1) != head { return smaller }
@@ -54,8 +54,8 @@ package enum NodeSearch {
   /// whether the two keys are equal.
   ///
   /// - Parameter touchedLines: The result of ``Bytes/touchedLines`` if a point read prefetched the
-  ///   leaf, or 0 otherwise. Comparing it with a constant keeps the compiler from removing the
-  ///   prefetching loads.
+  ///   leaf, or 0 otherwise. A comparison of this value with a constant keeps the compiler from
+  ///   removing the prefetching loads.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0
@@ -77,7 +77,7 @@ package enum NodeSearch {
   /// Returns the index of the first leaf entry that has the same head as `key`, or `nil`.
   ///
   /// This is the first of two steps of a search in a leaf that is already in the processor's
-  /// caches; ``leafSlot(_:_:from:_:)`` is the second. This step reads only heads, not cells.
+  /// caches. The second step is ``leafSlot(_:_:from:_:)``. This step reads only heads, not cells.
   @inline(__always)
   package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
     guard prefixOrder(node, key) == 0 else { return nil }

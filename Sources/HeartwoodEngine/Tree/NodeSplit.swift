@@ -1,9 +1,9 @@
 /// A division of entries, from one overfull node or two neighbours, into two nodes.
 struct NodeSplit {
-  /// The edge of a level at which an entry is inserted, if any.
+  /// The edge of a level at which an entry is inserted, if it is inserted at one.
   ///
-  /// After a split at an edge, the node there has as few entries as possible, and the other node
-  /// stays full, because the next keys are likely to be inserted at the same edge.
+  /// After a split at an edge, the node at the edge has as few entries as possible, and the other
+  /// node stays full, because the next keys are likely to be inserted at the same edge.
   enum Edge {
     case none
     case first
@@ -39,7 +39,8 @@ struct NodeSplit {
 
   /// Returns the possible positions for a division, or `nil` if there are too few entries.
   ///
-  /// If possible, each branch gets two children, so that every child has a neighbour to merge with.
+  /// If possible, each branch gets at least two children, so that every child has a neighbour to
+  /// merge with.
   static func bounds(of entries: NodeRebuild) -> ClosedRange<Int>? {
     let margin = entries.isLeaf || entries.count < 4 ? 1 : 2
     return entries.count < 2 ? nil : margin...(entries.count - margin)
@@ -47,8 +48,8 @@ struct NodeSplit {
 
   /// Divides `entries` before `position`, or returns `nil` if a node does not fit in its page.
   ///
-  /// `knownLeft` and `knownRight` are lengths of prefixes that all keys on each side share, if
-  /// known.
+  /// `knownLeft` and `knownRight` are the lengths, if known, of prefixes that all keys on the
+  /// respective side share.
   init?(
     _ entries: NodeRebuild, at position: Int, leftPrefixCount knownLeft: Int?,
     rightPrefixCount knownRight: Int?, pageByteCount: Int

@@ -8,8 +8,9 @@ package struct Overflow {
     self.tree = tree
   }
 
-  /// Returns a value in its page, which the caller must release, or `nil` if it spans several
-  /// pages.
+  /// Returns a value in its page, or `nil` if the value spans several pages.
+  ///
+  /// The caller must release the page.
   package func inPlace(_ reference: OverflowReference) throws(StorageError) -> FoundValue? {
     guard reference.depth == 0 else { return nil }
     let page = try content(reference, 0, count: 1)
@@ -109,7 +110,9 @@ package struct Overflow {
     OverflowLayout.pageCount(length: reference.length, pageByteCount: view.pageByteCount)
   }
 
-  /// Returns the value's page at `index`; the caller must release it.
+  /// Returns the page of the value at `index`.
+  ///
+  /// The caller must release the page.
   private func content(
     _ reference: OverflowReference, _ index: Int, count: Int
   ) throws(StorageError) -> PageReference {

@@ -4,7 +4,9 @@
 /// is outside the tree.
 package struct PageMover {
   package let pages: WorkingPages
-  /// The lowest page number to vacate; pages from there on move to free pages with lower numbers.
+  /// The lowest page number to vacate.
+  ///
+  /// Pages from this number on are moved to free pages with lower numbers.
   package let limit: PageNumber
   /// The number of pages still to move or read, or 0 if no page before the limit is free.
   package private(set) var budget: Int
@@ -117,7 +119,7 @@ package struct PageMover {
     return (found, try OverflowReference(node.value(found), in: view))
   }
 
-  // The recursion is at most two levels deep, as is an overflow index.
+  // The recursion is at most two levels deep, because an overflow index has at most two levels.
   private mutating func movePages(
     below index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) {
@@ -135,7 +137,8 @@ package struct PageMover {
     }
   }
 
-  /// Returns the page number at `position` in an index page, or `nil` if the page ends before that.
+  /// Returns the page number at `position` in an index page, or `nil` if the page ends before that
+  /// position.
   private func entry(
     _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {

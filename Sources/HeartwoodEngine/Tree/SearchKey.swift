@@ -1,4 +1,6 @@
-/// A key to search for or to store, followed in memory by eight readable zero bytes.
+/// A key to search for or to store.
+///
+/// It is followed in memory by eight readable zero bytes.
 ///
 /// The code that creates a search key guarantees these bytes, so that one load can read the head of
 /// any suffix.

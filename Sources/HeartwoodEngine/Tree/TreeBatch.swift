@@ -9,13 +9,17 @@ package struct TreeBatch: ~Copyable {
     var page = PageReference(bytes: Bytes.empty, entry: nil)
     /// Whether this lane must release the page, because the previous lane does not share it.
     var ownsPage = false
-    /// In a branch, the page number of the child to visit next; in a leaf, the slot of the key, or
-    /// -1 if the key does not exist.
+    /// The next step.
+    ///
+    /// In a branch, this is the page number of the child to visit; in a leaf, it is the slot of the
+    /// key, or -1 if the key does not exist.
     var target = -1
   }
 
-  /// The maximum number of keys: enough to keep the memory system busy, but so few that the data
-  /// fetched for all keys stays in the nearest cache.
+  /// The maximum number of keys.
+  ///
+  /// It is high enough to keep the memory system busy, but so low that the data fetched for all
+  /// keys stays in the nearest cache.
   package static let capacity = 64
   /// The size of the memory for the keys, which holds a full batch of keys of typical length.
   private static let keysByteCount = 8192
@@ -50,7 +54,9 @@ package struct TreeBatch: ~Copyable {
     keysEnd = (keysEnd &+ key.count &+ 8 &+ 7) & ~7
   }
 
-  /// Looks up all keys; ``found(_:)`` then returns their values.
+  /// Looks up all keys.
+  ///
+  /// Afterwards, ``found(_:)`` returns their values.
   package mutating func find() throws(StorageError) {
     guard count > 0 else { return }
     let (view, root, count) = (view, root, count)
@@ -73,7 +79,9 @@ package struct TreeBatch: ~Copyable {
     Self.searchLeaves(&lanes, count)
   }
 
-  /// Returns the value of the key at `index`, if it exists; the batch releases the value's page.
+  /// Returns the value of the key at `index`, if the key exists.
+  ///
+  /// The batch releases the value's page.
   @inline(__always)
   package func found(_ index: Int) -> FoundValue? {
     let lane = lanes[index]

@@ -2,17 +2,23 @@
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
-  // These properties are stored directly, so that appending an entry retains no object.
+  // Store these properties directly, so that appending an entry retains no object.
   private let view: PageView
   private let lastKey: MutableBytes
   private var lastCount = -1
-  /// The view's `changeCount` after the last append; if it is unchanged, so is the tree.
+  /// The view's `changeCount` after the last append.
+  ///
+  /// If this count is unchanged, so is the tree.
   private var changeCount = -1
-  /// The rightmost leaf, whose address is valid while `moveCount` equals the pages' `moveCount`.
+  /// The rightmost leaf.
+  ///
+  /// Its address is valid while `moveCount` equals the pages' `moveCount`.
   private var leaf: NodeEditor
   private var moveCount: Int
 
-  /// Begins a bulk load of an empty tree, and throws `invalidArgument` if the tree has entries.
+  /// Begins a bulk load of an empty tree.
+  ///
+  /// Throws `invalidArgument` if the tree has entries.
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
     try self.init(continuing: root, pages: pages)
     guard writer.path.top == 0, leaf.node.count == 0 else {
@@ -21,7 +27,7 @@ package struct TreeBuilder {
     }
   }
 
-  /// Begins to append entries after the last entry of a tree, which may be empty.
+  /// Begins a bulk load after the last entry of a tree, which may be empty.
   package init(continuing root: TreeRoot, pages: WorkingPages) throws(StorageError) {
     writer = TreeWriter(pages: pages, root: root)
     view = pages.view
@@ -71,7 +77,9 @@ package struct TreeBuilder {
     recordLast(key)
   }
 
-  /// Appends an entry whose value is already in overflow pages; throws like ``append(key:value:)``.
+  /// Appends an entry whose value is already in overflow pages.
+  ///
+  /// Throws the same errors as ``append(key:value:)``.
   package mutating func append(key: SearchKey, reference: OverflowReference) throws(StorageError) {
     try check(key, valueCount: reference.length)
     writer.pages.recordChange()

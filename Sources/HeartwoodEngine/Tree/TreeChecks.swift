@@ -6,7 +6,9 @@ package struct TreeChecks {
   package private(set) var findings: [String] = []
   /// The number of entries in all leaves.
   package private(set) var entryCount = 0
-  /// The maximum number of findings; one problem in a page can cause a finding for each entry.
+  /// The maximum number of findings.
+  ///
+  /// One problem in a page can cause a finding for each entry.
   private static let maxFindingCount = 1000
   private let view: PageView
   private let tree: TreeID
@@ -14,8 +16,9 @@ package struct TreeChecks {
 
   /// Checks the tree at `root`.
   ///
-  /// - Parameter visit: Returns whether a page, which may belong to a large value, is visited for
-  ///   the first time. No page is visited again, so the check ends even if references are circular.
+  /// - Parameter visit: A closure that returns whether a page is visited for the first time. The
+  ///   page may belong to a large value. No page is visited again, so the check ends even if
+  ///   references are circular.
   package init(view: PageView, root: TreeRoot, visit: (PageNumber) -> Bool) {
     self.view = view
     tree = root.tree
@@ -33,7 +36,9 @@ package struct TreeChecks {
     }
   }
 
-  /// The separators around a node, whose keys are at or after `lower` and before `upper`.
+  /// The separators around a node.
+  ///
+  /// The keys of the node are at or after `lower` and before `upper`.
   private struct Bounds {
     var lower: [UInt8] = []
     var upper: [UInt8]?

@@ -1,6 +1,8 @@
-/// A cursor that moves from key to key through a tree, in either direction, and holds one leaf.
+/// A cursor that moves from key to key through a tree in either direction.
 ///
-/// In a writer's view, the cursor saves its key, and searches for it again after the tree has
+/// It holds one leaf.
+///
+/// In a writer's view, the cursor saves its key, and searches for the key again after the tree has
 /// changed.
 ///
 /// - Important: The view's owner must outlive the cursor. Only one thread at a time may use the
@@ -25,7 +27,9 @@ package final class TreeCursor {
   private var isPositioned = false
   private var changeCount = 0
 
-  /// Creates a cursor without a position; it must save its key if the tree can change.
+  /// Creates a cursor without a position.
+  ///
+  /// The cursor must save its key if the tree can change.
   package init(view: PageView, root: TreeRoot, savesKey: Bool = false) {
     self.view = view
     self.root = root
@@ -106,7 +110,8 @@ package final class TreeCursor {
   @inline(never)
   private func moveToNextSaving() throws(StorageError) -> Bool {
     guard isPositioned else { return false }
-    // If the current entry was removed, `restore` has moved the cursor to the next entry, if any.
+    // If the current entry was removed, stay at the next entry, to which `restore` has moved the
+    // cursor.
     if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
     if slot < node.count { return finishMove() }
@@ -126,7 +131,9 @@ package final class TreeCursor {
 
   // MARK: Reading
 
-  /// The current key, followed by eight zero bytes in memory and valid until the cursor moves.
+  /// The current key, which is followed by eight zero bytes in memory.
+  ///
+  /// Valid until the cursor moves.
   ///
   /// - Precondition: The cursor is at an entry.
   @inline(__always)
@@ -165,7 +172,8 @@ package final class TreeCursor {
     before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
   ) throws -> Bool {
     guard isPositioned, let leaf else { return false }
-    // Fields of an object would be loaded again for each entry, so copy them to local variables.
+    // Copy the fields to local variables, because fields of an object would be loaded again for
+    // each entry.
     let (node, keyBytes, first) = (node, keyBytes, slot)
     let stop = end.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
     slot = node.count &- 1
@@ -184,7 +192,8 @@ package final class TreeCursor {
   /// view.
   ///
   /// - Parameter end: The key before which to stop, or `nil` to skip all entries of the leaf.
-  /// - Returns: The number of skipped entries, and whether the next leaf may contain more.
+  /// - Returns: The number of skipped entries, and whether the next leaf may contain more entries
+  ///   before `end`.
   package func skipLeaf(before end: SearchKey?) -> (count: Int, continues: Bool) {
     guard isPositioned else { return (0, false) }
     let first = slot
@@ -263,7 +272,9 @@ package final class TreeCursor {
     return false
   }
 
-  /// Searches for the saved key again; if it is gone, moves to the next key and returns `false`.
+  /// Searches for the saved key again.
+  ///
+  /// If the key is gone, moves to the next key and returns `false`.
   private func restore() throws(StorageError) -> Bool {
     let saved = savedKey()
     guard try seek(saved) else { return false }
@@ -276,7 +287,9 @@ package final class TreeCursor {
     return SearchKey(otherBytes.bytes.slice(0, keyCount))
   }
 
-  /// Finds the current entry again after a change without moving, or returns `false` if it is gone.
+  /// Finds the current entry again after a change.
+  ///
+  /// If the entry is gone, returns `false` without moving.
   @inline(never)
   private func refresh() throws(StorageError) -> Bool {
     guard isPositioned else { return false }

@@ -1,6 +1,6 @@
 /// The pages and slots on the path from the root of a tree to a leaf, with memory for all levels.
 ///
-/// At level 0, the slot refers to an entry; at higher levels, it refers to the child on the path.
+/// At level 0, the slot refers to an entry. At higher levels, it refers to the child on the path.
 final class TreePath {
   private let block: ByteBlock
   private let steps: MutableBytes
@@ -63,7 +63,7 @@ final class TreePath {
 
   /// Descends from the node at `level` in the path to the first or the last leaf below it.
   ///
-  /// Releases `reference`, which is the node's page; the caller must release the leaf.
+  /// Releases `reference`, which is the node's page. The caller must release the leaf.
   func descend(
     toLast: Bool, from reference: PageReference, level: Int, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {

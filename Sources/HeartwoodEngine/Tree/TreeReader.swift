@@ -1,4 +1,6 @@
-/// A value in a leaf, or the reference to a large value; its page stays in memory until released.
+/// A value in a leaf, or the reference to a large value.
+///
+/// The page stays in memory until it is released.
 package struct FoundValue {
   package let value: Bytes
   package let isOverflow: Bool
@@ -31,7 +33,9 @@ package struct TreeReader {
     self.root = root
   }
 
-  /// Returns the value of a key, whose page the caller must release, or `nil` if there is none.
+  /// Returns the value of a key, or `nil` if the key does not exist.
+  ///
+  /// The caller must release the value's page.
   @inline(__always)
   package func find(_ key: SearchKey) throws(StorageError) -> FoundValue? {
     var reference = try view.root(root)

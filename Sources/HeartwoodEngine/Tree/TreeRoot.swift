@@ -1,4 +1,6 @@
-/// A tree and its root page; only ``PageMover`` changes the page number.
+/// A tree and its root page.
+///
+/// Only ``PageMover`` changes the number of the root page.
 package struct TreeRoot: Hashable, Sendable {
   package let tree: TreeID
   package let page: PageNumber
@@ -32,7 +34,7 @@ extension PageView {
 
   /// Returns a node, which the caller must release, after checking its tree and level.
   ///
-  /// A child must be exactly one level below its parent; otherwise, a descent could run in circles.
+  /// A child must be exactly one level below its parent. Otherwise, a descent could run in circles.
   @inline(__always)
   package func node(
     _ number: PageNumber, tree: TreeID, level: Int

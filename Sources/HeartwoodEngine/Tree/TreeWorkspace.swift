@@ -7,9 +7,13 @@ final class TreeWorkspace {
   private var copies: ByteBlock?
   private var value: ByteBlock?
 
-  /// The memory for the first of two keys that are used together, overwritten at each use.
+  /// The memory for the first of two keys that are used together.
+  ///
+  /// It is overwritten at each use.
   var firstKey: MutableBytes { keyMemory(0, SearchKey.maxByteCount) }
-  /// The memory for the second of two keys that are used together, overwritten at each use.
+  /// The memory for the second of two keys that are used together.
+  ///
+  /// It is overwritten at each use.
   var secondKey: MutableBytes { keyMemory(1, SearchKey.maxByteCount) }
   /// The memory for the key that a split inserts into the level above.
   var separator: MutableBytes { keyMemory(2, SearchKey.maxByteCount) }
@@ -25,7 +29,9 @@ final class TreeWorkspace {
     return block.bytes.slice(index * SearchKey.maxByteCount, byteCount)
   }
 
-  /// Returns a copy of a page, valid until the next copy with the same `index`, which is 0 or 1.
+  /// Returns a copy of a page.
+  ///
+  /// The copy is valid until the next copy is made with the same `index`, which is 0 or 1.
   func copy(_ page: Bytes, index: Int) -> NodeView {
     let block = copies ?? ByteBlock(count: page.count * 2, alignment: 16)
     copies = block
@@ -34,7 +40,9 @@ final class TreeWorkspace {
     return NodeView(target.bytes)
   }
 
-  /// Returns a copy of a value that fits in a page, valid until the next value is copied.
+  /// Returns a copy of a value that fits in a page.
+  ///
+  /// The copy is valid until the next value is copied.
   func copy(_ source: Bytes, pageByteCount: Int) -> Bytes {
     let block = value ?? ByteBlock(count: pageByteCount)
     value = block

@@ -2,8 +2,8 @@
 extension TreeWriter {
   /// Stores an entry that does not fit in place in the node at `level` in the path.
   ///
-  /// If a better prefix makes room, the node is rebuilt. Otherwise, it is split, which inserts an
-  /// entry into the level above, where a node may have to be rebuilt or split too.
+  /// If a better prefix makes room, the node is rebuilt. Otherwise, the node is split. A split
+  /// inserts an entry into the level above, where a node may then have to be rebuilt or split too.
   ///
   /// - Parameter inserting: Whether to insert the entry, rather than replace the entry at
   ///   `position`.
@@ -72,7 +72,7 @@ extension TreeWriter {
     let page = try pages.writable(number)
     let node = NodeView(page.bytes)
     // Check that the new separator lies between its neighbours. A separator from a corrupt child
-    // might not, and would then break the order of the branch.
+    // might not, in which case it would break the order of the branch.
     guard isBetween(entry.key, node, position) else {
       throw .corrupt(
         "A child contains keys outside the separators around it. Restore a backup.", page: number)
@@ -89,7 +89,7 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns the edge of the tree's level at which `position` lies, or `none`.
+  /// Returns the edge of the level at which `position` lies, or `none` if it is not at an edge.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {
@@ -110,9 +110,10 @@ extension TreeWriter {
     return true
   }
 
-  /// Writes the two nodes that result from a split, and returns the right one and its separator.
+  /// Writes the two nodes that result from a split, and returns the right node and its separator.
   ///
-  /// The caller must insert these into the level above, unless the node was the root.
+  /// The caller must insert the returned node and separator into the level above, unless the node
+  /// that was split was the root.
   private func divide(
     _ entries: NodeRebuild, _ split: NodeSplit, level: Int
   ) throws(StorageError) -> (page: PageNumber, key: Bytes) {

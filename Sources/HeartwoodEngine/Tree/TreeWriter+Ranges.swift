@@ -81,7 +81,8 @@ extension TreeWriter {
 
   /// Merges or balances the underfull nodes on the path to one end of a deleted range.
   ///
-  /// It works from the root downwards, so that each node has a neighbour under the same branch.
+  /// The method works from the root downwards, so that each node has a neighbour under the same
+  /// branch.
   private func rebalanceEdge(_ key: SearchKey?, isLast: Bool) throws(StorageError) {
     var level = Limits.maxTreeLevel + 1
     while level > 0 {

@@ -1,7 +1,7 @@
 /// Changes one tree within a write transaction.
 ///
-/// A page is copied only when it changes. A value passed to a method may be in a page of the
-/// transaction, but a key must not be, because its bytes could move during the change.
+/// A page is copied only when it changes. A value that is passed to a method may be in a page of
+/// the transaction. A key must not be, because its bytes could move during the change.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot
@@ -74,7 +74,8 @@ package struct TreeWriter {
 
   /// Sets the path to the slot of a key, or to the slot where it would be inserted.
   ///
-  /// - Returns: The slot, whether the key exists, and the reference to its value if that is large.
+  /// - Returns: The slot, whether the key exists, and the reference to its value if the value is
+  ///   large.
   @inline(__always)
   private func find(
     _ key: SearchKey
@@ -94,7 +95,7 @@ package struct TreeWriter {
     pages.recordChange()
     let page = try pages.writable(path.page(0))
     // Copy a value that is in this leaf, because the leaf's cells move during the change. Values in
-    // other pages stay in place.
+    // other pages do not move.
     let value =
       value.liesIn(page.bytes) ? workspace.copy(value, pageByteCount: pageByteCount) : value
     let editor = NodeEditor(page)

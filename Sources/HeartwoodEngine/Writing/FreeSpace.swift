@@ -4,7 +4,9 @@
 struct FreeSpace {
   private let pageByteCount: Int
   private let pagesPerBitmap: Int
-  /// The page number at which the search for a free page starts; no lower page is free.
+  /// The page number at which the search for a free page starts.
+  ///
+  /// No lower page is free.
   private(set) var lowestFree: PageNumber
   /// Whether pages were freed, in which case the last page may now be free.
   private var hasFreed = false
@@ -63,12 +65,12 @@ struct FreeSpace {
     growth -= 1
   }
 
-  /// Removes the free pages at the end of the page file, and the bitmaps there that cover no other
+  /// Removes the free pages at the end of the page file, and any bitmaps there that cover no other
   /// page in use.
   ///
   /// - Parameter always: Whether to check even if this transaction has freed nothing.
-  /// - Complexity: Reads one page, and one more for each bitmap whose pages are removed, but none
-  ///   if there is nothing to check.
+  /// - Complexity: Reads one page, and one more for each bitmap whose pages are removed. Reads no
+  ///   pages if there is nothing to check.
   mutating func cutTail(_ pages: WorkingPages, always: Bool) throws(StorageError) {
     guard hasFreed || always, pages.pageCount > 0 else { return }
     var pageCount = Int(pages.pageCount)

@@ -18,7 +18,9 @@ package struct LogWriter {
   private var ordinal: UInt32 = 0
   private let allocator: SegmentAllocator
 
-  /// A page image to append; its frame number and hash are first stamped into `bytes`.
+  /// A page image to append.
+  ///
+  /// Before it is written, its frame number and hash are stamped into `bytes`.
   package struct Image {
     package let page: PageNumber
     package let bytes: MutableBytes
@@ -61,8 +63,8 @@ package struct LogWriter {
 
   /// Writes images of a transaction that is still in progress.
   ///
-  /// - Parameter parts: Nonempty runs of images; each run gets its own groups, so that it can be
-  ///   voided separately.
+  /// - Parameter parts: Nonempty runs of images. Each run is written in its own groups, so that it
+  ///   can be voided separately.
   /// - Complexity: The same as ``commit(_:voids:pageCount:time:)``.
   package mutating func spill(_ parts: [[Image]]) throws(StorageError) -> [Location] {
     try append(parts.map { groups(of: $0, voids: []) }, commit: nil, mayUseReserve: false)
@@ -104,7 +106,9 @@ package struct LogWriter {
     return groups
   }
 
-  /// Writes all parts or none; the commit mark, if there is one, is in the last group.
+  /// Writes all parts or none.
+  ///
+  /// The commit mark, if there is one, is in the last group.
   private mutating func append(
     _ parts: [[Group]], commit: GroupHeader.Commit?, mayUseReserve: Bool
   ) throws(StorageError) -> [Location] {
@@ -173,7 +177,7 @@ package struct LogWriter {
     do throws(StorageError) {
       try write([block.bytes.bytes], at: base)
     } catch {
-      // The commit may or may not exist, so the error must not claim that nothing was changed.
+      // Do not mark the error as having changed nothing, because the commit may or may not exist.
       throw StorageError(
         .io,
         "Writing a commit failed, and the commit could not be revoked, so it may or may not take "
@@ -187,11 +191,13 @@ package struct LogWriter {
     through last: FrameNumber, mayUseReserve: Bool
   ) throws(StorageError) {
     let needed = files.geometry.segment(of: last)
-    // A segment before the one that contains `base` is missing only if it was reclaimed.
+    // Do not add segments before the one that contains `base`: they are missing only if they were
+    // reclaimed.
     let first = max(
       table.segments.last.map { $0.number + 1 } ?? 0, files.geometry.segment(of: base))
     guard first <= needed else { return }
-    // Readers of the log treat segments that are farther apart as corruption.
+    // Refuse to create segments that are farther apart than this, because readers of the log would
+    // treat them as corruption.
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
         .diskFull,

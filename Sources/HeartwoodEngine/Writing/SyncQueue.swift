@@ -1,7 +1,7 @@
 /// W3: group commit, which makes appended commits durable with one sync for all waiting threads.
 ///
-/// One waiting thread syncs everything appended so far; the other threads wake when it is done.
-/// Thread-safe.
+/// One waiting thread syncs everything appended so far. The other threads wake when the sync is
+/// done. Thread-safe.
 package final class SyncQueue: @unchecked Sendable {
   // @unchecked because `isSyncing` is guarded by `lock`.
   private let files: StoreFiles
@@ -49,8 +49,8 @@ package final class SyncQueue: @unchecked Sendable {
   /// W3.1: syncs on behalf of all processes, or waits for another process that is doing so.
   ///
   /// Waiting threads take a shared lock on the `sync` byte, so that they continue in parallel. If
-  /// the other sync did not cover a thread's commit, the thread then waits only for the exclusive
-  /// lock, because threads that alternated between the two kinds of lock would block each other.
+  /// the other process's sync did not cover a thread's commit, the thread then waits only for the
+  /// exclusive lock. Threads that alternated between the two kinds of lock would block each other.
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
     let locks = files.locks
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {
@@ -60,7 +60,7 @@ package final class SyncQueue: @unchecked Sendable {
       try waitForByte(.exclusive)
     }
     let result = Result { () throws(StorageError) in
-      // Another process may have synced the commit since the caller checked.
+      // Check again, because another process may have synced the commit in the meantime.
       if files.counters.durable < generation { try sync() }
     }
     try locks.unlock(byte: LockByte.sync)
@@ -82,13 +82,13 @@ package final class SyncQueue: @unchecked Sendable {
     let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
       // Sync the newest files first: their descriptors are open, and can be closed after the sync
-      // if older files need descriptors.
+      // if older files need to be opened.
       for file in segments.reversed() {
         try file.sync()
         files.activity.update { $0.logSyncCount += 1 }
       }
     } catch {
-      // If a file could not be opened, no sync has failed, so writing can continue.
+      // Let writing continue if a file could not be opened, because no sync has failed.
       if !error.changedNothing { files.counters.setFailed() }
       throw error
     }

@@ -1,7 +1,8 @@
 extension WorkingPages {
   private struct Departure {
     let image: LogWriter.Image
-    /// The savepoint in which the page was changed, counted from 1, or 0 for none.
+    /// The number of the savepoint in which the page was changed, counted from 1, or 0 if there is
+    /// none.
     let owner: Int
   }
 
@@ -13,11 +14,11 @@ extension WorkingPages {
   /// - Throws: `diskFull`, or an error that changed nothing, such as `foreignStore` for replaced
   ///   files. After these errors, the transaction cannot be committed, but the store remains
   ///   writable. Any other error disables writing.
-  /// - Complexity: O(1) below the limit; otherwise, one write of each page in memory.
+  /// - Complexity: O(1) below the limit. Above it, writes each page in memory once.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
     // Write each savepoint's pages in separate groups, which a rollback can void. Start with the
-    // outermost savepoint, because readers use a page's last image that is not void.
+    // outermost savepoint, because readers use the last image of a page that is not void.
     var parts: [[Departure]] = []
     for page in departures() {
       if parts.last?.first?.owner == page.owner {
@@ -47,8 +48,9 @@ extension WorkingPages {
       let held = holder < savepoints.count ? savepoints[holder].replaced : table.pointee
       held.forEach { number, block in
         guard let block else { return }
-        // The bytes that a savepoint holds are older than its own changes, so they belong to an
-        // enclosing savepoint. The table's newest bytes can belong to any savepoint.
+        // For bytes that a savepoint holds, search only the enclosing savepoints: these bytes are
+        // older than the savepoint's own changes. The table's newest bytes can belong to any
+        // savepoint.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
           Departure(
@@ -62,7 +64,7 @@ extension WorkingPages {
 
   /// Records the frame of a written page in the indexes that contain this version of the page.
   ///
-  /// These indexes belong to the transaction, and to savepoints that began after the change. The
+  /// The indexes are those of the transaction and of savepoints that began after the change. The
   /// frame is recorded even if the page was freed or changed again later.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
@@ -92,7 +94,8 @@ extension WorkingPages {
         point: point, index: index, segments: segments, files: files,
         lowestFree: lowestFree)
     } catch {
-      // The commit is complete on disk, so nothing may overwrite it until the store is reopened.
+      // Disable writing, because the commit is complete on disk, and nothing may overwrite it until
+      // the store is reopened.
       files.counters.setFailed()
       throw error
     }
@@ -101,7 +104,8 @@ extension WorkingPages {
   private func write<R>(
     imageCount: Int, _ body: (inout LogWriter) throws(StorageError) -> R
   ) throws(StorageError) -> R {
-    // A sync by another thread or process may have failed while the transaction ran.
+    // Check for a failure again, because a sync by another thread or process may have failed while
+    // the transaction ran.
     guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
     try requireOpened()
     var writer =
@@ -122,18 +126,21 @@ extension WorkingPages {
       }
       return result
     } catch {
-      // An error that does not disable writing leaves `appended` unchanged, so that the next writer
+      // If the error does not disable writing, `appended` remains unchanged, so the next writer
       // overwrites the frames that this transaction has written.
       files.counters.disableWriting(after: error)
       throw error
     }
   }
 
-  /// Ends a transaction that does not commit; its pages must not be used any more.
+  /// Ends a transaction that does not commit.
   ///
-  /// Everything cached from the transaction's frames is discarded, because the next transaction
-  /// overwrites them. If writing is disabled, nothing is discarded: a commit that seems to have
-  /// failed may be complete, so the frames remain unchanged until the store is reopened.
+  /// Its pages must not be used afterwards.
+  ///
+  /// Everything that was cached from the transaction's frames is discarded, because the next
+  /// transaction overwrites these frames. If writing is disabled, nothing is discarded: a commit
+  /// that seems to have failed may be complete, so the frames remain unchanged until the store is
+  /// reopened.
   package func abandon() {
     guard let writer, !files.counters.hasFailed else { return }
     let geometry = files.geometry
@@ -145,7 +152,8 @@ extension WorkingPages {
       for slot in slot..<geometry.framesPerSegment { region.clearVerified(slot) }
     }
     let allocated = writer.table.segments.dropFirst(state.segments.segments.count)
-    // Files with the same names may now belong to another store, which must not be truncated.
+    // Do not truncate the files if others now have the same names, because these may belong to
+    // another store.
     guard let next = allocated.first, (try? requireOpened()) != nil else { return }
     files.allocator.reclaim(after: next.number - 1, allocated: Array(allocated))
   }

@@ -1,6 +1,7 @@
 /// The pages to restore if a savepoint is rolled back, and the log frames of its spilled changes.
 struct SavepointPages {
-  /// The earlier bytes of each page changed in the savepoint, or `nil` if it was not in memory.
+  /// The earlier bytes of each page that was changed in the savepoint, or `nil` if the page was not
+  /// in memory.
   var replaced = WorkingTable()
   /// The locations of pages that were not in memory when the savepoint began, or have been spilled
   /// since then.
@@ -11,8 +12,10 @@ struct SavepointPages {
 }
 
 extension WorkingPages {
-  /// Begins a savepoint within the innermost open savepoint, or within the transaction, without
-  /// copying pages.
+  /// Begins a savepoint within the innermost open savepoint or, if none is open, within the
+  /// transaction.
+  ///
+  /// Does not copy pages.
   package func beginSavepoint() {
     savepoints.append(
       SavepointPages(

@@ -1,4 +1,6 @@
-/// The pages that a transaction has created or changed, used only under the writer lock.
+/// The pages that a transaction has created or changed.
+///
+/// They are used only under the writer lock.
 ///
 /// An existing page is copied when it is first changed. When too many pages are in memory, they are
 /// spilled to the log and read from there; see ``makeRoom(above:)``. While a savepoint is open, the
@@ -12,7 +14,9 @@ package final class WorkingPages {
   /// A counter that is incremented when addresses from ``writable(_:)`` become invalid.
   package internal(set) var moveCount = 0
   let files: StoreFiles
-  /// The number of pages in memory above which ``makeRoom(above:)`` spills them to the log.
+  /// The maximum number of pages in memory.
+  ///
+  /// If there are more, ``makeRoom(above:)`` spills them to the log.
   let memoryPageLimit: Int
   let table: UnsafeMutablePointer<WorkingTable>
   var freeSpace: FreeSpace
@@ -72,11 +76,12 @@ package final class WorkingPages {
   package var view: PageView { PageView(source: source) }
   package var pageCount: PageNumber { source.pointee.pageCount }
   package var lowestFree: PageNumber { freeSpace.lowestFree }
-  /// The segments of the state, and those that this transaction has written to.
+  /// The segments of the state, and the segments to which this transaction has written.
   var segments: SegmentTable { writer?.table ?? state.segments }
 
   package var isUnchanged: Bool {
-    // An index that was never changed or was rolled back has the same root as the state's index.
+    // Compare the roots: an index that was never changed or was rolled back has the same root as
+    // the state's index.
     memoryPageCount == 0 && index.root == state.index.root
       && pageCount == state.point.pageCount
   }
@@ -108,7 +113,9 @@ package final class WorkingPages {
     return number
   }
 
-  /// Frees a page, which can be reallocated immediately; older states keep their own versions.
+  /// Frees a page, which can be reallocated immediately.
+  ///
+  /// Older states keep their own versions of the page.
   package func free(_ number: PageNumber) throws(StorageError) {
     try freeSpace.free(number, self)
     forget(number)
@@ -125,13 +132,15 @@ package final class WorkingPages {
   func cut(to count: PageNumber) { source.pointee.pageCount = count }
 
   func forget(_ number: PageNumber) {
-    // An image in the log can remain in the index, because free pages are never read.
+    // Leave any image in the log in the index, because free pages are never read.
     if table.pointee.block(of: number) != nil { enter(nil, of: number) }
   }
 
   package func recordChange() { view.recordChange() }
 
-  /// Creates a page with an empty body, without consulting the bitmaps; the page count may grow.
+  /// Creates a page with an empty body, without consulting the bitmaps.
+  ///
+  /// The page count may grow.
   func makePage(_ number: PageNumber, _ kind: PageKind, tree: TreeID, level: UInt8) {
     let bytes = MutableBytes(allocateBlock(), count: files.geometry.pageByteCount)
     bytes.clear(0, bytes.count)
@@ -198,7 +207,7 @@ package final class PagePool: @unchecked Sendable {
   // @unchecked because only the holder of the writer lock uses the pool.
   private var free: [UnsafeMutableRawPointer] = []
   private let pageByteCount: Int
-  /// The number of buffers to keep; it is enough for the pages of a typical small transaction.
+  /// The number of buffers to keep, which is enough for the pages of a typical small transaction.
   private static let keptCount = 256
 
   package init(pageByteCount: Int) { self.pageByteCount = pageByteCount }
@@ -212,8 +221,9 @@ package final class PagePool: @unchecked Sendable {
 
   func recycle(_ block: UnsafeMutableRawPointer) { free.append(block) }
 
-  /// Frees all buffers in excess of `keptCount`; not called during a transaction, because its later
-  /// pages reuse the buffers of its spilled pages.
+  /// Frees all buffers in excess of `keptCount`.
+  ///
+  /// Not called during a transaction, whose later pages reuse the buffers of its spilled pages.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }

@@ -3,7 +3,7 @@ import HeartwoodEngine
 
 /// The restore points that remain when a backup is thinned.
 struct BackupRetention {
-  /// The age, in seconds, up to which all restore points remain.
+  /// The age, in seconds, up to which every restore point remains.
   private var wholeSeconds: UInt64 = 0
   /// The number of periods that keep their last restore point, keyed by the period's length in
   /// seconds.
@@ -36,7 +36,7 @@ struct BackupRetention {
   func apply(to backup: Backup) throws -> Int {
     let now = UInt64(Date.now.timeIntervalSince1970 * 1000)
     let points = try backup.restorePoints()
-    // Another process may add points in the meantime; they remain.
+    // Name the points to remove, so that points added by another process in the meantime remain.
     let removed = Set(points.map(\.generation)).subtracting(kept(points, now: now))
     return try backup.thin { !removed.contains($0.generation) }
   }

@@ -38,8 +38,8 @@ enum ReplicaCommand {
     repeat {
       do {
         let added = try replica.advance { point in
-          // Writing fails if the process that reads the output has ended; the next wait reports
-          // that.
+          // Ignore a failure to write: if the process that reads the output has ended, the next
+          // wait reports it.
           try? show(Document(point), invocation, output)
         }
         if added.isEmpty, !follows { try showUnchanged(replica, invocation, output) }

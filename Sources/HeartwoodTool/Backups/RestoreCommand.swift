@@ -67,7 +67,7 @@ enum RestoreCommand {
     _ text: String, among points: [Backup.RestorePoint], _ directory: String
   ) throws -> Generation {
     let advice = "Run heartwoodctl restore \(directory) to list the restore points."
-    // The library reports why a generation cannot be restored.
+    // Do not check the number, because the library reports why a generation cannot be restored.
     if let frame = UInt64(text) { return Generation(frame: frame) }
     if let point = points.last(where: { $0.names.contains(text) }) { return point.generation }
     guard let time = TimeText.date(text) else {

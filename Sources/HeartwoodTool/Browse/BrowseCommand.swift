@@ -23,7 +23,7 @@ enum BrowseCommand {
       try output.line(
         "\(HumanText.count(page.entities.count, "entity")), \(rows), "
           + "\(HumanText.count(byteCount, "byte")): \(QuotedText.escaped(path))")
-      // Flush now, because buffered output would be lost if closing the store failed.
+      // Flush the output now, because buffered output would be lost if closing the store failed.
       try output.flush()
     }
   }

@@ -5,7 +5,7 @@ import HeartwoodEngine
 /// A page that shows the objects of one generation, in a single file that needs no network access.
 ///
 /// The page's script builds the tables from JSON rows. No content of the store becomes part of the
-/// script or the style sheet, and the page's security policy permits no other script or style
+/// script or the style sheet. The page's security policy does not permit any other script or style
 /// sheet.
 struct BrowsePage {
   let entities: [BrowsedEntity]
@@ -79,7 +79,7 @@ struct BrowsePage {
   }
 
   private var time: String {
-    // An empty store has no commit and therefore no commit time.
+    // Omit the commit time of an empty store, which has no commit.
     guard objects.snapshot.generation.frame > 0 else { return "" }
     let text = JSONText.time(objects.snapshot.state.point.time)
     let shown = text.prefix(19).replacing("T", with: " ")

@@ -3,9 +3,9 @@ import HeartwoodEngine
 
 /// An entity on a page, and its sizes.
 struct BrowsedEntity {
-  /// A column of an entity's table, as the page's script needs it.
+  /// A column of an entity's table, in the form that the page's script expects.
   struct Column: Encodable {
-    /// The kind of values, which determines how they are shown and compared.
+    /// The kind of the column's values, which determines how they are shown and compared.
     enum Kind: String, Encodable {
       case row, bool, number, decimal, date, text, data, one, many
     }
@@ -57,7 +57,8 @@ struct BrowsedEntity {
       + facts.relationships.map { Column(name: $0.name, kind: $0.isToMany ? .many : .one) }
   }
 
-  /// The position of the column whose text describes an object, or `nil` if there is none.
+  /// The position of the column whose text describes an object, or `nil` if there is no such
+  /// column.
   var labelColumn: Int? {
     let texts = facts.attributes.enumerated().filter { $0.element.type == .string }
     let named = ["name", "title", "label"].lazy.compactMap { name in

@@ -1,8 +1,12 @@
-/// An SVG drawing of a model, with colours from the page's style sheet.
+/// An SVG drawing of a model.
+///
+/// Its colours are defined in the page's style sheet.
 struct ModelDrawing {
   private typealias Point = ModelLayout.Point
 
-  /// The maximum number of entities in a drawing; a larger model is listed instead.
+  /// The maximum number of entities in a drawing.
+  ///
+  /// The entities of a larger model are listed instead.
   static let entityLimit = 20
 
   private let graph: ModelGraph
@@ -92,7 +96,7 @@ struct ModelDrawing {
   private func curve(_ ports: [Port]) -> String {
     let (start, end) = (ports[0], ports[1])
     if start.point.x == end.point.x, start.point.y == end.point.y {
-      // The relationship is its own inverse.
+      // If the relationship is its own inverse, draw a loop.
       let (x, y) = (start.point.x + Self.markLength, start.point.y)
       return "<circle class=\"loop\" cx=\"\(Self.number(x + 7))\" cy=\"\(Self.number(y))\" "
         + "r=\"7\"/>"
@@ -133,7 +137,9 @@ struct ModelDrawing {
       + "height=\"\(number(height))\" rx=\"6\"/>"
   }
 
-  /// Returns a text element; `content` must not contain invisible characters.
+  /// Returns a text element.
+  ///
+  /// The `content` must not contain invisible characters.
   private static func text(_ content: String, _ x: Double, _ y: Double, _ style: String) -> String {
     "<text class=\"\(style)\" x=\"\(number(x))\" y=\"\(number(y))\">"
       + "\(HTMLText.escaped(content))</text>"

@@ -8,7 +8,7 @@ struct ModelGraph {
     let note: String
     let isAbstract: Bool
     var rows: [Row] = []
-    /// The number of attributes that are left out of the box.
+    /// The number of attributes that are omitted from the box.
     var hiddenCount = 0
 
     var width: Double {
@@ -60,7 +60,7 @@ struct ModelGraph {
   private(set) var boxes: [Box] = []
   private(set) var lines: [Line] = []
 
-  /// The maximum numbers of attributes and relationships in a box.
+  /// The maximum number of attributes in a box, and the maximum number of relationships.
   private static let (attributeLimit, relationshipLimit) = (12, 24)
 
   init(_ entities: [BrowsedEntity]) {
@@ -78,7 +78,7 @@ struct ModelGraph {
       for relationship in relationships[position] {
         guard let destination = positions[relationship.destination] else { continue }
         let inverse = relationships[destination].first { $0.name == relationship.inverse }
-        // One line represents a relationship and its inverse.
+        // Draw only one line for a relationship and its inverse.
         if let inverse, (destination, inverse.name) < (position, relationship.name) { continue }
         let ends = [
           End(

@@ -12,8 +12,10 @@ struct ModelLayout {
 
   /// The top left corners of the boxes.
   private(set) var origins: [Point]
-  /// The widths of the boxes, which are the same within a column, so that no line that leaves a
-  /// narrow box crosses a wide one.
+  /// The widths of the boxes.
+  ///
+  /// All boxes in a column have the same width, so that no line that leaves a narrow box crosses a
+  /// wide one.
   private(set) var widths: [Double]
   private(set) var size = Point(x: 0, y: 0)
   private let graph: ModelGraph
@@ -67,8 +69,8 @@ struct ModelLayout {
     }
   }
 
-  /// Returns the best arrangement of a group, trying each of its boxes in the middle and at the
-  /// left.
+  /// Returns the best arrangement of a group, after trying each of its boxes in the middle and at
+  /// the left.
   private func best(_ group: [Int], _ neighbors: [Set<Int>]) -> Columns {
     let candidates = group.flatMap { middle in
       [true, false].map { arrange(around: middle, neighbors, onBothSides: $0) }
@@ -111,7 +113,8 @@ struct ModelLayout {
       }
       next += 1
     }
-    // Boxes that are connected other than through the middle box must be on the same side of it.
+    // Boxes that are connected to each other, other than through the middle box, must be on the
+    // same side of it.
     let others = neighbors.map { $0.subtracting([middle]) }
     let parts = Self.groups(of: queue.filter { $0 != middle }, others)
     var heights = [0.0, 0.0]
@@ -160,7 +163,7 @@ struct ModelLayout {
       where near.box != far.box {
         guard let height = self.height(of: far, columns) else { continue }
         // Subtract the offset of the line's end within its box, so that the ends of the line are
-        // aligned, rather than the tops of the boxes.
+        // aligned rather than the tops of the boxes.
         let target = height - graph.boxes[near.box].offset(of: near.row)
         let sum = sums[near.box] ?? (0, 0)
         sums[near.box] = (sum.height + target, sum.count + 1)
@@ -178,7 +181,8 @@ struct ModelLayout {
     columns.tops[end.box].map { $0 + graph.boxes[end.box].offset(of: end.row) }
   }
 
-  /// Returns a cost that is low if lines are short and do not cross, and the group fits the page.
+  /// Returns a cost that is low if the lines are short and do not cross, and if the group fits on
+  /// the page.
   private func cost(_ columns: Columns) -> Double {
     var positions: [Int: Int] = [:]
     for (column, boxes) in columns.boxes.enumerated() {
@@ -213,7 +217,7 @@ struct ModelLayout {
     let limit = max(Self.preferredWidth, groups.map(\.width).max() ?? 0)
     var corner = Point(x: 0, y: 0)
     var bottom = 0.0
-    // Lines within a column need space to its right.
+    // Leave space to the right of a column for lines within it.
     let space = Self.columnGap / 2
     for columns in groups.sorted(by: { height($0) > height($1) }) {
       if corner.x > 0, corner.x + columns.width > limit {

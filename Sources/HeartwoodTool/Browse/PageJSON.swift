@@ -5,9 +5,13 @@ import HeartwoodEngine
 ///
 /// It contains neither markup nor invisible characters: both are escaped.
 enum PageJSON {
-  /// The maximum number of bytes of a string to include in a page; the rest is omitted.
+  /// The maximum number of bytes of a string to include in a page.
+  ///
+  /// The rest is omitted.
   static let textByteLimit = 4096
-  /// The maximum number of bytes of binary data to include in a page; the rest is omitted.
+  /// The maximum number of bytes of binary data to include in a page.
+  ///
+  /// The rest is omitted.
   static let dataByteLimit = 256
 
   /// Returns a string encoded as JSON.
@@ -51,7 +55,8 @@ enum PageJSON {
         + "]"
     case .value(.bool(let value), _): return "\(value)"
     case .value(.integer(let value), _):
-      // JavaScript numbers represent integers of up to 53 bits exactly.
+      // Return only integers of up to 53 bits as numbers, because JavaScript represents only these
+      // exactly.
       return value.magnitude < 1 << 53 ? "\(value)" : "\"\(value)\""
     case .value(.largeInteger(let value), _): return "\"\(value)\""
     case .value(.double(bits: let bits), .float): return number(Float(Double(bitPattern: bits)))
@@ -72,7 +77,7 @@ enum PageJSON {
   private static func text(_ text: String) -> String {
     let byteCount = text.utf8.count
     guard byteCount > textByteLimit else { return string(text) }
-    // The text is cut between scalars, because a single character may be arbitrarily long.
+    // Cut the text between scalars, because a single character may be arbitrarily long.
     var end = text.utf8.index(text.startIndex, offsetBy: textByteLimit)
     while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
     return cut(string(String(text.unicodeScalars[..<end])), byteCount)

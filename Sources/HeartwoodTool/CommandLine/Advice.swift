@@ -9,7 +9,8 @@ enum Advice {
   static func sentence(for error: StorageError, _ invocation: Invocation) -> String {
     let sentence = error.description
     let path = invocation.path
-    // If the error names no page, the store could not be opened, so it cannot be verified either.
+    // Suggest a check only if the error names a page: otherwise, the store could not be opened, so
+    // it cannot be verified either.
     if error.kind == .corrupt, error.page != nil, invocation.command != .verify {
       return "\(sentence) Run heartwoodctl verify \(path) to list all damage."
     }

@@ -39,7 +39,7 @@ enum Flag: String, CaseIterable {
   case help = "--help"
   case version = "--version"
 
-  /// The placeholder for the value in the help text, or `nil` for a flag without a value.
+  /// The placeholder for the value in the help text, or `nil` if the flag does not take a value.
   var placeholder: String? {
     switch self {
     case .from: "KEY"

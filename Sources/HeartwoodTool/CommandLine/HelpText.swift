@@ -38,7 +38,7 @@ enum HelpText {
 
   private static func usage(_ command: Command) -> String {
     let operands = command.operands.map { command.requires($0) ? $0.rawValue : "[\($0.rawValue)]" }
-    // Non-breaking spaces keep a flag and its value on one line.
+    // Use non-breaking spaces to keep a flag and its value on one line.
     let flags = command.flags.map { flag in
       let usage = command.requiredFlags.contains(flag) ? flag.usage : "[\(flag.usage)]"
       return usage.replacing(" ", with: "\u{A0}")

@@ -14,7 +14,7 @@ struct Invocation {
 
   /// Parses the arguments of a command.
   ///
-  /// `--flag value` and `--flag=value` are equivalent; arguments after `--` are never flags.
+  /// `--flag value` and `--flag=value` are equivalent. Arguments after `--` are never flags.
   init(_ command: Command, _ arguments: ArraySlice<String>) throws(ToolFailure) {
     self.command = command
     var remaining = arguments

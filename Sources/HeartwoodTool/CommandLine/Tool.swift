@@ -12,7 +12,7 @@ enum Tool {
   static func main() {
     occupyStandardDescriptors()
     // Ignore SIGPIPE. If the reader closes the output early, the next write then fails, and the
-    // program closes the store and ends without a message.
+    // program closes the store and exits without a message.
     signal(SIGPIPE, SIG_IGN)
     exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
   }

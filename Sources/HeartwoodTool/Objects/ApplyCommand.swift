@@ -23,14 +23,15 @@ enum ApplyCommand {
     try ObjectAccess.withWritableObjects(invocation) { objects in
       var receiver = FeedReceiver(
         objects.container, author: invocation[.author] ?? ObjectAccess.author)
-      // Splitting an array is several times as fast as splitting `Data`.
+      // Use an array, because splitting an array is several times as fast as splitting `Data`.
       var pending: [UInt8] = []
       var isAtEnd = false
       while !isAtEnd {
         let chunk = try read(handle)
         isAtEnd = chunk.isEmpty
         pending += chunk
-        // Searching a long line again with each of its chunks would take quadratic time.
+        // Search only the new chunk: searching a long line again with each chunk would take
+        // quadratic time.
         guard isAtEnd || chunk.contains(newline) else { continue }
         var lines = pending.split(separator: newline, omittingEmptySubsequences: false)
         pending = Array(lines.removeLast())

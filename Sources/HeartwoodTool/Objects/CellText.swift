@@ -4,11 +4,15 @@ import HeartwoodEngine
 /// A value as one line of text, safe to print on a terminal.
 struct CellText {
   let text: String
-  /// Whether the value is a number; numbers are right-aligned.
+  /// Whether the value is a number.
+  ///
+  /// Numbers are right-aligned.
   let isNumber: Bool
   let isNull: Bool
 
-  /// The maximum number of bytes of a value to show; the rest is cut off.
+  /// The maximum number of bytes of a value to show.
+  ///
+  /// The rest is cut off.
   private static let byteLimit = 4096
 
   init(_ value: ObjectValue) {
@@ -23,7 +27,7 @@ struct CellText {
         case .integer, .largeInteger, .double: true
         default: false
         }
-      // Escaping a long text only to cut it off would be slow.
+      // Cut off a long text before escaping it, because escaping all of it would be slow.
       let all = value.shownText ?? ""
       let shown = all.utf8.count > Self.byteLimit ? String(all.prefix(Self.byteLimit)) : all
       (text, self.isNumber, isNull) = (QuotedText.escaped(shown), isNumber, false)

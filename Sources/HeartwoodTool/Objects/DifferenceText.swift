@@ -3,10 +3,11 @@ import Heartwood
 /// Differences between two states of objects, as readable text.
 enum DifferenceText {
   private static let valueWidth = 60
-  /// The maximum number of added and of removed members that are shown for a relationship.
+  /// The maximum number of added members to show for a relationship, and the maximum number of
+  /// removed ones.
   private static let memberLimit = 20
 
-  /// Returns a line for the object and one for each value that differs.
+  /// Returns a line for the object and a line for each value that differs.
   static func of(_ change: ObjectDifference) -> String {
     let sign = ["inserted": "+", "deleted": "-"][change.operation] ?? "~"
     var text = "\(sign) \(QuotedText.escaped(change.id))\n"

@@ -61,7 +61,9 @@ enum TextFormat: String {
   case jsonLines = "jsonl"
   case csv
 
-  /// Creates the format that the command line selects; the default is JSON lines.
+  /// Creates the format that the command line selects.
+  ///
+  /// The default is JSON lines.
   init(_ invocation: Invocation) throws(ToolFailure) {
     let word = invocation[.format] ?? Self.jsonLines.rawValue
     guard let format = TextFormat(rawValue: word) else {

@@ -35,7 +35,7 @@ enum FollowCommand {
   /// Prints events until the store's model changes, and advances the position.
   ///
   /// - Parameter once: Whether to stop once all existing changes have been printed.
-  /// - Returns: Whether the method stopped for that reason.
+  /// - Returns: Whether the method returned because all existing changes had been printed.
   private static func follow(
     _ feed: ChangeFeed, _ position: inout PersistentHistoryToken?, once: Bool, _ output: Output,
     _ acknowledge: (PersistentHistoryToken) throws -> Void
@@ -65,7 +65,8 @@ enum FollowCommand {
     }
   }
 
-  /// Returns where the events begin: at the position of the consumer, if the consumer is known.
+  /// Returns the position at which the events begin: that of the consumer, if the consumer is
+  /// known.
   private static func start(
     _ container: PersistentContainer, _ position: PersistentHistoryToken?, _ consumer: String?,
     _ invocation: Invocation

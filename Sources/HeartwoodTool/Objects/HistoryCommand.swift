@@ -90,8 +90,8 @@ enum HistoryCommand {
     try output.line(table.text())
   }
 
-  /// Returns the numbers of inserted, updated and deleted objects by entity, such as
-  /// "Order +3 ~1, Team -1".
+  /// Returns the number of inserted, updated and deleted objects of each entity, such as "Order +3
+  /// ~1, Team -1".
   static func summary(_ changes: [PersistentHistoryChange]) -> String {
     var counts: [String: [String: Int]] = [:]
     for change in changes {

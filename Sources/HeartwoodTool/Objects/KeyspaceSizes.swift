@@ -1,6 +1,8 @@
 import HeartwoodEngine
 
-/// The sizes of keyspaces: the total sizes in bytes of the pages that belong to them.
+/// The sizes of keyspaces.
+///
+/// The size of a keyspace is the total size in bytes of its pages.
 struct KeyspaceSizes {
   private let pageCounts: [String: Int]
   private let pageByteCount: Int

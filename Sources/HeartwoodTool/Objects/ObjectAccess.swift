@@ -37,7 +37,8 @@ enum ObjectAccess {
         + "heartwoodctl entities \(invocation.path) to list the entities.")
   }
 
-  /// Returns the ID of the object that an operand names, or throws an error if it names none.
+  /// Returns the ID of the object that an operand names, or throws an error if there is no such
+  /// object.
   static func id(_ text: String, of objects: StoredObjects) throws -> ManagedObjectID {
     if let id = objects.id(text) { return id }
     throw ToolFailure.refused(

@@ -26,7 +26,7 @@ enum QueryCommand {
       } else {
         try list(query, of: entity, objects, invocation, output)
       }
-      // Flush now, because buffered output would be lost if closing the store failed.
+      // Flush the output now, because buffered output would be lost if closing the store failed.
       try output.flush()
     }
   }

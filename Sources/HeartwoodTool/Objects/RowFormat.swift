@@ -9,7 +9,9 @@ enum RowFormat {
   case csv
   case markdown
 
-  /// Creates the format that the command line selects; the default is a table.
+  /// Creates the format that the command line selects.
+  ///
+  /// The default is a table.
   init(_ invocation: Invocation) {
     self =
       invocation.has(.json)
@@ -32,7 +34,7 @@ final class RowOutput {
 
   /// The number of rows whose cells determine the widths of a table's columns.
   ///
-  /// Aligning all rows would require keeping them in memory.
+  /// Aligning all rows would require keeping all of them in memory.
   private static let measuredCount = 500
 
   init(_ format: RowFormat, _ columns: [String], _ output: Output) throws {
@@ -88,8 +90,8 @@ final class RowOutput {
     if firstRows.count == Self.measuredCount { try startTable() }
   }
 
-  /// Writes the titles and the first rows of a table, unless they have been written or there are
-  /// none.
+  /// Writes the titles and the first rows of a table, unless they have already been written or
+  /// there are none.
   private func startTable() throws {
     guard table == nil, !firstRows.isEmpty else { return }
     let rows = firstRows.map { $0.map(CellText.init) }

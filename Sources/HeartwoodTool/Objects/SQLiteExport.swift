@@ -54,7 +54,8 @@ struct SQLiteExport {
   private func append(_ value: ObjectValue, to row: inout SQLiteRow) throws {
     switch value {
     case .null, .objects: row.appendNull()
-    // A relationship without an inverse can refer to an object that was deleted.
+    // Check that the object exists, because a relationship without an inverse can refer to an
+    // object that was deleted.
     case .object(let id):
       if try objects.exists(id) {
         row.append(integer: plan.number(of: id))
@@ -65,7 +66,7 @@ struct SQLiteExport {
       switch stored {
       case .bool(let value): row.append(integer: value ? 1 : 0)
       case .integer(let value): row.append(integer: value)
-      // SQLite cannot store NaN.
+      // Store NaN as null, because SQLite cannot store it.
       case .double(bits: let bits) where Double(bitPattern: bits).isNaN: row.appendNull()
       case .double(bits: let bits): row.append(real: Double(bitPattern: bits))
       case .bytes(let bytes) where type != .json: row.append(blob: bytes)

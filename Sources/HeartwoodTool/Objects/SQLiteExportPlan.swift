@@ -5,15 +5,15 @@ import SQLiteWriter
 ///
 /// Each entity has a table. If an entity inherits from another one, its table contains only the
 /// properties that it declares, with the same `id` values as its parent's table. A view joins the
-/// tables. To-one relationships are foreign keys. To-many relationships that no foreign key
-/// determines have tables of their own.
+/// tables. To-one relationships are foreign keys. A to-many relationship that is not determined by
+/// a foreign key has a table of its own.
 struct SQLiteExportPlan {
   struct Table {
     let entity: EntityFacts
     let definition: SQLiteTable
-    /// The properties of the columns after the `id` and the name of the entity.
+    /// The properties that are stored in the columns after the `id` and the name of the entity.
     let paths: [String]
-    /// Whether the table has a column with the name of each object's entity.
+    /// Whether the table has a column that contains the name of each object's entity.
     let namesEntity: Bool
   }
 
@@ -29,7 +29,7 @@ struct SQLiteExportPlan {
   private(set) var memberTables: [MemberTable] = []
   private(set) var views: [(name: String, query: String)] = []
   private let entities: [String: EntityFacts]
-  /// The entities that inherit from another entity, or from which another entity inherits.
+  /// The entities that inherit from another entity or from which another entity inherits.
   private let relatives: Set<String>
   private var names = SQLiteExportNames()
   private var tableNames: [String: String] = [:]
@@ -176,7 +176,7 @@ extension StorageType {
     switch self {
     case .bool: .declared("BOOLEAN")
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .reference: .integer
-    // A number that is too large is stored as text.
+    // Declare no type, because a number that is too large is stored as text.
     case .uint64: .any
     case .float, .double: .real
     case .date, .uuid, .string, .decimal, .json: .text

@@ -6,10 +6,10 @@ enum DumpCommand {
   ///
   /// Aligning all rows would require keeping them in memory, and a store can be larger than memory.
   private static let rowsInTable = 256
-  /// The number of bytes to which a value is truncated in a JSON document, unless complete values
+  /// The number of bytes to which values in a JSON document are truncated, unless complete values
   /// are requested.
   private static let byteCountInJSON = 100
-  /// The minimum width of the value column, however long the keys are.
+  /// The minimum width of the value column, regardless of the length of the keys.
   private static let minValueWidth = 20
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
@@ -21,7 +21,7 @@ enum DumpCommand {
       } else {
         try writeTables(names, snapshot, invocation, output)
       }
-      // Flush now, because buffered output would be lost if closing the store failed.
+      // Flush the output now, because buffered output would be lost if closing the store failed.
       try output.flush()
     }
   }
@@ -54,7 +54,7 @@ enum DumpCommand {
         "\(QuotedText.escaped(name)) (\(HumanText.count(try keyspace.count(), "entry")))")
       var rows: [(key: String, value: ShownValue)] = []
       let walk = KeyspaceWalk(keyspace, from: invocation.from, limit: invocation.limit)
-      // Reading four bytes of the value per column is usually enough to fill the line, because a
+      // Read four bytes of the value for each column, which usually fills the line, because a
       // Unicode scalar takes at most four bytes in UTF-8.
       let byteLimit = invocation.has(.full) ? nil : output.width * 4
       try walk.forEachEntry(upTo: byteLimit) { key, value in

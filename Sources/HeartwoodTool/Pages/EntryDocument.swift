@@ -2,7 +2,7 @@ import HeartwoodEngine
 
 /// A JSON document of entries.
 ///
-/// The document is written while the entries are read, because a keyspace can be larger than
+/// The document is written while the entries are being read, because a keyspace can be larger than
 /// memory.
 final class EntryDocument {
   /// An entry of the document.

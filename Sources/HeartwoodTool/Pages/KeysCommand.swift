@@ -21,7 +21,7 @@ enum KeysCommand {
       } else {
         try list(snapshot, invocation, output)
       }
-      // Flush now, because buffered output would be lost if closing the store failed.
+      // Flush the output now, because buffered output would be lost if closing the store failed.
       try output.flush()
     }
   }

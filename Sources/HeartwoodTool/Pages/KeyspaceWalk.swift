@@ -37,7 +37,7 @@ struct KeyspaceWalk {
       value.reserveCapacity(end)
       func append(_ chunk: RawSpan) { chunk.withUnsafeBytes { value.append(contentsOf: $0) } }
       if end == byteCount {
-        // Unlike `read`, `forEachChunk` also checks the hash of the value.
+        // Use `forEachChunk`, because unlike `read`, it also checks the hash of the value.
         try keyspace.forEachChunk(key) { append($0) }
       } else {
         try keyspace.read(key, range: 0..<end) { append($0) }

@@ -3,7 +3,8 @@ import HeartwoodEngine
 /// `info`: shows the properties, sizes and keyspaces of a store.
 enum OverviewCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
-    // Ignore errors here, because opening the store reports an invalid path with a better message.
+    // Ignore errors here, because opening the store later reports an invalid path with a better
+    // message.
     let isOpenElsewhere = (try? StoreFacts.isOpenElsewhere(invocation.path)) ?? false
     let overview = try StoreAccess.withStore(invocation.path, for: .reading) { store in
       try Overview(of: store, invocation.path, isOpenElsewhere: isOpenElsewhere)
@@ -16,7 +17,7 @@ enum OverviewCommand {
   }
 }
 
-/// The data that `info` shows, as text or encoded as a JSON document.
+/// The data that `info` shows, either as text or as a JSON document.
 private struct Overview: Encodable {
   struct Keyspace: Encodable {
     let name: String
@@ -97,7 +98,7 @@ private struct Overview: Encodable {
     fileAllocatedByteCount = facts.fileAllocatedByteCount
     logAllocatedByteCount = statistics.logByteCount
     newestGeneration = snapshot.generation.frame
-    // An empty store has no commit and therefore no commit time.
+    // Omit the commit time of an empty store, which has no commit.
     newestTime = newestGeneration == 0 ? nil : JSONText.time(facts.time)
     age = newestGeneration == 0 ? nil : HumanText.age(since: facts.time)
     checkpointedGeneration = statistics.checkpointedGeneration.frame
@@ -165,7 +166,8 @@ private struct Overview: Encodable {
   /// The processes that have the store open, with one line for each.
   private var openTexts: [String] {
     guard openBy.isEmpty else { return openBy.map(\.longText) }
-    // The store's locks show whether another process has it open, even if no process is listed.
+    // Use the store's locks, which show whether another process has the store open even if no
+    // process is listed.
     return [isOpenElsewhere ? "another process" : "no other process"]
   }
 

@@ -12,7 +12,9 @@ struct PageMap {
     let fill: Double
   }
 
-  /// The number of pages, a power of two, in each cell except the last, which may have fewer.
+  /// The number of pages in each cell, which is a power of two.
+  ///
+  /// The last cell may have fewer pages.
   let pagesPerCell: Int
   let cells: [Cell]
 

@@ -1,6 +1,7 @@
 import HeartwoodEngine
 
-/// The numbers of pages and used bytes in a generation, in total and for each kind of page.
+/// The number of pages and the number of used bytes in a generation, in total and for each kind of
+/// page.
 struct PageSum {
   /// The totals for the pages of one kind.
   struct Share {
@@ -13,8 +14,8 @@ struct PageSum {
   let pageCount: Int
   /// A histogram of how full the leaves are, in steps of 10 percent.
   ///
-  /// The first element counts the leaves that are less than 10 percent full, and the last those
-  /// that are at least 90 percent full.
+  /// The first element is the number of leaves that are less than 10 percent full. The last element
+  /// is the number of leaves that are at least 90 percent full.
   let leafCounts: [Int]
   private let shares: [PageUsage.Kind: Share]
 

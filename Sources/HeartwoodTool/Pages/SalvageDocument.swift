@@ -4,7 +4,7 @@ import HeartwoodEngine
 /// The report of `salvage`, as it is printed in JSON.
 struct SalvageDocument: Encodable {
   struct Range: Encodable {
-    /// The range, written either as keys or as the names of objects.
+    /// The range as text, given either by keys or by the names of objects.
     let text: String
     /// The last key before the range, or `nil` if there is none.
     let after: String?

@@ -1,6 +1,6 @@
 /// Writes the report of `salvage` as text.
 enum SalvageText {
-  /// The maximum number of ranges and values that are shown for one keyspace.
+  /// The maximum number of ranges to show for one keyspace, and the maximum number of values.
   private static let shownCount = 20
 
   static func write(_ document: SalvageDocument, _ output: Output) throws {

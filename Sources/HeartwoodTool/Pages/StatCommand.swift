@@ -17,8 +17,8 @@ enum StatCommand {
     let kinds: [Row]
     /// A histogram of how full the leaves are, in steps of 10 percent.
     ///
-    /// The first element counts the leaves that are less than 10 percent full, and the last those
-    /// that are at least 90 percent full.
+    /// The first element is the number of leaves that are less than 10 percent full. The last
+    /// element is the number of leaves that are at least 90 percent full.
     let leafCounts: [Int]
 
     init(_ sum: PageSum) {

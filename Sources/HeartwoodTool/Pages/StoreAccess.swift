@@ -3,7 +3,7 @@ import HeartwoodEngine
 
 /// Opens existing stores for the commands.
 ///
-/// Commands never create a store here. A command that only reads a store opens it read-only, and
+/// These methods never create a store. A command that only reads a store opens it read-only, and
 /// leaves its files unchanged.
 enum StoreAccess {
   /// The purpose for which a command opens a store.
@@ -20,9 +20,11 @@ enum StoreAccess {
     var options = StoreOptions()
     options.name = "heartwoodctl"
     options.isReadOnly = purpose == .reading
-    // With buffered access, I/O errors are thrown instead of ending the process with a signal.
+    // Use buffered access, so that I/O errors are thrown instead of ending the process with a
+    // signal.
     options.access = .buffered
-    // Commands read most pages once, so a larger cache would only take memory.
+    // Use a small cache: commands read most pages only once, so a larger cache would only use
+    // memory.
     options.cacheByteCount = 16 << 20
     let store = try Store(at: path, options: options)
     do {

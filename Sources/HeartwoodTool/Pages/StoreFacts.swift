@@ -42,8 +42,8 @@ struct StoreFacts {
 
   /// Returns whether any process has the store open, including this one.
   ///
-  /// To find out about other processes only, call this method before this process opens the store.
-  /// Afterwards, the result is always `true`.
+  /// To find out whether another process has the store open, call this method before this process
+  /// opens it. Once this process has opened the store, the result is always `true`.
   static func isOpenElsewhere(_ path: String) throws -> Bool {
     let presence = LockByte.presenceReadWrite..<LockByte.presenceReadOnly + 1
     guard let file = try PosixFileSystem().open(path + "/locks", .read) else { return false }

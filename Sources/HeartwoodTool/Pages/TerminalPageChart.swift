@@ -56,7 +56,7 @@ struct TerminalPageChart {
       ])
     }
     guard hasColors else { return table.text() }
-    // Add colours after the alignment, because escape sequences occupy no columns.
+    // Add the colours after aligning the columns, because escape sequences have no width.
     var lines = table.text().split(separator: "\n", omittingEmptySubsequences: false)
       .map(String.init)
     for (index, kind) in PageUsage.Kind.drawn.enumerated() where index + 2 < lines.count {
@@ -101,7 +101,7 @@ struct TerminalPageChart {
       case .free: "90"
       case .damaged: "1;31"
       }
-    // Reset first; otherwise, bold text of the previous colour would remain bold.
+    // Reset all attributes first. Otherwise, text after a bold colour would remain bold.
     return "\u{1B}[0;\(code)m"
   }
 

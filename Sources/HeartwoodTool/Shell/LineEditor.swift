@@ -7,9 +7,10 @@ final class LineEditor {
   private var characters: [Character] = []
   /// The number of characters before the cursor.
   private var position = 0
-  /// The index of the history line that is shown, or the length of the history if none is shown.
+  /// The index of the history line that is shown, or the length of the history if no history line
+  /// is shown.
   private var shown = 0
-  /// The line being typed, while a line of the history is shown instead.
+  /// The line that the user was typing, saved while a line of the history is shown instead.
   private var typed: [Character] = []
   private var prompt = ""
 

@@ -98,7 +98,7 @@ private final class Shell {
           + ".help to list the commands.")
     }
     var arguments = [invocation.path] + words.dropFirst()
-    // Options come before words that only look like options.
+    // Insert the option at the front, before words that only look like options.
     if command.flags.contains(.at), !words.contains(where: { Self.selects($0) }) {
       arguments = ["--at", "\(snapshot.generation.frame)"] + arguments
     }
@@ -147,7 +147,9 @@ private final class Shell {
 }
 
 extension Command {
-  /// Whether the shell offers the command: it must only read, and must end by itself.
+  /// Whether the command is available in the shell.
+  ///
+  /// Such a command must not change the store, and must end by itself.
   var isInShell: Bool {
     switch self {
     case .entities, .query, .object, .history, .diff, .info, .keys, .dump, .stat, .generations:

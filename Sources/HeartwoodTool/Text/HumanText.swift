@@ -1,6 +1,6 @@
 import Foundation
 
-/// Formats numbers for people.
+/// Formats numbers for human readers.
 enum HumanText {
   /// Returns a count with a comma between groups of three digits.
   static func count(_ number: Int) -> String {
@@ -56,12 +56,12 @@ enum HumanText {
 }
 
 extension String {
-  /// Returns the text, padded to the given width with trailing spaces.
+  /// Returns the text padded to the given width with trailing spaces.
   func padded(to width: Int) -> String {
     self + String(repeating: " ", count: Swift.max(0, width - count))
   }
 
-  /// Returns the text, padded to the given width with leading spaces.
+  /// Returns the text padded to the given width with leading spaces.
   func leftPadded(to width: Int) -> String {
     String(repeating: " ", count: Swift.max(0, width - count)) + self
   }

@@ -13,7 +13,7 @@ final class Interruption {
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
         unlink(path)
-        // End as if the signal had not been handled.
+        // Send the signal again, so that the program ends as if the signal had not been handled.
         signal(number, SIG_DFL)
         kill(getpid(), number)
       }

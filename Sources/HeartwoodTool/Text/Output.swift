@@ -1,7 +1,7 @@
 import Foundation
 
-/// The error that is thrown if the reader of standard output has closed the pipe early, as `head`
-/// does once it has enough lines.
+/// The error that is thrown if the reader of standard output closes the pipe early, as `head` does
+/// once it has enough lines.
 struct ClosedOutput: Error {}
 
 /// The buffered standard output.
@@ -53,18 +53,21 @@ final class Output {
     if isTerminal { pager = Pager() }
   }
 
-  /// Waits until the user has left the program that shows the output, if there is one.
+  /// If the output is shown by a pager, waits until the user has quit it.
   func endPager() {
     pager?.finish()
     pager = nil
   }
 
-  /// Waits, and throws if the reader closes the output meanwhile.
+  /// Waits for the given time.
+  ///
+  /// Throws an error if the reader closes the output in the meantime.
   ///
   /// - Throws: ``ClosedOutput``
   func wait(milliseconds: Int32) throws {
     var output = pollfd(fd: 1, events: 0, revents: 0)
-    // Only the end of a pipe or socket is reported; otherwise, the call waits for the full time.
+    // Request no events: the call then reports only the end of a pipe or socket, and otherwise
+    // waits for the full time.
     guard poll(&output, 1, milliseconds) > 0 else { return }
     throw ClosedOutput()
   }

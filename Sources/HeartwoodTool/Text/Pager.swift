@@ -30,7 +30,7 @@ final class Pager {
     try? pipe.fileHandleForReading.close()
   }
 
-  /// Waits until the user has left the program.
+  /// Waits until the user has quit the program.
   func finish() {
     try? pipe.fileHandleForWriting.close()
     process.waitUntilExit()

@@ -40,7 +40,7 @@ final class ReplacementFile {
   static func replace<R>(
     _ path: String, outside store: String, _ body: (String) throws -> R
   ) throws -> R {
-    // Replacing a symbolic link would leave its target unchanged.
+    // Resolve symbolic links, because replacing a link would leave its target unchanged.
     let target = URL(fileURLWithPath: path).resolvingSymlinksInPath()
     let mode = try replaceableMode(of: target.path)
     let directory = target.deletingLastPathComponent()
@@ -53,7 +53,7 @@ final class ReplacementFile {
     defer { withExtendedLifetime(interruption) {} }
     do {
       let result = try body(temporary)
-      // The new file must not be readable by more users than the older one.
+      // Copy the mode, because the new file must not be readable by more users than the older one.
       if let mode { chmod(temporary, mode) }
       guard rename(temporary, target.path) == 0 else { throw failure(path, systemError) }
       return result

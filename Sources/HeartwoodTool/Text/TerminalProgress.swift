@@ -3,8 +3,8 @@ import HeartwoodEngine
 
 /// Shows the progress of a long command on a line of the terminal.
 ///
-/// The line is written to standard error, but only if that is a terminal, so that it never ends up
-/// in a log or a pipe.
+/// The line is written to standard error. It is written only if standard error is a terminal, so
+/// that it never appears in a log or a pipe.
 struct TerminalProgress {
   private let isOnTerminal = isatty(2) == 1
 
