@@ -101,8 +101,8 @@ extension ManagedObjectContext {
       object.awakeFromInsert()
     }
     if entity.hasUniqueConstraints {
-      // Reset the set, because values that `awakeFromInsert` sets count as declared values, not as
-      // assigned ones.
+      // Clear the slots, because a value from `awakeFromInsert` counts as a declared value, not as
+      // an assigned one.
       object.changes?.assigned = SlotSet()
       if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {

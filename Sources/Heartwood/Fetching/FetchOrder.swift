@@ -1,9 +1,9 @@
 import Foundation
 
-/// The order of a fetch, by stored values.
+/// The sort order of a fetch, based on stored values.
 ///
-/// In ascending order, `nil` comes first and NaN last, and strings are sorted like Swift's
-/// `String`. Objects with equal values are in creation order or, if the last descriptor is
+/// In ascending order, `nil` comes first and NaN last, and strings compare as Swift's
+/// `String` does. Objects with equal values are in creation order or, if the last descriptor is
 /// reversed, in reverse creation order. Every access path therefore yields the same list.
 struct FetchOrder {
   struct Term {

@@ -18,7 +18,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
-  ///   - keyPath: An attribute that is declared unique by itself.
+  ///   - keyPath: An attribute that is unique on its own, not only in combination with others.
   ///   - data: JSON in UTF-8: an array of objects, or a sequence of objects such as JSON lines.
   ///   - options: The options.
   /// - Returns: The numbers of new, changed, unchanged and refused elements.
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
-  ///   - keyPath: An attribute that is declared unique by itself.
+  ///   - keyPath: An attribute that is unique on its own, not only in combination with others.
   ///   - file: The URL of a file.
   ///   - options: The options.
   /// - Throws: The same errors as the import of `Data`; any error from reading the file.
@@ -66,7 +66,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
-  ///   - keyPath: An attribute that is declared unique by itself.
+  ///   - keyPath: An attribute that is unique on its own, not only in combination with others.
   ///   - chunks: Pieces of any size, such as `Data` or arrays of bytes.
   ///   - options: The options.
   /// - Throws: The same errors as the import of `Data`; any error from `chunks` or the file;

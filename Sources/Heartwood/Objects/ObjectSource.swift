@@ -10,7 +10,7 @@ protocol ObjectSource: AnyObject {
   func didRead(_ object: ManagedObject, _ property: PropertyDescription)
   /// Called after a property of an observable object has been set.
   func didChange(_ object: ManagedObject, _ property: PropertyDescription)
-  /// Called before a composite attribute with the given element is set.
+  /// Called before the composite attribute that contains the given element is set.
   func willWriteElement(_ object: ManagedObject, _ property: PropertyDescription)
   /// Called after an element of a composite attribute has been set, even to the same value.
   func didWriteElement(_ object: ManagedObject, _ property: PropertyDescription)

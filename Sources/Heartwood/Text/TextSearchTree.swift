@@ -167,8 +167,8 @@ struct TextSearchTree {
     }
     guard used.count <= Self.maxPhraseWordCount else { throw TooLarge() }
     return try used.enumerated().map { index, token in
-      // Search for a single character of a run as the beginning of a pair.
       let isLast = index == used.count - 1
+      // The index contains pairs, so to find a lone character, search for pairs that begin with it.
       let own: Leaf.Kind = token.isTail ? .prefix(stems: []) : isLast ? kind : .word
       var leaf = Leaf(kind: own, term: Array(tokens.term(token)), fields: fields)
       if case .prefix = own, !token.isTail { leaf = beginning(text, token, fields) }

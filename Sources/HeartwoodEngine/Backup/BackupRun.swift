@@ -93,8 +93,8 @@ struct BackupRun {
     guard newest.descends(from: point, store.maintenance.lineages) else {
       throw StorageError(
         .foreignStore,
-        "The directory contains backups of a later state than the one to which this store was "
-          + "restored. Use a new directory for the restored store.", file: path)
+        "This store was restored to an earlier state than that of the directory's newest backup. "
+          + "Use a new directory for the restored store.", file: path)
     }
   }
 

@@ -127,8 +127,10 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Creates segments in advance, after the segment that contains the newest commit or was last
-  /// allocated.
+  /// Creates segments in advance.
+  ///
+  /// They follow the segment of the newest commit or the last allocated segment, whichever is
+  /// later.
   ///
   /// An incomplete segment is created again only if no commit can have reached it. A segment whose
   /// header was punched out by maintenance also looks incomplete, but it may contain frames that

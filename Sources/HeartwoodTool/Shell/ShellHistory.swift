@@ -7,7 +7,7 @@ final class ShellHistory {
 
   private static let maxCount = 1000
 
-  /// Reads the history of the user.
+  /// Reads the user's history.
   init() {
     let environment = ProcessInfo.processInfo.environment
     let state =
