@@ -30,8 +30,23 @@ final class TextWorkloads {
   }
 
   private func makeDocuments() -> [TextDocument] {
-    guard places.isEmpty else { return places.map { TextDocument(title: $0, body: "") } }
+    guard places.isEmpty else {
+      return places.map { TextDocument(title: Self.separated($0), body: "") }
+    }
     return (0..<count).map { generator.document($0) }
+  }
+
+  /// Returns a place with spaces between all words and numbers, because the engines separate
+  /// "12km" and "Hawai'i" differently.
+  private static func separated(_ place: String) -> String {
+    var result = ""
+    var last: Character = " "
+    for character in place {
+      if character.isLetter, last.isNumber { result += " " }
+      result.append(character.isLetter || character.isNumber ? character : " ")
+      last = character
+    }
+    return result
   }
 
   /// Measures one workload.
