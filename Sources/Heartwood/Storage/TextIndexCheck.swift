@@ -24,12 +24,14 @@ struct TextIndexCheck {
     let reader = try view.keyspace(view.model.keyspace(index)).map {
       TextIndexReader($0, entity: storage.number, fieldCount: index.slots.count)
     }
+    var pending: [Int64: PendingText] = [:]
+    for (row, change) in try reader?.pending() ?? [] { pending[row] = change }
     let contents = Contents(
-      index: index, reader: reader, rows: try view.objects(storage), storage: storage)
+      index: index, reader: reader, pending: pending, rows: try view.objects(storage),
+      storage: storage)
     var sums = Array(repeating: UInt64(0), count: Self.groupCount)
     var (documentCount, totalLength) = (0, 0)
     var wrongLength: Int64?
-    let pending = try contents.pending()
     try contents.forEachRow { row, words in
       documentCount += 1
       totalLength += words.length
@@ -70,15 +72,11 @@ struct TextIndexCheck {
 private struct Contents {
   let index: TextIndexDescription
   let reader: TextIndexReader?
+  let pending: [Int64: PendingText]
   let rows: RowsKeyspace?
   let storage: EntityStorage
 
   private static let maxByteCount = 8 << 20
-
-  func pending() throws -> [Int64: PendingText] {
-    Dictionary(
-      try reader?.pending().map { ($0.row, $0.change) } ?? [], uniquingKeysWith: { $1 })
-  }
 
   /// Calls `body` with each row and its words.
   ///
@@ -111,7 +109,7 @@ private struct Contents {
       posting(term, 0 &- Self.hash(term, row, content))
     }
     // Handle pending rows, which replace the same rows in the lists.
-    for (row, change) in try pending() {
+    for (row, change) in pending {
       add(change.before, row, 1)
       add(change.after, row, .max)
     }

@@ -61,6 +61,36 @@ func block(_ bytes: Bytes, at offset: Int = 0, count: Int) -> ByteBlock {
   return block
 }
 
+/// The places in a header of the fields that are repaired.
+struct HeaderFields {
+  let byteCount: Int
+  let magicNumber: UInt64
+  let magicOffset: Int
+  let versionOffset: Int
+  /// The offset of the hash, which covers all bytes before it.
+  let hashOffset: Int
+}
+
+/// Returns the header in an input, after the repairs that the first byte of the input selects.
+func header(
+  _ bytes: Bytes, _ fields: HeaderFields, repairCounts: (MutableBytes) -> Void
+) -> ByteBlock {
+  var input = FuzzInput(bytes)
+  let repairs = Repairs(rawValue: input.byte())
+  let block = block(input.rest, count: fields.byteCount)
+  let target = block.bytes
+  if repairs.contains(.identity) {
+    target.store64(fields.magicNumber, fields.magicOffset)
+    target.store32(HeaderSlotLayout.currentVersion, fields.versionOffset)
+  }
+  if repairs.contains(.counts) { repairCounts(target) }
+  if repairs.contains(.hash) {
+    let hash = XXH64.hash(target.bytes.slice(0, fields.hashOffset), seed: 0)
+    target.store64(hash, fields.hashOffset)
+  }
+  return block
+}
+
 extension Bytes {
   /// The bytes up to the last one that is not zero.
   var withoutFinalZeros: Bytes {

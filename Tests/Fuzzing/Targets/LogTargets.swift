@@ -130,28 +130,20 @@ extension FuzzTarget {
   /// Headers of segments.
   static let segmentHeader = FuzzTarget("segment-header", seeds: segmentHeaderInputs) { bytes in
     typealias Layout = SegmentLayout
-    var input = FuzzInput(bytes)
-    let repairs = Repairs(rawValue: input.byte())
-    let block = block(input.rest, count: Layout.byteCount)
-    defer { block.keep() }
-    let target = block.bytes
-    if repairs.contains(.identity) {
-      target.store64(Layout.magicNumber, Layout.magic.offset)
-      target.store32(HeaderSlotLayout.currentVersion, Layout.version.offset)
-    }
-    if repairs.contains(.counts) {
+    let fields = HeaderFields(
+      byteCount: Layout.byteCount, magicNumber: Layout.magicNumber,
+      magicOffset: Layout.magic.offset, versionOffset: Layout.version.offset,
+      hashOffset: Layout.hash.offset)
+    let block = header(bytes, fields) { target in
       let shift = target.bytes.load32(Layout.pageByteCount.offset) % 5
       target.store32(4096 << shift, Layout.pageByteCount.offset)
     }
-    if repairs.contains(.hash) {
-      let hash = XXH64.hash(target.bytes.slice(0, Layout.hash.offset), seed: 0)
-      target.store64(hash, Layout.hash.offset)
-    }
-    guard let header = SegmentHeader.decode(target.bytes) else { return nil }
+    defer { block.keep() }
+    guard let found = SegmentHeader.decode(block.bytes.bytes) else { return nil }
     let other = ByteBlock(count: Layout.byteCount)
     defer { other.keep() }
-    header.encode(to: other.bytes)
-    return SegmentHeader.decode(other.bytes.bytes) == header
+    found.encode(to: other.bytes)
+    return SegmentHeader.decode(other.bytes.bytes) == found
       ? nil : "The header differs after encoding it again."
   }
 

@@ -5,21 +5,13 @@ extension FuzzTarget {
   /// Header slots of the page file.
   static let headerSlot = FuzzTarget("header-slot", seeds: headerSlotInputs) { bytes in
     typealias Layout = HeaderSlotLayout
-    var input = FuzzInput(bytes)
-    let repairs = Repairs(rawValue: input.byte())
-    let block = block(input.rest, count: Layout.byteCount)
+    let fields = HeaderFields(
+      byteCount: Layout.byteCount, magicNumber: Layout.magicNumber,
+      magicOffset: Layout.magic.offset, versionOffset: Layout.version.offset,
+      hashOffset: Layout.hash.offset)
+    let block = header(bytes, fields) { $0.store32(0, Layout.features.offset) }
     defer { block.keep() }
-    let target = block.bytes
-    if repairs.contains(.identity) {
-      target.store64(Layout.magicNumber, Layout.magic.offset)
-      target.store32(Layout.currentVersion, Layout.version.offset)
-    }
-    if repairs.contains(.counts) { target.store32(0, Layout.features.offset) }
-    if repairs.contains(.hash) {
-      let hash = XXH64.hash(target.bytes.slice(0, Layout.hash.offset), seed: 0)
-      target.store64(hash, Layout.hash.offset)
-    }
-    guard let slot = try HeaderSlot.decode(target.bytes) else { return nil }
+    guard let slot = try HeaderSlot.decode(block.bytes.bytes) else { return nil }
     let other = ByteBlock(count: Layout.byteCount)
     defer { other.keep() }
     slot.encode(to: other.bytes)
