@@ -4,8 +4,8 @@ import Testing
 
 /// A program in `Programs` that a document shows completely or in part.
 ///
-/// The program is named after the document. If the document shows several programs, `+` and a
-/// suffix follow.
+/// The program is named after the document, with `+` and a suffix if the document shows several
+/// programs.
 struct DocumentProgram: CustomTestStringConvertible, Sendable {
   /// The file name without the extension.
   let name: String

@@ -4,8 +4,8 @@ import Testing
 
 /// Checks that the Swift code in the documents compiles.
 ///
-/// Each code block must occur word for word in a program, which adds whatever the block needs to
-/// compile, so that the tested code is exactly what readers see.
+/// Each code block must occur verbatim in a program. The program adds the declarations that the
+/// block needs to compile. The tested code is therefore exactly the code that readers see.
 @Suite(
   "Swift code in the documents",
   .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))

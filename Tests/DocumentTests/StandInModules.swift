@@ -2,8 +2,9 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// `HeartwoodUI`, compiled against a stand-in for SwiftUI, so that it and its guide are checked on
-/// systems that have no SwiftUI.
+/// `HeartwoodUI`, compiled against a stand-in for SwiftUI.
+///
+/// With the stand-in, the module and its guide can be checked on systems without SwiftUI.
 struct StandInModules: Sendable {
   let scratch: ScratchDirectory
 
@@ -21,7 +22,7 @@ struct StandInModules: Sendable {
     try compile("HeartwoodUI", sources)
   }
 
-  /// Compiles a module as the package does.
+  /// Compiles a module with the language features that the package enables.
   private func compile(_ module: String, _ sources: [URL]) throws {
     let features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
     let arguments =

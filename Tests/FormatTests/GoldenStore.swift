@@ -2,19 +2,20 @@ import Foundation
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// The golden stores: stores written in each format version, saved as text and never changed.
+/// The golden stores, which were written in each format version and are saved as unchanging text.
 ///
-/// They were written on a simulated disk, so the same code always writes the same bytes. They were
-/// not closed, so each store is partly in the page file and partly in the log.
+/// The stores were written on a simulated disk, so the same code always writes the same bytes. No
+/// store was closed, so each store is partly in the page file and partly in the log.
 enum GoldenStore {
   /// The name of a store with one keyspace and one row, which is the worked example of the
   /// specification.
   static let tiny = "tiny"
-  /// The name of a store with several keyspaces, kinds of keys and sizes of values, written before
-  /// and after a checkpoint.
+  /// The name of a store with various keyspaces, key types and value sizes.
+  ///
+  /// A checkpoint separates the first rows from the last rows.
   static let small = "small"
 
-  /// The name of a backup of the small store, with a file of all pages and a delta.
+  /// The name of a backup of the small store, which consists of a full backup file and a delta.
   static let backup = "backup"
 
   /// The name of a replica to which a generation was added.
@@ -44,7 +45,7 @@ enum GoldenStore {
     try Data().write(to: URL(fileURLWithPath: path + "/locks"))
   }
 
-  /// Saves the files of a store on a simulated disk as text, unless there are some already.
+  /// Saves the files of a store on a simulated disk as text, unless saved files already exist.
   static func keep(_ store: String, of disk: SimulatedDisk, at path: String) throws {
     let target = Package.path + "/" + directory + store
     guard !FileManager.default.fileExists(atPath: target) else { return }
@@ -116,7 +117,7 @@ enum GoldenStore {
     try store.backup(to: path)
   }
 
-  /// Follows a backup with a replica, and releases it without closing it.
+  /// Makes a replica follow a backup, and releases the replica without closing it.
   static func writeReplica(on disk: SimulatedDisk, at path: String) throws {
     let store = try Store(at: "/store", options: options(), fileSystem: disk)
     try put("numbers", in: store)

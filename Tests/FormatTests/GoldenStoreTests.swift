@@ -13,7 +13,7 @@ struct GoldenStoreTests {
   private static let isWriting =
     ProcessInfo.processInfo.environment["HEARTWOOD_WRITE_GOLDEN"] != nil
 
-  /// Options for opening a store; every golden store must be readable with them.
+  /// A combination of opening options with which every golden store must be readable.
   struct Opening: CustomTestStringConvertible {
     let access: StoreOptions.Access
     let isReadOnly: Bool

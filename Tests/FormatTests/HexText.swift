@@ -1,4 +1,4 @@
-/// The text form in which the files of golden stores are saved, which is readable and omits zeros.
+/// The readable text form in which the files of golden stores are saved.
 ///
 /// The first line contains the number of bytes. Each further line contains an offset of eight
 /// hexadecimal digits, followed by the 16 bytes at this offset in groups of any size. Lines for 16

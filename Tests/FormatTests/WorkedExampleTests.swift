@@ -24,8 +24,9 @@ struct WorkedExampleTests {
     return files
   }
 
-  /// Returns a file system that contains the given files and an empty lock file, but no `counters`,
-  /// like an unpacked archive.
+  /// Returns a file system with the given files and an empty lock file, but without `counters`.
+  ///
+  /// An unpacked archive of a store has the same files.
   private static func fileSystem(_ files: [String: [UInt8]]) throws -> MemoryFileSystem {
     let system = MemoryFileSystem()
     try system.createDirectory("/store")

@@ -52,23 +52,23 @@ func countTwice(_ container: PersistentContainer) throws {
   let adding = MergePolicy.custom { conflict in
     guard conflict.entityName == "Product" else { return }
     guard let theirs = conflict.theirs else {
-      // Others have deleted it: leave it deleted.
+      // The product was deleted elsewhere, so leave it deleted.
       conflict.isDeleted = true
       return
     }
     if conflict.isDeletedHere {
-      // Deleted here, but changed by others: keep it.
+      // The product was deleted here but changed elsewhere, so keep it.
       conflict.isDeleted = false
       return
     }
-    // Both sides changed the stock: add up the differences.
+    // Both sides changed the stock, so add up the differences.
     if case .integer(let base)? = conflict.base["stock"],
       case .integer(let mine)? = conflict.mine["stock"],
       case .integer(let their)? = theirs["stock"]
     {
       conflict.result["stock"] = .integer(their + mine - base)
     }
-    // If others have moved the product, keep their shelf.
+    // If the product was moved elsewhere, keep that shelf.
     let shelf = conflict.theirReferences?["shelf"]
     if shelf != conflict.baseReferences["shelf"] {
       conflict.resultReferences.updateValue(shelf, forKey: "shelf")

@@ -20,7 +20,7 @@ final class Note: ManagedObject {
 
 struct EmptyNote: Error {}
 
-/// What the views of a notes app show and do.
+/// The data and the actions of the views in a notes app.
 @MainActor @Observable final class NotesModel {
   private let context: ManagedObjectContext
   private(set) var notes: FetchedResultsController<Note>
@@ -49,7 +49,9 @@ struct EmptyNote: Error {}
     return folder
   }
 
-  /// Edits a note, or a new one, in a context of its own; nothing changes if `edit` throws.
+  /// Edits the given note, or a new one, in a child context.
+  ///
+  /// Nothing changes if `edit` throws.
   func edit(_ note: Note? = nil, in folder: Folder, _ edit: (Note) throws -> Void) throws {
     let draft = ManagedObjectContext(parent: context)
     let edited = try note.map { try draft.existingObject(Note.self, with: $0.objectID) } ?? nil

@@ -14,7 +14,7 @@ final class Reading: ManagedObject {
   @ToOne var station: Station?
 }
 
-/// What the server answers: values, which can leave the context.
+/// A response of the server, which contains only values that can leave the context.
 struct Answer: Codable, Sendable {
   struct Place: Codable, Sendable { let city: String }
   let id: Int
@@ -22,7 +22,7 @@ struct Answer: Codable, Sendable {
   let station: Place?
 }
 
-/// Writes what a feed sends.
+/// Writes the observations that a feed sends.
 actor Ingest {
   private let executor = ContextExecutor()
   private let context: ManagedObjectContext
@@ -41,7 +41,7 @@ actor Ingest {
   }
 }
 
-/// Answers queries; all answers to one request are of one generation.
+/// Answers queries, each of which reads a single generation.
 struct Queries: Sendable {
   let container: PersistentContainer
 

@@ -24,7 +24,7 @@ final class Team: ManagedObject {
   @ToMany(inverse: \Person.team) var members: Set<Person>
 }
 
-/// A class that is not related to the others and does not change between the versions.
+/// A class without relationships that does not change between the versions.
 final class Settings: ManagedObject {
   @Attribute var colour: String = ""
 }

@@ -48,12 +48,12 @@ func build() -> QueryPredicate<Note> {
     try results.performFetch()
   }
 
-  /// The title of each note, and the part of its body where most words were found.
+  /// The title of each note, and the excerpt of its body that contains most of the words found.
   func rows() throws -> [(title: String, excerpt: TextSnippet)] {
     try results.map { ($0.title, try $0.snippet(of: query, in: \Note.body)) }
   }
 
-  /// Words that begin like the last one, most frequent first.
+  /// The words that begin like the last word, the most frequent first.
   func suggestions(_ text: String) throws -> [String] {
     guard let last = text.split(separator: " ").last else { return [] }
     return try context.terms(withPrefix: String(last), of: Note.self, limit: 5).map(\.text)

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // The few declarations of SwiftUI that Heartwood and its guide use, with Apple's signatures. On
-// Linux, tests compile against this module; it is part of no product.
+// Linux, tests compile against this module. No product contains it.
 
 public import Foundation
 public import Observation

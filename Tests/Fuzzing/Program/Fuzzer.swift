@@ -72,9 +72,9 @@ private func mutateBytes(_ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ l
 
 /// Mutates an input.
 ///
-/// Two of three mutations of complete stores are made of edits that suit the sample store. The
-/// others, and those of all other targets, are left to libFuzzer, which also inserts words of the
-/// dictionary and numbers that the code under test has compared with others.
+/// Two thirds of the mutations of a complete store are edits that suit the sample store. libFuzzer
+/// makes all other mutations. It also inserts words from the dictionary, and numbers with which the
+/// tested code has compared other numbers.
 @_cdecl("LLVMFuzzerCustomMutator")
 public func mutate(
   _ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: UInt32

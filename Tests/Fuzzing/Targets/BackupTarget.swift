@@ -91,7 +91,8 @@ extension FuzzTarget {
     return header
   }
 
-  /// Reads page images: for each, the number of its bytes, and the bytes from its frame on.
+  /// Reads page images, each of which is a byte count followed by the bytes from the frame field
+  /// on.
   private static func backupImages(
     _ input: inout FuzzInput, _ header: Bytes, _ repairs: Repairs
   ) -> [ByteBlock] {
@@ -128,7 +129,7 @@ extension FuzzTarget {
       input += bytes.slice(start, BackupLayout.lineages.offset + count * 16 - start).copied()
       input += bytes.slice(BackupLayout.byteCount, nameByteCount).copied()
       for page in 0..<count {
-        // The frame, the page and the tree; then the kind and the level.
+        // The frame, page and tree fields are followed by the kind and the level.
         input += [18, 0, 20, 0, 0, 0, 0, 0, 0, 0, UInt8(page * 2 + 1), 0, 0, 0, 4, 0, 0, 0, 1, 0]
       }
       return input

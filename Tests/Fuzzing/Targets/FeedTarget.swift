@@ -5,7 +5,7 @@ import HeartwoodEngine
 extension FuzzTarget {
   /// Events of a change feed.
   static let feed = FuzzTarget("feed", words: feedWords, seeds: feedInputs) { bytes in
-    // A copy, which forgets the event.
+    // Use a copy, so that later inputs do not see the event.
     var receiver = receiving
     try receiver.add(Data(bytes.buffer))
     return nil

@@ -2,7 +2,9 @@ import Foundation
 import Heartwood
 import HeartwoodEngine
 
-/// Divides an input into numbers and bytes; at its end, numbers are zero and bytes are missing.
+/// Divides an input into numbers and bytes.
+///
+/// After the end of the input, all numbers are zero and all byte arrays are empty.
 struct FuzzInput {
   /// The bytes that have not been read yet.
   private(set) var rest: Bytes
@@ -31,15 +33,15 @@ struct FuzzInput {
   mutating func text() -> String { String(decoding: bytes(rest.count).buffer, as: UTF8.self) }
 }
 
-/// The parts of a structure that a target repairs, so that the reader gets beyond its first checks.
+/// The parts of a structure that a target repairs so that the reader gets past its first checks.
 struct Repairs: OptionSet {
   let rawValue: UInt8
 
   /// The hash of the bytes.
   static let hash = Repairs(rawValue: 1)
-  /// The signature, and the numbers that say to which store or file the bytes belong.
+  /// The signature, and the numbers that identify the store or the file.
   static let identity = Repairs(rawValue: 2)
-  /// The counts, so that they fit the length.
+  /// The counts, which are made to agree with the length.
   static let counts = Repairs(rawValue: 4)
   static let all: Repairs = [.hash, .identity, .counts]
 }
@@ -61,7 +63,7 @@ func block(_ bytes: Bytes, at offset: Int = 0, count: Int) -> ByteBlock {
   return block
 }
 
-/// The places in a header of the fields that are repaired.
+/// The offsets of the repaired fields in a header.
 struct HeaderFields {
   let byteCount: Int
   let magicNumber: UInt64

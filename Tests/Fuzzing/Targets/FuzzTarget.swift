@@ -1,8 +1,9 @@
 package import HeartwoodEngine
 
-/// A reader of foreign bytes, with the properties that it must have for every input.
+/// A reader of untrusted bytes, with the properties that it must have for every input.
 ///
-/// Fuzzers search for inputs that violate them, and tests repeat the inputs that reached new code.
+/// Fuzzers search for inputs that violate these properties. Tests repeat the inputs that reached
+/// new code.
 package struct FuzzTarget: Sendable, CustomStringConvertible {
   /// The name of the target, and of the directory of its inputs.
   package let name: String
@@ -50,8 +51,9 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
   /// Reads an input, and returns a description of the first violated property, or `nil`.
   package func finding(for input: [UInt8]) -> String? { input.withBytes { finding(for: $0) } }
 
-  /// Returns a description of the first violated property or of the error that rejects an input, or
-  /// `nil`.
+  /// Returns a description of the first violated property, or of the error that rejects the input.
+  ///
+  /// Returns `nil` if the reader accepts the input and violates no property.
   package func rejection(of input: [UInt8]) -> String? {
     do { return try input.withBytes { bytes in try check(bytes) } } catch { return "\(error)" }
   }
@@ -68,7 +70,7 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
     }.joined()
   }
 
-  /// All targets, except that of complete stores.
+  /// All targets except the target for complete stores.
   package static let all: [FuzzTarget] = [
     page, groupHeader, segmentFooter, segmentHeader, headerSlot, retainedFrames, namedGenerations,
     replicaRecord, holder, catalog, key, backup, record, model, declarations, history, textIndex,

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodEngine
 
-/// The class whose objects imports and feeds contain, with attributes of all types.
+/// The class of the objects in imports and feeds, with attributes of all types.
 final class Part: ManagedObject {
   @Attribute(.unique) var code: String = ""
   @Attribute(.unique) var serial: Int? = nil

@@ -17,7 +17,7 @@ extension FuzzTarget {
       guard again.encoded == bounds.encoded else {
         return "The bounds differ after encoding them again."
       }
-      // As the next transaction does.
+      // The next transaction increments the bound in the same way.
       bounds.next += 1
       return nil
     }

@@ -45,7 +45,7 @@ extension FuzzTarget {
     }
   }
 
-  /// JSON that `heartwoodctl` imports, and then does not store.
+  /// JSON text that `heartwoodctl` imports without storing the result.
   static let jsonImport = FuzzTarget(
     "json-import", words: FuzzedObjects.words, seeds: { try exported(.jsonLines) }
   ) { try findingInImport($0, .json) }
@@ -81,15 +81,15 @@ extension FuzzTarget {
     return records
   }
 
-  /// Comma-separated values that `heartwoodctl` imports, and then does not store.
+  /// Comma-separated values that `heartwoodctl` imports without storing the result.
   static let csvImport = FuzzTarget(
     "csv-import", words: FuzzedObjects.words + ["\"\"", "\r\n"], seeds: { try exported(.csv) }
   ) { try findingInImport($0, .csv) }
 
-  /// The error of reading beyond the text.
+  /// The error thrown for a read beyond the end of the text.
   private struct EndOfText: Error {}
 
-  /// Imports a text whose end cannot be read, so that nothing is stored.
+  /// Imports a text whose end cannot be read, so the import stores nothing.
   private static func findingInImport(
     _ bytes: Bytes, _ source: StoredObjects.ImportSource
   ) throws -> String? {
@@ -110,7 +110,7 @@ extension FuzzTarget {
     }
   }
 
-  /// A store with the class's objects, as tools see it.
+  /// A store that contains objects of the class, as tools see the store.
   private nonisolated(unsafe) static let importing: StoredObjects = {
     do {
       let store = try FuzzedObjects.filled().store

@@ -21,7 +21,7 @@ extension FuzzTarget {
     return nil
   }
 
-  /// Decodes a key as a program does that knows the types of its components.
+  /// Decodes a key as a program that knows the types of its components does.
   private static func decode(_ bytes: RawSpan, _ kind: UInt8) throws(StorageError) -> Int {
     switch kind % 8 {
     case 0: try Key.decode(bytes, as: String.self, Int64.self).0.utf8.count
@@ -66,7 +66,7 @@ extension FuzzTarget {
   }
 
   @Sendable private static func catalogInputs() -> [[UInt8]] {
-    // The tree, the root page, the count, and reserved bytes.
+    // The row consists of the tree, the root page, the count and reserved bytes.
     let row: [UInt8] = [4, 0, 0, 0, 17, 0, 0, 0, 64, 156] + [UInt8](repeating: 0, count: 14)
     let keys = [Catalog.nextTreeKey, Key("objects.1"), Key("ä\u{0}")]
     return [[0] + row] + keys.map { [1] + $0.bytes }

@@ -4,8 +4,8 @@ import HeartwoodTestSupport
 extension FuzzTarget {
   /// Pages of trees, with a correct hash: nodes, and pages of large values.
   ///
-  /// An input consists of the number of bytes at the start of the page after its number, these
-  /// bytes, and the bytes at the end of the page. The bytes between them are zero.
+  /// An input consists of a byte count, that number of bytes for the start of the page after the
+  /// page number, and the bytes at the end of the page. All bytes between them are zero.
   static let page = FuzzTarget("page", maxByteCount: 4096, seeds: pageInputs) { bytes in
     var input = FuzzInput(bytes)
     let edits = input.byte()
@@ -39,10 +39,10 @@ extension FuzzTarget {
   private static let pageByteCount = 4096
   private static let pageNumber: PageNumber = 7
   private static let pageStart = PageLayout.tree.offset
-  /// The length of a key and the zeros behind it.
+  /// The length of a key and of the zeros after it.
   private static let keyByteCount = Limits.maxKeyByteCount + 16
 
-  /// Reads all entries, and finds each by its key.
+  /// Reads all entries, and looks each of them up by its key.
   private static func findingInEntries(of node: NodeView) -> String? {
     MutableBytes.withStackBytes(count: keyByteCount) { first in
       MutableBytes.withStackBytes(count: keyByteCount) { second in
@@ -72,7 +72,9 @@ extension FuzzTarget {
     }
   }
 
-  /// Removes an entry and compacts the node, which must then contain the others.
+  /// Removes an entry and compacts the node.
+  ///
+  /// The node must then contain all other entries.
   private static func findingAfterEdits(_ page: MutableBytes, _ edits: UInt8) -> String? {
     let copy = ByteBlock(count: pageByteCount)
     defer { copy.keep() }

@@ -36,7 +36,7 @@ extension FuzzTarget {
     ].map { Array($0.utf8) }
   }
 
-  /// What users type into search fields, and the words of any text.
+  /// Search text that users type, and the words of any text.
   static let userInput = FuzzTarget(
     "user-input", maxByteCount: 128,
     words: ["AND", "OR", "NOT", "NEAR(", ", 5)", "\"", "*", "~", "title:", "-", "(", ")"],

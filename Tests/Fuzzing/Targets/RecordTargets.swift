@@ -95,7 +95,7 @@ extension FuzzTarget {
       "isPreservedOnDeletion", "declarations",
     ].map { "\"\($0)\":" } + ["{", "}", "[", "]", "true", "false", "null", "18446744073709551615"]
 
-  /// Returns a row of the keyspace that contains the model, in the store of ``FuzzedObjects``.
+  /// Returns a row from the model keyspace of the store that ``FuzzedObjects`` creates.
   private static func storedRow(_ key: String) throws -> [UInt8] {
     try FuzzedObjects.filled().store.snapshot().keyspace("heartwood.model")?.get(Key(key)) ?? []
   }

@@ -40,8 +40,9 @@ extension FuzzTarget {
     CommitPoint(frame: $0, digest: $0 << 32, lineage: 3, pageCount: 60, time: 1_700_000_000_000)
   }
 
-  /// Returns the content of an atomic file: fields that are the same in every file, and the rest of
-  /// the input.
+  /// Returns the content of an atomic file.
+  ///
+  /// It consists of the fields that are the same in every file and the rest of the input.
   private static func content(
     _ file: AtomicFile, _ input: inout FuzzInput, _ repair: (MutableBytes) -> Void = { _ in }
   ) -> ByteBlock {
@@ -80,7 +81,7 @@ extension FuzzTarget {
       ? nil : "The map differs after encoding it again."
   }
 
-  /// Sets the number of frames so that the counts fit the length, if they can.
+  /// Sets the number of frames so that the counts agree with the length, if possible.
   private static func repairMapCounts(_ target: MutableBytes) {
     guard target.count >= MapLayout.rows + AtomicFileLayout.hashByteCount else { return }
     let generations = Int(target.bytes.load32(AtomicFileLayout.rowCount.offset))
@@ -142,7 +143,7 @@ extension FuzzTarget {
     let other = record.encoded(for: fuzzedStore)
     defer { other.keep() }
     let again = try ReplicaRecord.decode(other.bytes.bytes, of: fuzzedStore)
-    // A long message is cut, also within a character.
+    // A long message is truncated, possibly within a character.
     return again.errorTime == record.errorTime
       && (again == record || record.message.utf8.count > ReplicaRecord.maxMessageByteCount)
       ? nil : "The record differs after encoding it again."

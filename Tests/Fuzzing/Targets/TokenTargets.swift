@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodEngine
 
-/// Texts that programs store or pass on: tokens, object URIs, and values.
+/// Strings that programs store or pass on, such as tokens, object URIs and values.
 extension FuzzTarget {
   /// Tokens of generations and of positions in histories.
   static let token = FuzzTarget(
@@ -62,7 +62,7 @@ extension FuzzTarget {
     return parts.map { Array($0.objectID.uriRepresentation.absoluteString.utf8) }
   }
 
-  /// Texts of values of all types.
+  /// Textual forms of values of all types.
   static let valueText = FuzzTarget(
     "value-text", words: ["true", "inf", "nan", "-0", "1e400", "0x1p-3", "T", "Z", "+01:00", "=="],
     seeds: valueInputs

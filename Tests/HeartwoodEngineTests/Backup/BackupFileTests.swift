@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Backup files")
 struct BackupFileTests {
-  /// A store and its backup of three generations: a file with all pages, and two deltas.
+  /// A store and its backup of three generations, which consists of a full file and two deltas.
   private struct Scene {
     let disk = MemoryFileSystem()
     let fixture: StoreFixture
@@ -179,7 +179,7 @@ struct BackupFileTests {
       disk.byteCountLimit = limit
       disk.onWrite = nil
       let held = try store.namedGenerations().count { $0.key.hasPrefix("backup-") }
-      // Releasing the second generation needs space, too; the next attempt releases it.
+      // Releasing the second generation also needs space, so the next attempt releases it.
       #expect(held <= 2)
     }
     try store.backup(to: "/backup")
@@ -242,7 +242,7 @@ struct BackupFileTests {
     try old.close()
     try Backup(at: "/backup2", on: scene.disk).restore(to: "/again")
     try state.expectEqual(at: "/again", on: scene.disk)
-    // A store restored to the newest state continues.
+    // A store restored to the newest state continues the existing chain of backup files.
     try scene.backup.restore(to: "/new")
     let new = try Store(at: "/new", options: other.options, fileSystem: scene.disk)
     try new.write { try $0.keyspace("k").put(1, [8]) }

@@ -69,11 +69,12 @@ private struct BackupModel {
     let generation = try store.snapshot().generation
     try store.keep(generation, as: name)
     names[name] = generation
-    // The next backup contains the state, unless an earlier one does or the name is released.
+    // The next backup contains the state unless an earlier backup contains it or the name is
+    // released first.
     if states[generation] == nil { pending[generation] = try BackedUpState(store.snapshot()) }
   }
 
-  /// The states that the next backup contains if their names remain.
+  /// The states that the next backup contains if their names still exist.
   private var pending: [Generation: BackedUpState] = [:]
 
   private mutating func unname() throws {

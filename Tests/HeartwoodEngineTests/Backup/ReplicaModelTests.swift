@@ -2,8 +2,9 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Runs random work on a store, its backups and a replica, and compares what readers of the replica
-/// see with the contents of the store.
+/// Runs random work on a store, its backups and a replica.
+///
+/// The test compares the contents that readers of the replica see with the contents of the store.
 @Suite("A replica during random work")
 struct ReplicaModelTests {
   @Test(
@@ -84,7 +85,7 @@ private struct ReplicaModel {
   }
 
   private mutating func backUp() throws {
-    // Generations that were kept under names become restore points too.
+    // Named generations become restore points too.
     let named = try Set(store.namedGenerations().values)
     let newest = try store.snapshot()
     var found: [Generation: BackedUpState] = [:]
@@ -145,7 +146,7 @@ private struct ReplicaModel {
 
   private mutating func open() throws {
     guard reached != nil, readers.count < 3 else { return }
-    // A replica's follower may also read it.
+    // The process that follows the source may also read the replica.
     let process: any FileSystem = generator.isTrue(in256: 64) ? disk : OtherProcess(disk)
     readers.append(
       Reader(store: try Store(at: Self.path, options: readerOptions, fileSystem: process)))

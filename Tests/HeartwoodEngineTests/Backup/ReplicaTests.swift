@@ -105,7 +105,7 @@ struct ReplicaTests {
     try source.backup(to: "/backup")
     expectError(.invalidArgument, "can never follow") { _ = try replica() }
     expectError(.invalidArgument) { try Replica.promote("/replica", options, disk) }
-    // The lineages differ, so generations of one store are not those of the other.
+    // The promoted store has a different lineage, so it cannot add to the backup of its source.
     expectError(.foreignStore) { try promoted.backup(to: "/backup") }
     try promoted.backup(to: "/backup2")
     try Backup(at: "/backup2", on: disk).restore(to: "/again")
@@ -125,7 +125,7 @@ struct ReplicaTests {
     let generation = try replica.generation
     try backup.restore(first.generation, to: "/old")
     let old = try Store(at: "/old", options: options, fileSystem: disk)
-    // More frames than the replica has.
+    // Write more frames than the replica has.
     for value in 0..<40 as Range<UInt8> {
       try old.write { try $0.keyspace("k").put(2, [UInt8](repeating: value, count: 20_000)) }
     }

@@ -213,8 +213,8 @@ struct PosixFileSystemTests {
       guard unsafeBitCast(found, to: Int.self) == unsafeBitCast(handler, to: Int.self) else {
         exit(9)
       }
-      // The first file system has decided whether to install a handler. Later file systems do not
-      // decide again.
+      // The first file system decides whether to install a handler. Later file systems do not
+      // change this decision.
       _ = PosixFileSystem()
       guard unsafeBitCast(signal(SIGXFSZ, SIG_DFL), to: Int.self) == 0 else { exit(8) }
     }

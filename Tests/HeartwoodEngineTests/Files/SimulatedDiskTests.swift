@@ -191,8 +191,9 @@ struct SimulatedDiskTests {
     #expect(try disk.crashed(.nothing).list("s/t") == ["b"])
   }
 
-  /// Returns a disk on which `s/new` was renamed to `s/a`, replacing it, and `s/a` was then
-  /// removed, with neither change synced.
+  /// Returns a disk on which `s/new` was renamed over `s/a`, and `s/a` was then removed.
+  ///
+  /// Neither change was synced.
   private func diskWithNameChanges() throws -> SimulatedDisk {
     let (disk, _) = try diskWithDurableFile()
     let file = try #require(try disk.open("s/new", .create))
@@ -224,8 +225,8 @@ struct SimulatedDiskTests {
         try #require(
           try disk.crashed(.seeded(seed, .uniform, .unorderedNames)).list("s")))
     }
-    // The rename can survive only if the creation of `new` does, and the removal of the renamed `a`
-    // only if the rename does.
+    // The rename can survive only if the creation of `new` survives. The removal of the renamed `a`
+    // can survive only if the rename survives.
     #expect(seen == [["a"], ["a", "late"], ["a", "new"], ["a", "late", "new"], [], ["late"]])
   }
 

@@ -5,8 +5,7 @@ import Testing
 /// Tests which volumes can hold a store, by their reported types and by probes of their locks.
 @Suite("A volume")
 struct VolumeTypeTests {
-  /// The unsupported types, as reported by systems, listed here independently of the engine's own
-  /// list.
+  /// The unsupported types, listed independently of the engine's own list.
   private static let unsupported: [(VolumeType, String)] = [
     (.number(0x6969), "NFS"), (.number(0x517B), "SMB"), (.number(0xFF53_4D42), "CIFS"),
     (.number(0xFE53_4D42), "SMB2"), (.number(0x564C), "NCP"), (.number(0x0102_1997), "9p"),

@@ -2,7 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the interpolation search in an array of packed numbers, such as the heads in a node.
+/// Tests the interpolation search in an array of packed numbers, such as the abbreviated keys in a
+/// node.
 @Suite("An interpolation search")
 struct GuessedSearchTests {
   /// The distribution of the numbers to search.

@@ -20,7 +20,9 @@ struct KeyspaceEstimateTests {
     try checkExactCounts(count, keyspace)
   }
 
-  /// Compares exact counts with those known from the keys, which are 0 to `count` - 1.
+  /// Compares exact counts with the expected counts.
+  ///
+  /// The keys are 0 to `count` - 1.
   private func checkExactCounts(_ count: Int, _ keyspace: KeyspaceReader) throws {
     var random = SeededGenerator(seed: UInt64(count))
     let edges: [Int?] = [nil, -1, 0, 1, count - 1, count, count + 1]

@@ -14,7 +14,7 @@ struct KeyspaceLoadTests {
       let key = KeyspaceModel.key(
         KeyspaceModel.names[random.below(KeyspaceModel.names.count)], &random
       ).encoded
-      // Each kind has only a few hundred different keys, so append a component.
+      // Each kind of key has only a few hundred different values, so append a component.
       let longer = Key(unverified: key.bytes + Key(random.below(1000)).bytes)
       rows[longer] = KeyspaceModel.value(&random, pageByteCount: pageByteCount)
     }

@@ -21,7 +21,9 @@ struct KeyspaceRangeDeletionTests {
     return rows.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Returns a random range; each bound is an existing key, a key between two others, or absent.
+  /// Returns a random range.
+  ///
+  /// Each bound is an existing key, a key between two existing keys, or absent.
   private func range(_ random: inout SeededGenerator, _ rows: [Row]) -> KeyRange {
     func bound() -> Key? {
       guard !rows.isEmpty, !random.isTrue(in256: 30) else { return nil }

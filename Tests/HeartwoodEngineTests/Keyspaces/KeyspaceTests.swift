@@ -59,7 +59,9 @@ struct KeyspaceTests {
     }
   }
 
-  /// Runs a transaction of random changes; if it throws, the model remains unchanged.
+  /// Runs a transaction of random changes.
+  ///
+  /// If the transaction throws, the model remains unchanged.
   private func write(
     _ store: Store, _ model: inout KeyspaceModel, _ random: inout SeededGenerator,
     _ pageByteCount: Int, _ context: String

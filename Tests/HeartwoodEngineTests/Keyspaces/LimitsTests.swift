@@ -116,9 +116,9 @@ struct LimitsTests {
         for key in [Key(1), Key(long)] { try keyspace.put(key, []) }
       }
       for (key, rest) in [(Key(1), 1), (Key(long), 93)] {
-        // Only the leaf is logged.
+        // The commit logs only the leaf.
         for length in [0, 1, quarter - 14 - rest] { #expect(try pages(key, length) == 1) }
-        // The leaf, a page for the value and the bitmap are logged.
+        // The commit logs the leaf, a page for the value, and the bitmap.
         #expect(try pages(key, quarter - 14 - rest + 1) == 3)
         #expect(try pages(key, 0) == 2)
       }
@@ -185,7 +185,7 @@ struct LimitsTests {
     try StoreFixture.inMemory().run { store in
       try store.write { try $0.keyspace("k").put(1, [1]) }
       let generation = store.statistics.newestGeneration
-      // This memory is never accessed, because the oversized value is rejected without being read.
+      // The store rejects the oversized value without reading it, so this memory is never accessed.
       let tooMany = UnsafeMutableRawPointer.allocate(
         byteCount: Limits.maxValueByteCount + 1, alignment: 4096)
       defer { tooMany.deallocate() }

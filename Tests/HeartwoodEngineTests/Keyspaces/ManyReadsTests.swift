@@ -208,8 +208,8 @@ struct ManyReadsTests {
       let keyspace = try #require(try store.snapshot().keyspace("k"))
       let before = store.statistics.cacheLookupCount
       try keyspace.getMany(Array(0..<30)) { _, _ in }
-      // All of these keys are in one leaf of 34 rows, so the lookups are for the root, one of 11
-      // branches, and the leaf.
+      // All of these keys are in one leaf of 34 rows. The read therefore looks up the root, one of
+      // 11 branches, and the leaf.
       #expect(store.statistics.cacheLookupCount - before == 3)
       try keyspace.getMany(Array(0..<64)) { _, _ in }
       #expect(store.statistics.cacheLookupCount - before == 3 + 4)

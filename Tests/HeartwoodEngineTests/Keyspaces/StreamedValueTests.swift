@@ -7,8 +7,9 @@ import Testing
 struct StreamedValueTests {
   private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]
 
-  /// Lengths just below and just above each limit of the layout with pages of 4,096 bytes, except
-  /// the largest limit.
+  /// Lengths on both sides of each limit of the layout, except the largest limit.
+  ///
+  /// The pages have 4,096 bytes.
   private static let lengths = [0, 1, 999, 1000, 1001, 1002, 4063, 4064, 4065, 8128, 8129, 300_000]
 
   private struct Mistake: Error {}

@@ -149,8 +149,9 @@ struct FooterWalkTests {
     }
   }
 
-  /// The walk enters the segment within a commit that ends after the frame given in the forged
-  /// footer.
+  /// The walk enters the segment in the middle of a commit.
+  ///
+  /// This commit ends after the frame that the forged footer lists.
   @Test(.evidence("B3")) func `never returns to commits that a footer lists`() throws {
     let log = try LogFixture()
     for page: PageNumber in 0..<20 { try log.commit([page, 50, 51]) }

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests two handmade groups that would form one transaction if no field were changed.
 ///
-/// All hashes are valid, so the commit is rejected only because the field is checked.
+/// All hashes are valid, so only the check of the changed field can reject the commit.
 @Suite("A transaction of two groups")
 struct GroupChainTests {
   typealias Body = @Sendable (_ first: inout HandMadeGroup, _ second: inout HandMadeGroup) -> Void

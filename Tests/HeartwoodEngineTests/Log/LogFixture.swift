@@ -12,7 +12,9 @@ final class LogFixture {
   let fileSystem = MemoryFileSystem()
   let geometry: Geometry
   let files: LogFiles
-  /// The commit after which the next one is appended; tests may set it back to overwrite frames.
+  /// The commit after which the next commit is appended.
+  ///
+  /// Tests set this property to an earlier commit to overwrite frames.
   var point = CommitPoint.empty
   var lineage: UInt64 = 7
   /// The durable watermark that is written to the headers of the next commits.

@@ -78,7 +78,7 @@ struct LogLineageTests {
 
   /// Recovery discards a torn commit and begins a new lineage after it.
   ///
-  /// In an earlier version, the commits of the new lineage carried durable watermarks above the
+  /// In an earlier version, the commits of the new lineage contained durable watermarks above the
   /// frames of the torn commit. The next recovery then considered the torn commit synced, did not
   /// verify its images, and continued the log after it.
   @Test(.evidence("D9"), .evidence("D1"), arguments: [1, 2, 5] as [UInt64])
@@ -160,8 +160,9 @@ struct LogLineageTests {
     }
   }
 
-  /// A commit is incomplete if one of its segments is missing; below the durable watermark, it is
-  /// corrupt.
+  /// A commit is incomplete if one of its segments is missing.
+  ///
+  /// Below the durable watermark, an incomplete commit is corrupt.
   @Test(.evidence("D10"), arguments: 1...3 as ClosedRange<UInt64>)
   func `is corrupt if a segment of a synced commit is missing`(segment: UInt64) throws {
     let log = try LogFixture()

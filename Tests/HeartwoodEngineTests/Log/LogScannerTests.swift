@@ -17,8 +17,8 @@ struct LogScannerTests {
     #expect(found.map(\.point) == points)
     #expect(found.map { $0.images.map(\.page) } == [[], [3, 4, 9], [4]])
     #expect(found.map { $0.images.map(\.frame) } == [[], [3, 4, 5], [9]])
-    // The first commit starts the first lineage and so ends that of the empty store. No other
-    // commit ends one.
+    // The first commit starts the first lineage, which ends the lineage of the empty store. No
+    // other commit ends a lineage.
     #expect(found.map { $0.ended != nil } == [true, false, false])
     for commit in found { #expect(try log.scanner().verifyImages(of: commit)) }
     #expect(try log.commits(from: points[1]).map(\.point) == [points[2]])

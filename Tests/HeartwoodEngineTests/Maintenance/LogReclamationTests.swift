@@ -138,7 +138,7 @@ struct LogReclamationTests {
       if number == 20 { try first.keep(first.snapshot().generation, as: "x") }
       if number == 100 { try first.keep(first.snapshot().generation, as: "y") }
     }
-    // The second run punches holes in the segments that were full at the first one.
+    // The second run punches holes in the segments that were full during the first run.
     for number in 0..<2 {
       try first.checkpoint()
       try first.write { try $0.keyspace("a").put(1, [UInt8(number)]) }

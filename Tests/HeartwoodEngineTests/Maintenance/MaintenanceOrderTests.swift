@@ -2,11 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests maintenance runs that other processes interrupt between two steps, and other processes
-/// that maintenance runs interrupt in the same way.
+/// Tests maintenance runs and other processes that interrupt each other between two steps.
 ///
-/// A hook of the file system runs the actions in between. A call to the store from a hook simulates
-/// another thread; if the call has to wait, it is made on a real thread.
+/// A file-system hook runs the interrupting actions. A call to the store from a hook simulates
+/// another thread. If the call has to wait, the test makes it on a real thread.
 @Suite("A maintenance run beside other processes")
 struct MaintenanceOrderTests {
   private let fileSystem: ObservedFileSystem
@@ -31,8 +30,9 @@ struct MaintenanceOrderTests {
     try store.snapshot(at: generation).keyspace("k")?.get(1)?.first
   }
 
-  /// The name is added after the run has read the pins, and the pin is released after it has read
-  /// the list.
+  /// The name is added after the run has read the pins.
+  ///
+  /// The pin is released after the run has read the list of names.
   @Test(.evidence("K1")) func `finds a generation that is named while it decides`() throws {
     try fixture().run { store in
       try store.keep(put(store, 1), as: "first")
@@ -62,7 +62,7 @@ struct MaintenanceOrderTests {
       try put(store, 3)
       var asking: Aside?
       fileSystem.onRead = { path, _ throws(StorageError) in
-        // The run has already read the pins, among which this generation was not.
+        // The run has already read the pins, and this generation was not pinned.
         guard path.hasSuffix("/kept"), asking == nil else { return }
         asking = Aside { _ = try store.snapshot(at: generation) }
         asking?.giveTime()
@@ -135,8 +135,7 @@ struct MaintenanceOrderTests {
     fileSystem.onRead = nil
   }
 
-  /// When the run begins, the commit has already reserved the space, but its page count has not
-  /// been published yet.
+  /// When the run begins, the commit has reserved the space but has not published its page count.
   @Test(.evidence("F6")) func `truncates no space that a commit is about to use`() throws {
     let large = [UInt8](repeating: 7, count: 2_000_000)
     try fixture().run { store in

@@ -111,8 +111,9 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// More generations are held than a decision record can list, and the cache is small, so that all
-  /// of them are read from the files.
+  /// More generations are held than a decision record can list.
+  ///
+  /// The cache is small, so all of these generations are read from the files.
   @Test(.evidence("I1"), .evidence("I5")) func `retains the frames of all held generations`() throws
   {
     var options = Self.options

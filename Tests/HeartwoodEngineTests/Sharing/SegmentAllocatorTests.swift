@@ -22,8 +22,8 @@ struct SegmentAllocatorTests {
     #expect(try log.files.existing() == [0, 1, 2, 3, 4, 5])
   }
 
-  /// In the meantime, another process has appended commits, and its maintenance run has punched out
-  /// the header of a segment.
+  /// Another process has appended commits, and its maintenance run has punched out a segment
+  /// header.
   @Test(.evidence("D13")) func `never recreates a segment that commits have reached`() throws {
     let log = try LogFixture()
     let allocator = try log.allocator()

@@ -38,7 +38,7 @@ struct DecidingElsewhereTests {
         try put(first, 3)
         var asking: Aside?
         fileSystem.onRead = { path, _ throws(StorageError) in
-          // The run has already read the pins, among which this generation was not.
+          // The run has already read the pins, and this generation was not pinned.
           guard path.hasSuffix("/kept"), asking == nil else { return }
           asking = Aside { _ = try first.snapshot(at: generation) }
           asking?.giveTime()
@@ -121,8 +121,9 @@ struct DecidingElsewhereTests {
     }
   }
 
-  /// If the run begins before the opening has locked a generation, the opening finds a floor above
-  /// it; if the run begins later, it finds the lock.
+  /// If the run begins after the opening has locked a generation, the run finds the lock.
+  ///
+  /// If the run begins earlier, the opening finds a floor above the generation.
   @Test(.evidence("I1"), .evidence("I8"))
   func `at any moment of an opening releases nothing that it reads`() throws {
     var moment = 0

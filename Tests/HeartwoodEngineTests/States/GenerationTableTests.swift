@@ -27,7 +27,7 @@ struct GenerationTableTests {
     try snapshot.keyspace("k")?.get(number % 7)
   }
 
-  /// Opens the lock file of an open store again, so that the opening owns separate locks.
+  /// Opens the lock file of an open store again, with separate locks.
   private func other(_ fixture: StoreFixture) throws -> any File {
     try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
   }
@@ -79,8 +79,8 @@ struct GenerationTableTests {
       let byte = (1 << 40) + generation
       #expect(try file.lockedByOthers(in: byte..<byte + 1) == byte..<byte + 1)
       try commit(store, 2)
-      // The generation is no longer the newest one, so its lock is released with the last of its
-      // snapshots, but not earlier.
+      // The generation is no longer the newest, so its lock is released together with its last
+      // snapshot.
       while !snapshots.isEmpty {
         #expect(try file.lockedByOthers(in: byte..<byte + 1) == byte..<byte + 1)
         snapshots.removeLast()
@@ -254,7 +254,7 @@ struct GenerationTableTests {
         #expect(result.checkpointedGeneration.frame == first)
         #expect(try store.snapshot(at: Generation(frame: first)).generation.frame == first)
       }
-      // The frames needed neither by the held generation nor by the newest one have been reclaimed.
+      // Maintenance has reclaimed the frames that neither the held nor the newest generation needs.
       #expect(try self.segments(of: fixture).count < segments.count)
       #expect(try file.lock(.none, (1 << 40) + first..<(1 << 40) + first + 1))
       let result = try store.checkpoint()
@@ -372,7 +372,7 @@ struct GenerationTableTests {
   }
 }
 
-/// Creates page files as they are between the creation of a store and its first opening.
+/// Creates page files in the state between the creation of a store and its first opening.
 private enum HeaderSlotFile {
   /// Returns the initial header slot of a store that has the identity and geometry of the given
   /// store.

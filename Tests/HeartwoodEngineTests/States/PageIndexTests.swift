@@ -80,7 +80,7 @@ struct PageIndexTests {
     var versions: [(index: PageIndex, model: [PageNumber: FrameNumber])] = []
     var model: [PageNumber: FrameNumber] = [:]
     for number in 0..<60 {
-      // Base the new version on the newest one or, less often, on the one before it.
+      // Base the new version on the newest version or, less often, on the previous version.
       let old = versions.isEmpty ? nil : versions[max(0, versions.count - 1 - random.below(2))]
       let index = old.map { PageIndex(sharing: $0.index) } ?? PageIndex()
       model = old?.model ?? [:]

@@ -84,8 +84,9 @@ struct PinningOrderTests {
     }
   }
 
-  /// The run advances the page file past the header from which the search started, and deletes the
-  /// segments that precede the new header's state.
+  /// The run advances the page file past the header from which the search started.
+  ///
+  /// The run also deletes the segments that precede the state of the new header.
   @Test(.evidence("I1"), .evidence("I5"))
   func `finds its pages when a run starts at any moment of the search`() throws {
     var moment = 0

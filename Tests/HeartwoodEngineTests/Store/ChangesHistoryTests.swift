@@ -96,7 +96,7 @@ struct ChangesHistoryTests {
       _ = try key.delete(from: keyspace)
       model[name, key.encoded] = nil
     case 2:
-      // Write the same value again; if it is large, this moves it to new pages.
+      // Write the same value again. A large value then moves to new pages.
       if let value = model[name, key.encoded] { try key.put(value, in: keyspace) }
     default:
       let value = KeyspaceModel.value(&random, pageByteCount: pageByteCount)

@@ -2,8 +2,9 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests commits and syncs of one process between the steps of another process, and the state after
-/// a writer has died.
+/// Tests commits and syncs of one process between the steps of another process.
+///
+/// Other tests check the state after a writer has died.
 @Suite("A commit beside another process")
 struct CommitOrderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
@@ -63,8 +64,8 @@ struct CommitOrderTests {
         try put(first, 2)
         let before = segment()
         let unsynced = geometry.segment(of: geometry.next(after: counters.durable))
-        // Fill one more segment than this process knows of, including the one created in advance.
-        // There are so few segments that their number alone does not reveal the unknown one.
+        // Fill one more segment than this process knows, counting the segment created in advance.
+        // There are so few segments that their number alone does not reveal the unknown segment.
         let count = try syncCount(first) {
           for number in 3..<20 where segment() < before + 2 { try put(second, number) }
         }

@@ -190,7 +190,7 @@ struct CopyTests {
     try original.copy(try original.snapshot(), to: "/copy")
     var absent = 0
     var present = 0
-    // Only the last calls put the copy at its path, so a quick run begins with these.
+    // Only the last calls put the copy at its path, so a quick run begins with these calls.
     let step = TestScale.pick(quick: 3, all: 1)
     for call in stride(from: complete.callCount, to: before, by: -step) {
       let (disk, store, _) = try prepared()
@@ -218,7 +218,7 @@ struct CopyTests {
         try StoreFixture.expectSound(copy)
         #expect(try Content(of: copy.snapshot()) == content, "call \(call), seed \(seed)")
       }
-      // A second attempt succeeds despite what the first attempt left behind.
+      // A second attempt succeeds despite the files that the first attempt left behind.
       let again = disk.crashed(.nothing)
       let reopened = try StoreFixture.on(again, options(0)).open()
       if try again.list("/copy") == nil {

@@ -142,7 +142,7 @@ struct CostTests {
       #expect(found.reads == 1 && found.opens + found.others == 0)
       #expect(found.writes + found.syncs + found.maps == 0)
     }
-    // Wait until the directory has not changed for a while, so that a commit need not compare its
+    // Wait until the directory has been unchanged for a while. A commit then need not compare its
     // names again.
     SystemThread.sleep(milliseconds: 30)
     try put(0, store, .full)
@@ -218,8 +218,8 @@ struct CostTests {
     #expect(try store.verify().findings == [])
   }
 
-  /// Punching holes for dead headers would take a quarter more calls; in new segments alone, three
-  /// hundredths more.
+  /// Punching holes for dead headers would take 25 % more calls, or 3 % more if only new segments
+  /// are punched.
   @Test(.evidence("K3"))
   func `of commits beside a snapshot is at most a hundredth more calls than without one`() throws {
     func calls(isPinned: Bool) throws -> (count: Int, syncs: Int) {

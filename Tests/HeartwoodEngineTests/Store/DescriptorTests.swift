@@ -90,7 +90,7 @@ struct DescriptorTests {
 
     /// Ends the checks.
     ///
-    /// - Returns: Whether at least one check was made, and none of them found such a file.
+    /// - Returns: `true` if at least one check was made and no check found such a file.
     func end() -> Bool {
       isOver.store(true, ordering: .relaxed)
       return count.load(ordering: .relaxed) > 0 && !found.load(ordering: .relaxed)

@@ -23,7 +23,8 @@ struct ForkTests {
     return options
   }
 
-  /// Makes every call that can throw, and returns the names of those that did not throw `forked`.
+  /// Makes every call that can throw, and returns the names of the calls that did not throw
+  /// `forked`.
   private static func passed(
     _ store: Store, _ snapshot: Snapshot, _ keyspace: KeyspaceReader, _ cursor: Cursor,
     _ path: String
@@ -141,7 +142,7 @@ struct ForkTests {
     }
   }
 
-  /// Each child is forked inside a call, which it leaves by throwing an error.
+  /// Each child is forked inside a call, and throws an error to leave the call.
   @Test(.spawning, .evidence("E3"), .evidence("E4"))
   func `ends operations in progress in the child only`() async {
     await #expect(processExitsWith: .success) {

@@ -30,8 +30,8 @@ struct GenerationTokenTests {
         if number % 9 == 3 { try store.checkpoint() }
       }
       tokens = held.map(\.token)
-      // The other process finds some of these generations in the log, others in the map or in the
-      // page file.
+      // The other process finds some of these generations in the log, and other generations in the
+      // map or in the page file.
       try fixture.elsewhere().run { other in
         for (number, token) in tokens.enumerated() {
           let snapshot = try other.snapshot(at: token)
@@ -61,7 +61,7 @@ struct GenerationTokenTests {
     #expect(found == .foreignStore)
   }
 
-  /// A token that is valid except for its store identity.
+  /// Every part of the token is valid except the store identity.
   @Test(.evidence("I17")) func `is rejected if only the store identity differs`() throws {
     try StoreFixture.inMemory().run { store in
       try put(1, store)
@@ -79,8 +79,7 @@ struct GenerationTokenTests {
     let files = try fixture.allBytes()
     let copy = try StoreFixture.onDisk()
     for (name, bytes) in files { try copy.write(bytes, to: name) }
-    // Remove the counters, so that this store continues as after a restart of the machine, like its
-    // copy.
+    // Remove the counters, so that this store and its copy both continue as after a restart.
     try fixture.fileSystem.remove(fixture.path(of: "counters"))
     let token = try fixture.run { store in
       for number in UInt8(2)..<5 { try put(number, store) }

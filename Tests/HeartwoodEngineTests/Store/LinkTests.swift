@@ -11,8 +11,7 @@ import Testing
   import Darwin
 #endif
 
-/// Tests stores that contain links to files elsewhere, like those unpacked from an untrusted
-/// archive.
+/// Tests stores that contain links to files elsewhere, such as stores from an untrusted archive.
 @Suite("A store with symbolic links")
 struct LinkTests {
   private static let names = [
@@ -32,7 +31,7 @@ struct LinkTests {
     try fixture.run { store in try store.write { try $0.keyspace("k").put(1, [1]) } }
   }
 
-  /// Opens the store, and uses it until every kind of file that it can have has been used.
+  /// Opens the store, and works with it until every kind of store file has been used.
   private func use() throws {
     let store = try fixture.open()
     let snapshot = try store.snapshot()

@@ -150,8 +150,9 @@ struct LockByteTests {
     }
   }
 
-  /// If several locks exist, the kernel may report any of them; the simulated kernel reports the
-  /// oldest one.
+  /// The kernel may report any of several locks.
+  ///
+  /// The simulated kernel reports the oldest lock.
   @Test(.evidence("I6")) func `of live generations are all found, in any order`() throws {
     let fixture = fixture()
     let orders: [[FrameNumber]] = [[2, 5, 7, 9], [9, 7, 5, 2], [5, 9, 2, 7], [7, 2, 9, 5]]

@@ -107,8 +107,8 @@ struct NamedGenerationTests {
     }
   }
 
-  /// In an earlier version, if the map was obsolete, the search for a commit that never existed did
-  /// not end.
+  /// If the map was obsolete, an earlier version searched endlessly for a commit that never
+  /// existed.
   @Test(.evidence("I5")) func `may leave an unneeded map behind`() throws {
     try StoreFixture.inMemory().run { store in
       try store.keep(try Self.put(store, 1), as: "x")

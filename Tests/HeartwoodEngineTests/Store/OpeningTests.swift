@@ -54,7 +54,7 @@ struct OpeningTests {
       if before["locks"] == nil, after["locks"] == [] { after["locks"] = nil }
       // Report file names instead of bytes, which would be of no use in a message.
       let names = Set(before.keys).union(after.keys)
-      // In a debug build, data is compared many times as fast as arrays.
+      // In a debug build, comparing `Data` is many times as fast as comparing arrays.
       let changed = names.filter { before[$0].map { Data($0) } != after[$0].map { Data($0) } }
         .sorted()
       #expect(changed == [], "changed by the opening", sourceLocation: location)

@@ -28,11 +28,11 @@ struct OtherProcessMaintenanceTests {
     try snapshot.keyspace(name)?.get(1)?.first
   }
 
-  /// This process has read the earlier version of the page, and the log does not tell it of the
-  /// change.
+  /// This process has read the earlier version of the page, and does not learn of the change from
+  /// the log.
   ///
-  /// It does not read the log again, because the commit that changed the page is already in its
-  /// memory.
+  /// The commit that changed the page is already in the memory of this process, so the process does
+  /// not read the log again.
   @Test(.evidence("I1"), arguments: [StoreOptions.Access.mapped, .buffered])
   func `is read again after a maintenance run of its own`(access: StoreOptions.Access) throws {
     let (here, elsewhere) = try fixture(access)
@@ -106,7 +106,7 @@ struct OtherProcessMaintenanceTests {
   /// The ways in which this process finds the commits that another process has made and
   /// checkpointed.
   enum Way: CaseIterable {
-    /// This process reads the groups that follow those it already knows.
+    /// This process reads the groups that follow the last group it has read.
     case readingOn
     /// This process starts from the header slot, because the log no longer contains the new
     /// commits.
@@ -163,7 +163,8 @@ struct OtherProcessMaintenanceTests {
     }
   }
 
-  /// The test uses the table like the maintenance thread in a process without readers.
+  /// The test uses the table in the same way as the maintenance thread of a process without
+  /// readers.
   @Test(.evidence("I1"), .evidence("K3")) func `is noticed while idle`() throws {
     let (here, elsewhere) = try fixture()
     try here.run { first in

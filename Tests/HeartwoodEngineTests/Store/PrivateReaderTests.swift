@@ -10,8 +10,9 @@ import Testing
 struct PrivateReaderTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())
 
-  /// Returns fixtures, for a writer and for a reader, of a closed store with one entry and without
-  /// counters, as after a restart of the machine.
+  /// Returns two fixtures of the same closed store, one for a writer and one for a reader.
+  ///
+  /// The store has one entry and no counters, as after a restart of the machine.
   private func fixtures() throws -> (writer: StoreFixture, reader: StoreFixture) {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0

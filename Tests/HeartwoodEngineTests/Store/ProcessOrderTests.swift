@@ -43,8 +43,9 @@ struct ProcessOrderTests {
     }
   }
 
-  /// Reset the counter to its value before the first maintenance run, as if its process had died
-  /// before it published the new value.
+  /// The test resets the counter to its value before the first maintenance run.
+  ///
+  /// This simulates a process that died before it published the new value.
   @Test(.evidence("D12"))
   func `can be read while a maintenance run repeats the steps of a dead one`() throws {
     let observed = ObservedFileSystem(memory)

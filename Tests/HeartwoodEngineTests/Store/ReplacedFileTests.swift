@@ -31,7 +31,7 @@ struct ReplacedFileTests {
 
   private func kind(_ body: () throws -> Void) -> StorageError.Kind? { ForkedProcess.kind(body) }
 
-  /// Replaces a file of the store by an identical copy.
+  /// Replaces a file of the store with an identical copy.
   private func replace(_ name: String) throws {
     let path = fixture.path(of: name)
     try files.copyItem(atPath: path, toPath: path + ".copy")
@@ -66,7 +66,7 @@ struct ReplacedFileTests {
     let store = try fixture.open()
     let other = try fixture.elsewhere().open()
     for key in 0..<20 { try put(key, in: key % 2 == 0 ? store : other) }
-    // The store compares the names in another way if they have not changed for a while.
+    // The store compares the names in a different way if they have not changed for a while.
     if isIdle { usleep(30_000) }
     try put(20, in: store)
     try put(21, in: other)

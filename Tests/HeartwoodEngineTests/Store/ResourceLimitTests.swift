@@ -105,8 +105,7 @@ struct ResourceLimitTests {
     }
   }
 
-  /// This process and another one read the older generation from segments that a maintenance run
-  /// deletes meanwhile.
+  /// Two processes read the older generation from segments that a maintenance run is deleting.
   @Test(.spawning, .evidence("F7"), .evidence("I1"), arguments: TestScale.some([true, false]))
   func `reads a held generation from a long log while another process deletes segments`(
     isMapped: Bool
@@ -178,7 +177,7 @@ struct ResourceLimitTests {
       while case let descriptor = dup(0), descriptor >= 0 { taken.append(descriptor) }
       #expect(errno == EMFILE)
       var failure: StorageError?
-      // A commit fails as soon as it needs a new segment, because a segment needs a descriptor.
+      // A segment needs a descriptor, so the first commit that needs a new segment fails.
       for number in 2..<100 where failure == nil {
         do {
           try store.write { try $0.keyspace("k").put(number, [UInt8](repeating: 1, count: 900)) }
@@ -190,7 +189,7 @@ struct ResourceLimitTests {
       let opening = #expect(throws: StorageError.self) { try fixture.open() }
       #expect(opening?.errno == EMFILE)
       for descriptor in taken { close(descriptor) }
-      // The error occurred before anything was written, so later calls are not affected by it.
+      // The error occurred before anything was written, so it does not affect later calls.
       try store.write { try $0.keyspace("k").put(0, [1]) }
       // The failed opening must have released the locks of the store.
       let locks = StoreLocks(

@@ -4,9 +4,9 @@ import Testing
 
 /// Compares a store used by several processes, step by step, with a dictionary for each generation.
 ///
-/// The processes are simulated by openings in one process that share only the files, so that every
-/// run is the same. Random numbers decide which process opens the store, runs maintenance or dies
-/// next.
+/// Several openings in one process simulate the processes, so every run is reproducible. The
+/// openings share only the files. Random numbers decide which process opens the store, runs
+/// maintenance or dies next.
 @Suite("A store of several processes")
 struct SeveralProcessesTests {
   struct Setting: Sendable, CustomTestStringConvertible {
@@ -162,8 +162,9 @@ struct SeveralProcessesTests {
     } catch is Abandoned {}
   }
 
-  /// Pins a generation that one of the processes holds, which all other processes must be able to
-  /// do.
+  /// Pins a generation that one of the processes holds.
+  ///
+  /// All other processes must be able to pin the same generation.
   private func pinGiven(_ world: inout World, _ store: Store) throws {
     let held = world.processes.flatMap(\.held)
     if !held.isEmpty {

@@ -58,8 +58,9 @@ struct SharedCountersTrustTests {
     #expect(try beginsAnew(fixture, count: 3))
   }
 
-  /// If the older files were accepted, the frame numbers used since the copy was made would be used
-  /// again, for other states.
+  /// A store that accepted the older files would reuse frame numbers for other states.
+  ///
+  /// These frame numbers have already been used since the copy was made.
   @Test(.evidence("D7"), .evidence("B2"), arguments: [false, true])
   func `show that files were replaced by older ones`(isCheckpoint: Bool) throws {
     let fixture = fixture()

@@ -180,8 +180,8 @@ struct SharingTests {
     try setPermissions(0o444, 0o555)
     defer { try? setPermissions(0o644, 0o755) }
     try readOnly(fixture).run { try expectReadable($0) }
-    // Permissions do not restrict an administrator, and many containers run as one. The test
-    // therefore checks that the engine opens no file for writing.
+    // Permissions do not restrict an administrator, and many containers run with administrator
+    // rights. The test therefore checks that the engine opens no file for writing.
     let guarded = WriteGuard(fixture.fileSystem)
     var options = fixture.options
     options.isReadOnly = true

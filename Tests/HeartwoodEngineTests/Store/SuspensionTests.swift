@@ -3,7 +3,9 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests a store that is suspended, so that it releases everything it holds, and later resumed.
+/// Tests a store that is suspended and later resumed.
+///
+/// A suspended store must release everything that it holds.
 @Suite("A suspended store")
 struct SuspensionTests {
   private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]

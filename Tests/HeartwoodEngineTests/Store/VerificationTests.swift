@@ -5,7 +5,9 @@ import Testing
 /// Tests what `verify()` finds in stores that contain incorrect pages with valid hashes.
 @Suite("A verification")
 struct VerificationTests {
-  /// A defect of a store; for each defect, `word` must occur in one of the findings.
+  /// A defect of a store.
+  ///
+  /// One of the findings for the defect must contain `word`.
   enum Damage: String, CaseIterable, Sendable {
     case usedPageMarkedFree, freePageMarkedUsed, missingPageMarkedUsed, lostBitmap
     case childTwice, childMissing, childrenExchanged, treesExchanged, rootInUseTwice
@@ -76,7 +78,8 @@ struct VerificationTests {
     }
   }
 
-  /// A damaged image in the log must be found while the page file does not contain the page.
+  /// Verification must find a damaged image in the log while the page file does not contain the
+  /// page.
   @Test(.evidence("B5")) func `finds a damaged image in the log`() throws {
     var options = StoreOptions()
     options.checkpointLogByteCount = 0

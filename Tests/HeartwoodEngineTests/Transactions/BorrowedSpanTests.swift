@@ -93,7 +93,7 @@ private struct BorrowingRun {
     return [UInt8](repeating: UInt8(random.below(256)), count: size)
   }
 
-  /// Stores a value under another key, in chunks of the size that pages of values have.
+  /// Stores a value under another key, in chunks that are as large as a page of a value.
   private func stream(
     _ known: Int, _ source: KeyspaceWriter, _ key: Int, _ target: KeyspaceWriter, _ from: Int
   ) throws {

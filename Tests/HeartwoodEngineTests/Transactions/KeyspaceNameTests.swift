@@ -6,7 +6,8 @@ import Testing
 struct KeyspaceNameTests {
   /// The two names are spellings of the same letter, and are equal as strings.
   ///
-  /// In an earlier version, rows that were put under one spelling were stored under the other one.
+  /// In an earlier version, rows that were put under one spelling were stored under the other
+  /// spelling.
   @Test func `is identified by its bytes, even within a transaction`() throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     #expect(composed == decomposed)

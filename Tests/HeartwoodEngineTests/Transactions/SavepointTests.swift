@@ -59,7 +59,7 @@ struct SavepointTests {
         }
         try rows.put(9, large)
       }
-      // The pages are a bitmap, the catalog, a leaf, and those of a large value with its index.
+      // The pages are a bitmap, the catalog, a leaf, and the pages of a large value with its index.
       #expect(store.statistics.pageCount < 110)
     }
   }
@@ -230,7 +230,7 @@ struct SavepointTests {
     var passed: [(generation: Generation, model: KeyspaceModel)] = []
     let stepCount = TestScale.pick(quick: 12, all: 60)
     for round in 0..<3 {
-      // Each opening finds the store as a process that died would have left it.
+      // Each opening finds the store in the state that a process leaves behind when it dies.
       let store = try fixture.open()
       try modelled.model.expectShown(by: store.snapshot(), "\(context), opened \(round)")
       for number in 0..<2 {

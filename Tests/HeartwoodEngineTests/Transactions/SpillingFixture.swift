@@ -75,7 +75,8 @@ struct ModelledTransaction {
     }
   }
 
-  /// Makes random changes, some of them in nested savepoints, of which some are rolled back.
+  /// Makes random changes, some of them in nested savepoints, and rolls back some of the
+  /// savepoints.
   mutating func nestedSteps(
     _ transaction: inout WriteTransaction, count: Int, depth: Int
   ) throws {

@@ -235,7 +235,7 @@ struct SpillingTests {
         }
         counts.append(store.statistics.activity.verifiedPageCount - before)
       }
-      // Each attempt uses the same frames as the one before, but must verify all pages again.
+      // Each attempt uses the same frames as the previous attempt, but must verify all pages again.
       #expect(counts[1] > 60)
       #expect(counts[1] == counts[2])
     }
@@ -277,9 +277,9 @@ struct SpillingTests {
   /// then freed in the savepoint.
   ///
   /// In an earlier version, the writer's index then listed the frame that the page had before the
-  /// transaction, while all other processes used the spilled frame. A maintenance run that had read
-  /// the log reclaimed the older frame, but the next map, which was made from the writer's index,
-  /// still listed it.
+  /// transaction. All other processes used the spilled frame. A maintenance run that had read the
+  /// log reclaimed the older frame. The next map, which was made from the writer's index, still
+  /// listed this frame.
   @Test(.evidence("X4")) func `has the same frames for its writer and for a reader of the log`()
     throws
   {

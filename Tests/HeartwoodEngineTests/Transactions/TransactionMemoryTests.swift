@@ -9,7 +9,7 @@ struct TransactionMemoryTests {
 
   /// Commits three times as many bytes as the memory limits allow, in random order.
   ///
-  /// Returns by how much the process has grown.
+  /// - Returns: The number of bytes by which the process has grown.
   private static func growth(_ access: StoreOptions.Access) throws -> Int {
     let scratch = try ScratchDirectory()
     var options = StoreOptions()

@@ -7,7 +7,7 @@ import Testing
 struct FreeSpaceTests {
   private func allocate(_ fixture: TreeFixture) throws -> PageNumber {
     let page = try fixture.pages.allocate(.overflow, tree: TreeFixture.tree, level: 0)
-    // Make the page valid enough as an overflow page to be read again.
+    // Make the page a sufficiently valid overflow page, so that it can be read again.
     try fixture.pages.writable(page).store32(1, OverflowLayout.payloadCount.offset)
     return page
   }
@@ -94,8 +94,8 @@ struct FreeSpaceTests {
       #expect(pageCount > perBitmap + 1000)
       try StoreFixture.expectSound(store)
       try store.checkpoint()
-      // Free pages in the ranges of both bitmaps. The pages at the end are truncated; the others
-      // are reused, beginning with the lowest one.
+      // Free pages in the ranges of both bitmaps. The pages at the end are truncated. The other
+      // pages are reused, beginning with the lowest page.
       let before = try store.snapshot()
       try store.write { transaction in
         for number in [2, 16] { try transaction.keyspace("large").delete(number) }

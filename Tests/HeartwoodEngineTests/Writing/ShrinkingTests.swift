@@ -75,8 +75,9 @@ struct ShrinkingTests {
     #expect(try fixture.pages.allocate(.overflow, tree: 5, level: 0) == 9)
   }
 
-  /// The first page in the range of the second bitmap is the bitmap itself, which is unnecessary if
-  /// the range contains no other page.
+  /// The first page in the range of the second bitmap is the bitmap itself.
+  ///
+  /// This bitmap is unnecessary if the range contains no other page.
   @Test func `removes a bitmap that covers no other page`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
     let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: 4096)

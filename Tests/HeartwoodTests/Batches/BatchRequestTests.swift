@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Batch requests")
 struct BatchRequestTests {
-  /// Inserts people with a batch request; people without an age get the default.
+  /// Inserts people with a batch request.
+  ///
+  /// People without an age get the default age.
   @discardableResult
   private func insert(
     _ people: [(name: String, age: Int?)], _ context: ManagedObjectContext,

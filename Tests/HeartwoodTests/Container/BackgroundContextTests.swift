@@ -7,7 +7,7 @@ private final class Counter: ManagedObject {
   @Attribute var value: Int = 0
 }
 
-/// An actor of a program around a context.
+/// An actor that owns a context, as a program would define it.
 private actor Counters {
   private let executor = ContextExecutor()
   private let context: ManagedObjectContext
@@ -50,7 +50,7 @@ struct BackgroundContextTests {
             let counter = try #require(try context.fetch(FetchRequest<Counter>()).first)
             let before = counter.value
             for _ in 0..<3 { await Task.yield() }
-            // A call that throws gives way to the next one too.
+            // A call that throws also yields to the next call.
             if number.isMultiple(of: 4) { throw CancellationError() }
             counter.value = before + 1
             try context.save()
@@ -95,8 +95,9 @@ struct BackgroundContextTests {
     }
   }
 
-  /// Random trees of calls: of this context and another one, awaited at once, in groups, or by
-  /// tasks that outlive the call.
+  /// Makes random trees of calls to two contexts.
+  ///
+  /// A call is awaited at once, in a group, or by a task that outlives the enclosing call.
   private func call(
     _ background: BackgroundContext, _ other: BackgroundContext, _ random: inout SeededGenerator,
     depth: Int
@@ -167,7 +168,7 @@ struct BackgroundContextTests {
     }
     await withTaskGroup(of: Bool.self) { group in
       for actor in actors { group.addTask { await actor.block(until: semaphore) } }
-      // Needs a thread of the pool, which the blocked actors would all occupy.
+      // This task needs a thread of the pool, and the blocked actors would occupy all threads.
       group.addTask {
         try? await Task.sleep(for: .milliseconds(50))
         for _ in actors { semaphore.signal() }

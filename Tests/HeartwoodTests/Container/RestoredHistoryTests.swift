@@ -64,7 +64,7 @@ struct RestoredHistoryTests {
       for number in 0..<(1 + random.below(6)) {
         try Self.insert("lost \(number)", in: original)
         lost.append(try Self.newest(original))
-        // A token that was stored and read again has all parts of the token.
+        // Storing a token and reading it again preserves all parts of the token.
         if random.below(2) == 0 {
           let stored = try JSONEncoder().encode(lost.removeLast())
           lost.append(try JSONDecoder().decode(PersistentHistoryToken.self, from: stored))

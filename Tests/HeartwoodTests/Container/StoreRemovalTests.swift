@@ -199,7 +199,7 @@ struct StoreRemovalTests {
       try fixture.container.removeStore(url: fixture.memos)
       try fixture.container.addStore(url: fixture.url("notes"), entities: [Memo.self, Remark.self])
       try fixture.memo("bread")
-      // The pinned context does not see the added store, and keeps the removed one locked.
+      // The pinned context does not see the added store, and keeps the removed store locked.
       #expect(try context.fetch(FetchRequest<Memo>()).isEmpty)
       #expect(try hasLocks(fixture.memos))
       try context.setQueryGenerationFrom(.current)
@@ -273,7 +273,7 @@ struct StoreRemovalTests {
         defer { try? file.close() }
         var request = flock()
         request.l_type = Int16(F_WRLCK)
-        // F_OFD_GETLK: a lock of any other open file, also of this process, is in the way.
+        // `F_OFD_GETLK` reports a conflicting lock of any other open file, even in this process.
         try #require(fcntl(file.fileDescriptor, 36, &request) == 0)
         return request.l_type != Int16(F_UNLCK)
       }

@@ -175,7 +175,8 @@ struct ConfinementTests {
     nonisolated(unsafe) var ages: [Int?] = []
     for number in 2...5 {
       let isOver = DispatchSemaphore(value: 0)
-      // The thread must release the object before it signals, because that uses the context too.
+      // Releasing the object also uses the context, so the thread must release it before it
+      // signals.
       @Sendable func use() {
         let ada = try? context.existingObject(Person.self, with: id)
         ages.append(ada?.age)

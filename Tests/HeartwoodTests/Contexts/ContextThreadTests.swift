@@ -60,7 +60,7 @@ struct ContextThreadTests {
     let fixture = try GraphFixture()
     let view = fixture.container.viewContext
     let name = await view.perform {
-      // This traps unless it runs on the main actor.
+      // This call traps unless it runs on the main actor.
       MainActor.assumeIsolated { Person(context: view).name = "Ada" }
       return view.insertedObjects.first?.objectID.entityName
     }

@@ -13,11 +13,11 @@ final class GraphRun {
   private var lastName = 0
   private(set) var counts: [String: Int] = [:]
 
-  /// The states to which `undo` returns, the next one last.
+  /// The states to which `undo` returns; the next state is the last element.
   private var past: [GraphReference] = []
-  /// The states to which `redo` returns, the next one last.
+  /// The states to which `redo` returns; the next state is the last element.
   private var future: [GraphReference] = []
-  /// Whether the current step makes changes other than by undo or redo.
+  /// True while the current step makes changes by operations other than undo and redo.
   private var isNew = true
 
   init(seed: UInt64, tracksUndo: Bool) throws {

@@ -26,7 +26,7 @@ struct TileReference {
     /// For each changed field, the row before its first change.
     var originals: [TileRow.Field: TileRow] = [:]
     var isDeleted = false
-    /// Whether the tile is new or deleted, or any attribute differs from the row that was read.
+    /// True if the tile is new or deleted, or if any attribute differs from the row that was read.
     var hasEdits: Bool {
       version == nil || isDeleted || originals.contains { row.differs(from: $1, in: $0) }
     }
@@ -146,9 +146,9 @@ struct TileReference {
   /// The outcome of a save.
   struct Save {
     var tiles: [String: Stored]
-    /// Whether the save must fail.
+    /// True if the save must fail.
     var isRefused = false
-    /// Whether the save may fail; the commits that wrote the boxes are not known exactly.
+    /// True if the save may fail because the commits that wrote the boxes are not known exactly.
     var mayBeRefused = false
   }
 
@@ -178,7 +178,7 @@ struct TileReference {
 
   /// Returns the row of a tile after a save.
   ///
-  /// An inner `nil` means that the row is deleted; an outer `nil` means that it is left unchanged.
+  /// An inner `nil` means that the row is deleted. An outer `nil` means that it remains unchanged.
   private func resolved(
     _ copy: Copy, _ stored: Stored?, isConflict: Bool, _ policy: TilePolicy
   ) -> TileRow?? {

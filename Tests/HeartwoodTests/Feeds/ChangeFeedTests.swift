@@ -81,7 +81,7 @@ struct ChangeFeedTests {
     let ids = Set(try fixture.context().fetchObjectIDs(FetchRequest<Person>()))
     var iterator = try container.changeFeed(from: .existingObjects).makeAsyncIterator()
     var seen: [ChangeFeed.Event] = []
-    // Changes that are made meanwhile are no part of the generation.
+    // The generation does not contain changes that are made meanwhile.
     for number in 0..<300 {
       seen.append(try #require(try await iterator.next()))
       if number % 100 == 7 {
@@ -144,7 +144,7 @@ struct ChangeFeedTests {
       #expect(try await next.first(1)[0].id == wanted?.id, "after \(event.id)")
     }
     try feed.acknowledge(events[events.count - 1])
-    // An earlier event changes nothing.
+    // Acknowledging an earlier event changes nothing.
     try feed.acknowledge(events[1])
     #expect(try container.historyConsumers["search"] == container.currentHistoryToken)
     #expect(throws: StorageError.self) { try container.changeFeed().acknowledge(events[0]) }
