@@ -13,8 +13,9 @@ final class Thing: ManagedObject {
   @ToOne var owner: Owner?
 }
 
-/// Tests the cost of code that the compiler inlines into a program, so this module is optimised
-/// wherever Heartwood is.
+/// Tests the cost of code that the compiler inlines into a program.
+///
+/// This module is therefore optimised in every build in which Heartwood is optimised.
 @Suite("Reading properties")
 struct PropertyCostTests {
   @Test(.spawning, .evidence("F-14"))

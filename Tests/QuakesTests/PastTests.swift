@@ -113,7 +113,7 @@ struct PastTests {
       "2 quakes have changed since the import of \(times[2]), so the import was not undone",
       "run: quakes diff \(times[2])", exitCode: 1)
     #expect(try quakes.codes().count == 3)
-    // A later import can be undone, even though the changed one cannot.
+    // A later import can be undone, although the changed import cannot.
     try importFeeds(quakes, "d")
     try quakes.run("undo").expectFine()
     #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Real feeds, if available: a file or a directory named by `QUAKE_FEED`.
+/// Real feeds from the file or directory in the environment variable `QUAKE_FEED`, if it is set.
 enum RealFeeds {
   static let paths: [String] = {
     guard let path = ProcessInfo.processInfo.environment["QUAKE_FEED"] else { return [] }

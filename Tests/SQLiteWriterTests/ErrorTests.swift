@@ -2,7 +2,7 @@ import Foundation
 import SQLiteWriter
 import Testing
 
-/// Tests the errors, which need no other program to judge them.
+/// Tests the errors of the writer, which can be checked without `sqlite3`.
 @Suite("Errors of the writer of SQLite files")
 struct ErrorTests {
   private static func expect(
@@ -66,7 +66,7 @@ struct ErrorTests {
     Self.expect(.tooLarge, "1000000") {
       try table("u", [String(repeating: "long", count: 250_000)], index: "j")
     }
-    // The rejected definitions left no names.
+    // The rejected definitions must not have reserved any names.
     try table("u", ["é", "e\u{301}"], index: "j")
     try writer.finish()
     Self.expect(.closed, "finished") { try table("later", index: "k") }

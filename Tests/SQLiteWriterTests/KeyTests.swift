@@ -12,7 +12,7 @@ struct KeyTests {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(
       path: scratch.path, sortByteCount: source.element([512, 8 << 20]))
-    // The key is not in the order of the columns.
+    // The columns of the key are in a different order than the columns of the table.
     let table = try writer.table(
       SQLiteTable(
         name: "pairs", key: .columns(["owner", "member"]),
@@ -66,7 +66,7 @@ struct KeyTests {
         indexes: [SQLiteIndex("i", on: ["a"])]))
     for integer in OddValues.integers.shuffled() {
       try table.append([.integer(integer)])
-      // Conversion rounds many of them, to a neighbour or to an equal number.
+      // The conversion rounds many of these integers to a neighbouring or equal number.
       try table.append([.real(Double(integer))])
       try table.append([.real(Double(integer).nextUp)])
       try table.append([.real(Double(integer).nextDown)])
@@ -100,7 +100,7 @@ struct KeyTests {
     var source = SeededSource(77)
     for number in 0..<3000 {
       let count = source.element([0, 1, 6, 7, 8, 15, 16, 40, 135, 136, 200])
-      // Zero bytes at the end look like the padding of a word.
+      // Zero bytes at the end of a text look like the padding of a word.
       let end = source.element(["", "\u{0}", "\u{0}\u{0}", "a", "b", "é", "\u{0}a"])
       let middle = (0..<source.element([0, 0, 3, 20])).map { _ in source.element(["a", "b", "c"]) }
       let text = String(repeating: "p", count: count) + middle.joined() + end
@@ -128,7 +128,7 @@ struct KeyTests {
       for value in values { try table.append([.text("x"), value]) }
       try writer.finish()
     }
-    // Nulls are never equal, and neither are a text and a blob.
+    // Nulls are never equal, and a text never equals a blob.
     let distinct: [SQLiteValue] = [
       .integer(5), .null, .text("5"), .null, .blob([0x35]), .real(5.5), .integer(6),
     ]
@@ -142,7 +142,7 @@ struct KeyTests {
     #expect(error?.kind == .duplicateKey)
     #expect(error?.message.contains("rows 1, 8 ") == true)
     #expect(error?.message.contains("\"u\"") == true)
-    // The failed file is gone.
+    // The failed writer must leave no file behind.
     #expect(try scratch.names == ["file.sqlite"])
   }
 
@@ -165,7 +165,8 @@ struct KeyTests {
 
   @Test func `merge many sorted runs`() throws {
     let scratch = try Scratch()
-    // About 5,000 runs, of which 64 at a time are merged, and 64 of the results again.
+    // The writer makes about 5,000 runs. It merges 64 runs at a time, and then merges 64 of the
+    // results at a time.
     let writer = try SQLiteFileWriter(path: scratch.path, sortByteCount: 256)
     let table = try writer.table(
       SQLiteTable(

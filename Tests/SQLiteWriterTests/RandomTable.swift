@@ -21,7 +21,7 @@ struct SeededSource: RandomNumberGenerator {
   }
 }
 
-/// Values that are at a limit of the format, or that programs often get wrong.
+/// Values at a limit of the format, and values that programs often handle incorrectly.
 enum OddValues {
   static let integers: [Int64] = {
     let bits: [Int64] = [7, 8, 15, 16, 23, 24, 31, 32, 47, 48, 53, 62]
@@ -48,7 +48,7 @@ enum OddValues {
   ]
 }
 
-/// A table with random columns and rows, and what it must contain.
+/// A table with random columns and rows, and its expected content.
 struct RandomTable {
   var definition: SQLiteTable
   /// The rows with their rowids, in the order in which they are written.
@@ -69,7 +69,7 @@ struct RandomTable {
       name: name, key: .rowid(source.isOne(in: 2) ? "id" : nil), columns: columns)
     var rowid = source.element([1, -5, .min, 1 << 40, .max - Int64(rowCount)])
     let hasGaps = rowid != .max - Int64(rowCount) && source.isOne(in: 2)
-    // Wide tables take long in debug builds.
+    // Limit the number of rows, because wide tables are slow in debug builds.
     for _ in 0..<min(rowCount, 9000 / count) {
       let values = columns.map { Self.value(for: $0, &source) }
       rows.append((rowid, values))
@@ -86,7 +86,7 @@ struct RandomTable {
     }
   }
 
-  /// What the table must contain, one line per row.
+  /// The expected content of the table, with one line per row.
   var lines: [String] {
     rows.map { row in
       let values = zip(definition.columns, row.values).map { Self.stored($1, $0.type).shown }
@@ -94,7 +94,7 @@ struct RandomTable {
     }
   }
 
-  /// The query for these lines.
+  /// The query that returns the expected lines.
   var query: String {
     let columns = ["rowid"] + definition.columns.map { SQLiteShell.shown($0.name) }
     return "SELECT \(columns.joined(separator: ",\n")) FROM \(definition.name) NOT INDEXED "
@@ -118,7 +118,7 @@ struct RandomTable {
       let real =
         isSimilar
         ? Double(Int.random(in: -300...300, using: &source)) / 4 : source.element(OddValues.reals)
-      // SQLite forgets the sign of -0.0 in such a column, which the writer keeps.
+      // SQLite drops the sign of -0.0 in such a column, but the writer preserves it.
       return .real(real == 0 && column.type.affinity == .real ? 0 : real)
     case 2:
       if isSimilar { return .text("common beginning \(Int.random(in: 0..<50, using: &source))") }
@@ -137,14 +137,14 @@ struct RandomTable {
     switch (type.affinity, value) {
     case (.real, .integer(let integer)): .real(Double(integer))
     case (.numeric, .real(let real)):
-      // -2^63 and 2^63 stay reals.
+      // The values -2^63 and 2^63 remain reals.
       abs(real) < 9_223_372_036_854_775_808 && real == real.rounded()
         ? .integer(Int64(real)) : value
     default: value
     }
   }
 
-  /// Statements that copy the table row by row to a table `copy`, with SQLite's own encoding.
+  /// Statements that copy the table row by row to a table `copy`, so that SQLite encodes the rows.
   var copyStatements: String {
     var copy = definition
     copy.name = "copy"

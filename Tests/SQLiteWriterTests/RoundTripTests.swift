@@ -9,7 +9,7 @@ struct RoundTripTests {
   func `return random rows, by rowid and by index`(seed: UInt64) throws {
     var source = SeededSource(seed)
     let scratch = try Scratch()
-    // A small memory makes sorted runs, and merges of merged runs.
+    // With little memory, the writer makes sorted runs, and merges runs that are already merged.
     let sortByteCount = source.element([1 << 10, 64 << 10, 8 << 20])
     let writer = try SQLiteFileWriter(path: scratch.path, sortByteCount: sortByteCount)
     var tables: [RandomTable] = []
@@ -64,8 +64,10 @@ struct RoundTripTests {
     }
   }
 
-  /// The lengths around which the form of a cell changes: X for tables and indexes, the ends of
-  /// overflow pages, and the limits of the varints of lengths.
+  /// The lengths around which the form of a cell changes.
+  ///
+  /// These lengths are the threshold X of the SQLite format for tables and indexes, the ends of
+  /// overflow pages, and the limits of length varints.
   private static let lengths: [Int] = {
     let local = [124, 489, 1002, 4061, 8184, 16_380]
     let overflow = [1, 2, 3].flatMap { (count: Int) -> [Int] in
@@ -129,7 +131,7 @@ struct RoundTripTests {
   @Test func `have index trees of every number of large keys`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
-    // About four keys fill a page, so that 140 keys need four levels.
+    // About four keys fill a page, so 140 keys need four levels.
     let counts = Array(0..<140)
     for count in counts {
       let table = try writer.table(
@@ -149,7 +151,8 @@ struct RoundTripTests {
   @Test func `have table trees whose last interior page is full`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
-    // Rowids of 9 bytes make cells of 15 bytes with their pointers: 272 fill an interior page.
+    // A rowid takes 9 bytes, so a cell and its pointer take 15 bytes. An interior page holds 272
+    // cells.
     let counts = [1, 2, 271, 272, 273, 274, 275, 545, 546, 547, 548, 549]
     let blob = [UInt8](repeating: 7, count: 3000)
     for count in counts {
@@ -168,8 +171,8 @@ struct RoundTripTests {
   @Test func `have keys of a single value that is shorter than a cell`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
-    // The numbers fill the first leaf, so that in some tables it ends between two short keys. The
-    // one before the last key then moves to an interior page, and loses its padding.
+    // The numbers fill the first leaf, so that the leaf ends between two short keys in some tables.
+    // The second-to-last key then moves to an interior page, and loses its padding.
     var counts: [Int] = []
     for realCount in 306...313 {
       for integerCount in 0..<9 {

@@ -3,7 +3,7 @@ import HeartwoodTestSupport
 import SQLiteWriter
 import Testing
 
-/// The program `sqlite3`, which judges the files.
+/// The program `sqlite3`, with which tests check the files.
 enum SQLiteShell {
   static let executable: URL? = {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
@@ -15,7 +15,7 @@ enum SQLiteShell {
   static let isInstalled = executable != nil
   static let comment: Comment = "The program sqlite3 is not installed."
 
-  /// Runs statements and returns the lines of the output; errors of the program are lines, too.
+  /// Runs statements, and returns the lines of the output, including errors.
   static func lines(_ path: String, _ sql: String, isReadOnly: Bool = true) throws -> [String] {
     let program = try #require(executable)
     let directory = URL(filePath: path).deletingLastPathComponent()
@@ -40,7 +40,7 @@ enum SQLiteShell {
     return text.split(separator: "\n", omittingEmptySubsequences: true).map(String.init)
   }
 
-  /// An expression that returns the exact value of a column as text, as `SQLiteValue.shown` does.
+  /// An SQL expression for the exact value of a column as text, in the form of `SQLiteValue.shown`.
   static func shown(_ column: String) -> String {
     let name = column.sqlQuoted
     return """
@@ -92,7 +92,7 @@ final class Scratch {
     get throws { try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() }
   }
 
-  /// Expects that SQLite finds nothing wrong in the file.
+  /// Expects that SQLite finds no error in the file.
   func expectSound(_ location: SourceLocation = #_sourceLocation) throws {
     let lines = try SQLiteShell.lines(path, "PRAGMA integrity_check; PRAGMA foreign_key_check;")
     #expect(lines == ["ok"], sourceLocation: location)
@@ -103,8 +103,10 @@ final class Scratch {
 
   func lines(_ sql: String) throws -> [String] { try SQLiteShell.lines(path, sql) }
 
-  /// Expects that SQLite encodes the records of indexes in as many bytes when it builds them anew,
-  /// and those of a table in as many bytes as their copies.
+  /// Expects SQLite to encode the same records in the same number of bytes.
+  ///
+  /// The function compares indexes with the indexes that SQLite rebuilds, and a table with its
+  /// copy.
   func expectSameByteCounts(
     _ indexes: [String], table: String? = nil, copyStatements: String = "",
     _ location: SourceLocation = #_sourceLocation

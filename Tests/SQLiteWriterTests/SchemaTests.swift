@@ -65,7 +65,7 @@ struct SchemaTests {
           SQLiteForeignKey(["owner"], references: "person", ["id"], deletion: .cascade),
           SQLiteForeignKey(["member"], references: "person", ["code"]),
         ]))
-    // Both tables grow at the same time.
+    // The writer fills both tables at the same time.
     for id in 1...500 {
       try people.append(
         rowid: Int64(id),
@@ -120,8 +120,8 @@ struct SchemaTests {
 
   @Test func `fit schemas of every length around the room in page 1`() throws {
     let scratch = try Scratch()
-    // The room in page 1 ends at 3,996 bytes, that in another page at 4,096, and at 4,061 the row
-    // begins to overflow.
+    // Page 1 has room up to 3,996 bytes, and another page has room up to 4,096 bytes. At 4,061
+    // bytes, the row begins to overflow.
     for length in Array(3890...3960) + Array(4000...4030) {
       let path = scratch.path(of: "\(length)")
       let writer = try SQLiteFileWriter(path: path)
@@ -176,14 +176,14 @@ struct SchemaTests {
     try scratch.expectSound()
   }
 
-  /// Writes files of more than 1 GiB, so it runs only on request.
+  /// This test writes files of more than 1 GiB, so it runs only on request.
   @Test(
     .enabled(
       if: ProcessInfo.processInfo.environment["SQLITE_WRITER_HUGE"] != nil,
       "It writes gigabytes; set SQLITE_WRITER_HUGE to run it."),
     arguments: [(300 << 20, 4), (3000, 263_000)])
   func `leave out the page that SQLite locks`(blobByteCount: Int, rowCount: Int) throws {
-    // That page lies in the middle of a chain of overflow pages, or between two leaves.
+    // The locked page is in the middle of a chain of overflow pages, or between two leaves.
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
     let table = try writer.table(

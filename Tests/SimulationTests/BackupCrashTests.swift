@@ -2,8 +2,9 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests power cuts, deaths of the process, errors and a full disk at every call while a store is
-/// backed up, a backup is thinned, and a generation is restored.
+/// Interrupts the backup of a store, the thinning of a backup and the restoration of a generation.
+///
+/// At every call, the power is cut, the process dies, an error occurs, or the disk is full.
 @Suite("Interruptions of backups")
 struct BackupCrashTests {
   enum Step: CaseIterable {

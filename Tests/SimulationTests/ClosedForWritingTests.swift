@@ -40,8 +40,8 @@ struct ClosedForWritingTests {
     try expectClosed(run)
   }
 
-  /// In an earlier version, a failed sync of the directory was retried, and the success of the
-  /// second sync was trusted.
+  /// An earlier version retried a failed sync of the directory, and trusted the success of the
+  /// retry.
   @Test(.evidence("F2"), .evidence("F3"))
   func `accepts no writes after a name could not be synced`() throws {
     let steps = [Step](
@@ -63,8 +63,9 @@ struct ClosedForWritingTests {
     #expect(count > 3)
   }
 
-  /// In an earlier version, closing the store reported no error, and the next power cut could lose
-  /// a `.normal` commit that closing should have made durable.
+  /// In an earlier version, closing the store reported no error.
+  ///
+  /// The next power cut could then lose a `.normal` commit that closing should have made durable.
   @Test(.evidence("F2")) func `reports it when it is closed`() throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
     try run.run([

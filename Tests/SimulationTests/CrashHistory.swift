@@ -31,14 +31,13 @@ enum Step: Sendable {
   case reopen
   /// Kills all processes and opens the store in another one.
   case kill
-  /// Continues in the other one of two processes, which both have the store open.
+  /// Continues in the other of two processes that both have the store open.
   case switchProcess
 }
 
 /// Performs steps with a store on a simulated disk, and compares the store with a model.
 ///
-/// Each commit also writes its own number, so the contents of a store show with which commit they
-/// must be compared.
+/// Each commit also writes its own number, so a check can find the expected contents of the store.
 final class CrashHistory {
   private(set) var disk: SimulatedDisk
   /// The number of calls made by processes that have died.
@@ -57,7 +56,8 @@ final class CrashHistory {
   private(set) var pinned: [(number: Int, snapshot: Snapshot)] = []
   /// The number of the commit that each named generation contains.
   private(set) var kept: [String: Int] = [:]
-  /// The name whose `keep` or `release` was not acknowledged, so that it may or may not exist.
+  /// The name whose `keep` or `release` was not acknowledged, and which therefore may or may not
+  /// exist.
   private var uncertainName: String?
   private let seed: UInt64
   private let options: StoreOptions
@@ -364,7 +364,7 @@ final class CrashHistory {
     (store, otherStore) = (nil, nil)
   }
 
-  /// Opens the store as a process that shares nothing with the others.
+  /// Opens the store as a process that shares nothing with the other processes.
   private func openElsewhere() throws -> Store {
     try Store(at: "/store", options: options, fileSystem: OtherProcess(disk))
   }

@@ -9,7 +9,7 @@ struct DamageTests {
   ///
   /// The last `lost` commits may be missing if nothing proves that they were durable.
   ///
-  /// - Returns: Whether the damage was detected.
+  /// - Returns: `true` if the damage was detected.
   private func expectRightOrNoticed(
     _ outcome: WrittenStore.Outcome, _ sample: WrittenStore, _ context: String, lost: Int = 1
   ) -> Bool {
@@ -38,7 +38,9 @@ struct DamageTests {
     #expect(segments.values.contains { Array($0[footer..<footer + 4]) == Array("HWFT".utf8) })
   }
 
-  /// Flips one bit in each byte, with bits 0 to 7 in turn; a short run skips many bytes.
+  /// Flips one bit in each byte, with bits 0 to 7 in turn.
+  ///
+  /// A short run skips many bytes.
   @Test(.evidence("B1"), .evidence("B2"), arguments: 0..<8)
   func `returns correct data or detects each flipped bit`(group: Int) throws {
     let sample = try WrittenStore(seed: 21)

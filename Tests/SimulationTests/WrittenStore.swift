@@ -10,8 +10,9 @@ struct WrittenStore {
   /// The history, whose disk still has the counters of the process in memory.
   let history: CrashHistory
 
-  /// Creates a store as a process that died would have left it, with the last commits only in the
-  /// log.
+  /// Creates a store in the state that a process leaves behind when it dies.
+  ///
+  /// The last commits are only in the log.
   ///
   /// - Parameter seed: Stores with different seeds have different identities and contents.
   init(seed: UInt64) throws {

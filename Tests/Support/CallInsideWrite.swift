@@ -16,7 +16,7 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
   case openingAnother = "opening another store"
   case writingToAnother = "writing to another store"
 
-  /// Whether the call traps.
+  /// True if the call traps.
   package var isRefused: Bool {
     [.write, .checkpoint, .compact, .verify, .close, .suspend].contains(self)
   }
@@ -49,7 +49,7 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
 
   /// Makes the call inside a `write` to the scene's store.
   ///
-  /// - Returns: Whether the call had its usual effect.
+  /// - Returns: `true` if the call had its usual effect.
   package func isMade(in scene: inout Scene) throws -> Bool {
     let store = scene.store
     let newest = try store.snapshot()

@@ -52,8 +52,8 @@ package final class CountingFileSystem: FileSystem {
 
   /// The counts so far.
   ///
-  /// To count the calls that an operation makes, subtract the value before it from the value after
-  /// it.
+  /// To count the calls of an operation, subtract the value before the operation from the value
+  /// after it.
   package var counts: CallCounts { counter.counts }
 
   package func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)? {

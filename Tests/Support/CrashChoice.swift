@@ -16,8 +16,9 @@ package enum CrashMode: String, Sendable, CaseIterable {
   case mostlyNew
   /// Each sector of each write survives with probability one half.
   case uniform
-  /// All writes except the newest survive completely; a random selection of the newest one's
-  /// sectors survives.
+  /// All writes except the newest survive completely.
+  ///
+  /// Of the newest write, a random selection of sectors survives.
   case tornNewest
   /// Each write survives completely or not at all.
   case completeWrites
@@ -37,7 +38,7 @@ package struct CrashOptions: OptionSet, Sendable, Hashable {
   package static let staleGarbage = CrashOptions(rawValue: 2)
   /// Sectors of 4 KiB survive or are lost as a whole.
   package static let largeSectors = CrashOptions(rawValue: 4)
-  /// Of each write, only a first part of any length survives.
+  /// Only the first part of each write survives; this part can have any length.
   package static let tornEnds = CrashOptions(rawValue: 8)
 
   /// Returns a random combination of the options.

@@ -10,7 +10,7 @@ package struct FaultPlan: Sendable, Equatable {
   package enum CallKind: String, Sendable, CaseIterable {
     case write, setByteCount, sync, create, rename, remove, createDirectory, syncDirectory, punch
 
-    /// Whether a call of this kind can fail because the disk is full.
+    /// True if a call of this kind can fail because the disk is full.
     var needsSpace: Bool { ![.remove, .syncDirectory, .punch].contains(self) }
   }
 
@@ -25,12 +25,14 @@ package struct FaultPlan: Sendable, Equatable {
   /// The number of the call that fails, or `nil` if none does.
   package var call: Int?
   package var outcome: Outcome
-  /// Whether all later calls fail in the same way.
+  /// True if all later calls fail in the same way.
   package var isLasting = false
-  /// Whether the call has part of its effect: a failing write writes a prefix of its bytes,
-  /// and a write at a power cut writes some of its sectors.
+  /// True if the call has part of its effect.
+  ///
+  /// A failing write then writes a prefix of its bytes, and a write at a power cut writes some of
+  /// its sectors.
   package var leavesPart = false
-  /// Whether a failing sync marks the unsynced pages as clean without making them durable.
+  /// True if a failing sync marks the unsynced pages as clean without making them durable.
   package var dropsUnsynced = false
   /// The number of the only read that fails, counted from 1, or `nil` if no read fails.
   package var failingRead: Int?

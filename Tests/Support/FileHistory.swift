@@ -27,7 +27,7 @@ struct FileHistory {
   private(set) var durable = ChunkedBytes()
   private(set) var newest = ChunkedBytes()
   private(set) var changes: [FileChange] = []
-  /// Whether a failed sync left bytes in the page cache that no later sync will write.
+  /// True if a failed sync left bytes in the page cache that no later sync will write.
   private var hasDropped = false
   /// The memory that all mappings of the file share, or `nil` before the first mapping.
   private(set) var shared: ByteBlock?
@@ -108,7 +108,7 @@ struct FileHistory {
     return shared.flatMap { byteCount <= $0.bytes.count ? $0 : nil }
   }
 
-  /// Returns the file as the next process finds it, with shared memory of its own.
+  /// Returns the file as the next process finds it, with separate shared memory.
   func afterProcessDeath() -> FileHistory {
     var copy = self
     if let shared {
@@ -196,7 +196,8 @@ extension FileHistory {
   private struct SectorSurvivors {
     private var choices: [[Bool]]
 
-    /// - Parameter only: The change whose sectors are needed, or `nil` for those of all changes.
+    /// - Parameter only: The change whose sectors are needed, or `nil` for the sectors of all
+    ///   changes.
     init(_ changes: [FileChange], _ dice: inout CrashDice, only: Int? = nil) {
       choices = []
       // The number of sectors that survive together.

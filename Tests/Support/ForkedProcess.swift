@@ -46,7 +46,9 @@ package struct ForkedProcess {
 
   private init(_ identifier: pid_t) { self.identifier = identifier }
 
-  /// Forks this process, and returns 0 in the child, which an alarm signal ends after two minutes.
+  /// Forks this process, and returns 0 in the child.
+  ///
+  /// An alarm signal ends the child after two minutes.
   private static func fork() -> pid_t {
     let call = call
     let identifier = call()

@@ -3,9 +3,9 @@ public import Testing
 
 /// Stops the test process if a test has not ended after ten minutes.
 ///
-/// The test library's time limits do not suffice: they do not stop a call that waits forever, and
-/// they include the time for which a test waits for a free thread, which is minutes when all tests
-/// run at once.
+/// The time limits of the test library do not suffice. They do not stop a call that waits forever.
+/// They also include the time for which a test waits for a free thread, which is minutes when all
+/// tests run at once.
 public struct MustEnd: TestTrait, TestScoping {
   private static let queue = DispatchQueue(label: "heartwood.tests.must-end")
 

@@ -12,7 +12,7 @@
 /// for instruments. It checks these variables only while a flag is set. The probe sets the
 /// variables and the flag during a measurement.
 ///
-/// Run each measurement in its own process (an exit test), and do not copy strings in the measured
+/// Run each measurement in its own process (an exit test). Do not copy strings in the measured
 /// code, because some runtimes pass the payload of small strings to these functions as if it were
 /// an object.
 package enum RetainProbe {

@@ -5,7 +5,7 @@ public import Testing
 ///
 /// In the test library, one thread waits for the processes of all exit tests. If a process ends
 /// before its test has asked for the result, this thread spins until the test asks. Among a
-/// thousand other tests, that takes minutes, during which the thread uses a processor.
+/// thousand other tests, this takes minutes, and the thread keeps a processor busy all the time.
 public struct Spawning: TestTrait, TestScoping {
   private static let executor = QueueExecutor("heartwood.tests.spawning")
   private static let turns = Turns()

@@ -1,6 +1,6 @@
 /// The build configuration of the tests.
 package enum TestBuild {
-  /// Whether the build is optimised, and therefore many times faster than a debug build.
+  /// True if the build is optimised, and therefore many times faster than a debug build.
   package static let isOptimised: Bool = {
     var result = true
     assert({ result = false }() == ())

@@ -1,6 +1,6 @@
 import Testing
 
-/// Checks those rules for sources that a program can check, in every file to which they apply.
+/// Checks the rules for sources that a program can check.
 @Suite("The sources")
 struct SourceTests {
   private static let engine = "Sources/HeartwoodEngine/"

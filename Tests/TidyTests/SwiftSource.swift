@@ -83,7 +83,7 @@ struct SwiftSource: Sendable {
   private static let quote = UInt8(ascii: "\"")
   private static let hash = UInt8(ascii: "#")
 
-  /// For each byte, whether it never begins or ends a comment, a string or an interpolation.
+  /// For each byte, `true` if it never begins or ends a comment, a string or an interpolation.
   private static let isPlain: [Bool] = (0...UInt8.max).map { byte in
     !"\n\"#/*\\`()".utf8.contains(byte)
   }

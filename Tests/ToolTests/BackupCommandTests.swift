@@ -91,9 +91,9 @@ struct BackupCommandTests {
       try addTeam(name)
       try store.run("backup", backup).expectFine()
     }
-    // The name was given after the backup of its generation, and recorded by the next one.
+    // The name was given after the backup of its generation, so the next backup recorded it.
     #expect(try Backup(at: backup).restorePoints().map(\.names) == [["kept"], [], []])
-    // All were made within the same hour, or around its end.
+    // All backups were made within the same hour, or around the end of an hour.
     let run = try store.run("backup", backup, "--keep", "1hourly")
     #expect(run.output.contains("; removed 1 restore point"))
     #expect(try Backup(at: backup).restorePoints().map(\.names) == [["kept"], []])

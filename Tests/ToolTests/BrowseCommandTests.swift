@@ -7,7 +7,7 @@ import Testing
 /// Tests `heartwoodctl browse`.
 @Suite("The page of a store")
 struct BrowseCommandTests {
-  /// Texts that could end the element that contains them, or change what is around them.
+  /// Texts that could end the element that contains them, or change the surrounding elements.
   private static let hostileTexts = [
     "</script><script>document.title = 'broken'</script>", "<!--<script>", "]]>", "&lt;b&gt;",
     "\"'`${1}\\", "\\u003c", "line\u{2028}paragraph\u{2029}", "\u{0}\u{7F}\u{85}\r\n\t",
@@ -71,7 +71,7 @@ struct BrowseCommandTests {
     let page = try BrowsedPage(of: store, in: directory)
     let texts = try page.rows(of: "Oddity").suffix(Self.hostileTexts.count)
     #expect(texts.map { $0["text"] as? String } == Self.hostileTexts)
-    // The model, four entities and the script.
+    // The page has a script element for the model, one for each of four entities, and the script.
     #expect(page.text.ranges(of: "<script").count == 6)
     #expect(page.text.ranges(of: "</script").count == 6)
     #expect(!page.text.contains("<!--"))
@@ -176,7 +176,7 @@ struct BrowseCommandTests {
     let facts = try FileManager.default.attributesOfItem(atPath: file)
     #expect(facts[.posixPermissions] as? Int == 0o600)
 
-    // The limit of file sizes ends the page after 4 KiB.
+    // The limit on file sizes ends the page after 4 KiB.
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     process.arguments = [

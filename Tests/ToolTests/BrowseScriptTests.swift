@@ -47,7 +47,7 @@ struct BrowseScriptTests {
     #expect(result["numbers"] as? [String] == ["0", "1", "2", "3", "nil"])
     #expect(
       (result["moments"] as? [String])?[ObjectStore.oddTexts.count] == "1367-03-24 12:26:39.875")
-    // The page's script and that of this test.
+    // The two script elements are the page's script and the script of this test.
     #expect(result["elements"] as? [Int] == [2, 0, 0])
   }
 
@@ -79,7 +79,7 @@ struct BrowseScriptTests {
     #expect(all[2] == ["0", "1", "2", "3", "nil", "100", "20", "-3", "none"])
     #expect(
       result["weights"] as? [String] == ["0", "2", "10.5", "15", "21", "31.5", "42", "100"])
-    // The object whose number is not a number.
+    // The object whose number is not a number comes last.
     #expect(result["last"] as? String == "\(ObjectStore.oddTexts.count + 1)")
   }
 

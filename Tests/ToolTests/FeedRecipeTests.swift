@@ -66,7 +66,7 @@ struct FeedRecipeTests {
     }
   }
 
-  /// Runs scripts, each again when it has ended, until the copy equals the source.
+  /// Runs scripts, and restarts each script that has ended, until the copy equals the source.
   private func expectEqualCopy(
     of scripts: [(name: String, arguments: [String])], _ server: any RecipeServer, _ label: String
   ) throws {

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A store whose changes are fed to another one, which has no objects at first.
+/// A store whose changes are fed to another store, which initially has no objects.
 struct FeedStores {
   let source: ObjectStore
   let target: ObjectStore

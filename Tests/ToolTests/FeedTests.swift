@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Feeds the changes of one store to another one.
+/// Feeds the changes of one store to another store.
 @Suite("A feed of changes")
 struct FeedTests {
   private let stores: FeedStores
@@ -143,7 +143,7 @@ struct FeedTests {
       try target.run("apply", file, "--source", source.fixture.path, "--consumer", "copy")
         .expectFine()
     }
-    // Nothing is sent again.
+    // No event is sent again.
     try source.run("set", "Player/1", "tag=9", "--yes").expectFine()
     #expect(try events("--consumer", "copy").split(separator: "\n").count == 1)
   }
@@ -166,7 +166,7 @@ struct FeedTests {
       try process.start()
       return process
     }
-    /// Kills both programs; the shell may not have started them yet.
+    /// Kills both programs, even if the shell has not started them yet.
     func end(_ process: Process) throws {
       while process.isRunning {
         _ = try BuiltModules.run("pkill", ["-KILL", "-P", "\(process.processIdentifier)"])

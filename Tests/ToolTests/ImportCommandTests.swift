@@ -28,8 +28,9 @@ struct ImportCommandTests {
   }
 
   @Test func `skips elements that violate a constraint as a whole`() throws {
-    // The second element has the name and number of a player in the store, the third those of the
-    // first; the fourth lacks a value, and the fifth changes a team before its member is refused.
+    // The second element has the name and number of a player in the store. The third element has
+    // the name and number of the first element. The fourth element lacks a value. The fifth element
+    // changes a team before its member is refused.
     let run = try run(
       "Player",
       """
@@ -68,7 +69,7 @@ struct ImportCommandTests {
         + #""born": "2001-01-01T00:00:00Z"}"#
     }
     #expect(try run("Player", people.joined(separator: "\n"), "--key", "tag").exitCode == 0)
-    // Each takes the number and name that the one before had.
+    // Each element takes the number and name that the object of the previous element had.
     let moves = (0..<5).reversed().map {
       #"{"tag": \#($0), "name": "T\#($0 + 1)", "number": 9}"#
     }

@@ -76,7 +76,7 @@ struct ObjectConcurrencyTests {
       try context.save()
       #expect(try store.run("query", "Oddity", "text == '\(round)'", "--count").output == "50\n")
     }
-    // The tool writes beside the program, which then reads the change.
+    // The tool writes while the program has the store open. The program then reads the change.
     try store.run("set", "Player/1", "weight=7", "--yes").expectFine()
     let players = try context.fetch(FetchRequest<ToolPlayer>(where: #Predicate { $0.weight == 7 }))
     #expect(players.map(\.name) == ["P0"])
@@ -118,7 +118,8 @@ struct ObjectConcurrencyTests {
         let keyspace = try transaction.keyspace("heartwood.model")
         var bytes = try keyspace.get(key) ?? []
         let position = generator.below(bytes.count)
-        // Another digit or letter keeps the JSON readable more often than another bit would.
+        // Replacing a byte with a digit or letter keeps the JSON readable more often than flipping
+        // a bit.
         bytes[position] = Array("0123456789abtrue\"{}[],.:".utf8)[generator.below(24)]
         try keyspace.put(key, bytes)
       }

@@ -19,7 +19,7 @@ class ToolPlayer: ManagedObject {
   @Attribute var born: Date = Date(timeIntervalSinceReferenceDate: 0)
   @Attribute var weight: Double = 0
   @Attribute(.unique) var tag: Int? = nil
-  /// A name that the format language also has.
+  /// An attribute whose name is also a word of the format language.
   @Attribute var yes: Bool = true
   @ToOne var team: ToolTeam?
   @ToMany var lineUps: Set<ToolTeam>
@@ -70,8 +70,8 @@ struct ObjectStore {
   ]
 
   /// - Parameters:
-  ///   - oddities: Whether the store contains odd values.
-  ///   - isEmpty: Whether the store contains only the model.
+  ///   - oddities: `true` if the store contains odd values.
+  ///   - isEmpty: `true` if the store contains only the model.
   init(oddities: Bool = true, isEmpty: Bool = false) throws {
     fixture = try StoreFixture.onDisk()
     try change(author: "fixture") { context in

@@ -33,7 +33,7 @@ final class Recipe {
     try #require(getpgid(process.processIdentifier) == process.processIdentifier)
   }
 
-  /// Runs a script for at most the given time, and returns its exit code and what it printed.
+  /// Runs a script for at most the given time, and returns its exit code and its output.
   @discardableResult
   static func run(
     _ script: String, _ arguments: [String], _ environment: [String: String] = [:],
@@ -53,7 +53,7 @@ final class Recipe {
     while isRunning, ContinuousClock.now < end { usleep(2000) }
   }
 
-  /// Returns what the script has printed until now.
+  /// Returns the output of the script so far.
   func output() throws -> String { try String(contentsOf: log, encoding: .utf8) }
 
   /// Kills one of the script's programs, if it is running.
@@ -63,7 +63,7 @@ final class Recipe {
 
   /// Kills the script and its programs.
   func kill() {
-    // Another process group may have the number later.
+    // Another process group may get the same number later.
     guard !isKilled else { return }
     isKilled = true
     Foundation.kill(-process.processIdentifier, SIGKILL)

@@ -4,10 +4,10 @@ import Testing
 
 /// A database server on this machine, which ends with the object.
 protocol RecipeServer: AnyObject {
-  /// The variables with which its clients find it.
+  /// The environment variables with which clients find the server.
   var environment: [String: String] { get }
 
-  /// Ends the server at once, and starts it again with what it had written.
+  /// Ends the server at once, and restarts it with the data that it had written.
   func crash(_ random: inout SeededGenerator) throws
 }
 
@@ -22,7 +22,7 @@ private final class ServerProcess {
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
     process.standardInput = FileHandle.nullDevice
-    // PostgreSQL enters its directory, and cannot return to one that it may not read.
+    // PostgreSQL changes to its directory, and cannot return to a directory that it may not read.
     process.currentDirectoryURL = URL(filePath: "/")
     try process.start()
     while try BuiltModules.run(ready[0], Array(ready.dropFirst())).exitCode != 0 {
@@ -88,7 +88,7 @@ final class PostgresServer: RecipeServer {
   private let directory: ScratchDirectory
   private var process: ServerProcess?
 
-  /// The command with which a program runs as another user, because the server refuses root.
+  /// The command that runs a program as another user, because the server refuses to run as root.
   private static let unprivileged: [String] =
     getuid() == 0
     ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] : []

@@ -14,7 +14,7 @@ struct RecipeTests {
     let store = try ObjectStore(oddities: false)
     let directory = try ScratchDirectory()
     let server = isS3 ? try S3Server(Recipe.path(of: "moto_server")) : nil
-    // Where no such server is installed, rclone copies to a directory.
+    // If no such server is installed, rclone copies to a directory.
     let remote = server == nil ? directory.path(of: "remote") : "s3:backups/shop"
     let environment = server?.rclone ?? ["RCLONE_CONFIG": "/dev/null"]
     let backup = directory.path(of: "backup")
@@ -22,7 +22,7 @@ struct RecipeTests {
     for name in ["A", "B", "C"] {
       try store.keep(name)
       try store.change { ToolTeam(context: $0).name = name }
-      // Interrupted at any time, the script can be run again.
+      // The script can be interrupted at any time and run again.
       if name == "B" { try Recipe.run("backup-to-s3", arguments, environment, for: 150) }
       let run = try Recipe.run("backup-to-s3", arguments, environment)
       #expect(run.exitCode == 0, "\(run.output)")
@@ -40,7 +40,7 @@ struct RecipeTests {
   }
 }
 
-/// A server with the interface of S3 on this machine, which ends with the object.
+/// A server on this machine with the S3 interface, which ends when the object is released.
 private final class S3Server {
   private let process = Process()
   private let port = Int.random(in: 20_000..<60_000)

@@ -79,7 +79,7 @@ struct SQLiteExportTests {
   }
 }
 
-/// The program `sqlite3`, which judges exported files.
+/// The program `sqlite3`, which checks exported files.
 private enum SQLiteProgram {
   static let path: String? = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin")
     .split(separator: ":").map { "\($0)/sqlite3" }

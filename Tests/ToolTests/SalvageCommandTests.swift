@@ -33,7 +33,7 @@ struct SalvageCommandTests {
     for book in try context.fetch(FetchRequest<SalvageBook>()) {
       if let author = book.author { #expect(author.books.contains(book)) }
       if let shelf = book.shelf { #expect(shelf.shelved.contains(book)) }
-      // Found by its unique value and by its indexed title.
+      // The book must be found by its unique value and by its indexed title.
       let code = book.code
       let title = book.title
       #expect(try context.existingObject(where: \SalvageBook.code, equals: code) === book)
@@ -60,7 +60,7 @@ struct SalvageCommandTests {
     run.expectFine()
     #expect(run.output.hasSuffix("\ncomplete: nothing is missing\n"))
     #expect(try expectConsistent(target(objects.fixture)) == before)
-    // The new store exists now.
+    // The new store now exists.
     try salvage(objects.fixture).expectComplaint("already exists", exitCode: 1)
   }
 
@@ -131,7 +131,7 @@ struct SalvageCommandTests {
     #expect(before.count - after.count == rows.upperBound - rows.lowerBound + 1)
   }
 
-  /// A run of rows.
+  /// A range of consecutive rows.
   private struct Rows {
     let lowerBound: Int
     let upperBound: Int
@@ -179,7 +179,7 @@ struct SalvageCommandTests {
     let changes = try #require(report["objects"] as? [String: Any])
     #expect(changes["clearedReferenceCount"] as? Int ?? 0 > 0)
     #expect(changes["removedMemberCount"] as? Int ?? 0 > 0)
-    // The numbers in the rows themselves, which a program would not see.
+    // Check the numbers in the rows themselves, which a program does not see.
     let store = try Store(at: target(objects.fixture))
     let stored = try StoredObjects(store, at: store.snapshot())
     let lost = Set((leaf.rows.lowerBound...leaf.rows.upperBound).map { "Author/\($0)" })

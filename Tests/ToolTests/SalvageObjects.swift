@@ -43,7 +43,7 @@ final class SalvageTag: ManagedObject {
 
 /// A store of objects with relationships of every kind, and the values of the objects.
 struct SalvageObjects {
-  /// The values of an object, by which it is compared.
+  /// The values by which an object is compared.
   struct Book: Hashable {
     let title: String
     let text: String

@@ -32,8 +32,8 @@ struct SalvageSample {
 
   /// Writes a store with several keyspaces, large values and free pages that hold old leaves.
   ///
-  /// - Parameter isCheckpointed: Whether all pages are in the page file, instead of the newest ones
-  ///   in the log only.
+  /// - Parameter isCheckpointed: `true` if all pages are in the page file; `false` if the newest
+  ///   pages are only in the log.
   init(pageByteCount: Int, isCheckpointed: Bool, seed: UInt64, scale: Int = 1) throws {
     var options = StoreOptions()
     options.pageByteCount = pageByteCount
@@ -201,7 +201,8 @@ struct SalvageSample {
     case 0: for index in offset..<end { bytes[index] = 0 }
     case 1: bytes.replaceSubrange(offset..<end, with: generator.bytes(end - offset))
     default:
-      // Bits in the first half of a page are in fields, keys or values, and never unused.
+      // The bits in the first half of a page belong to fields, keys or values, and are never
+      // unused.
       bytes[offset + generator.below(min(24, end - offset))] ^= 1 << UInt8(generator.below(8))
     }
     files[name] = bytes

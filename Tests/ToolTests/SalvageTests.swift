@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Destroys pages of stores, and compares what comes back with what was there.
+/// Destroys pages of stores, and compares the salvaged entries with the original entries.
 @Suite("Salvage of a store with damaged pages")
 struct SalvageTests {
   struct Form: Sendable, CustomTestStringConvertible {
@@ -28,7 +28,7 @@ struct SalvageTests {
     }
   }
 
-  /// Salvages the sample after pages were destroyed, and expects exactly what is on intact pages.
+  /// Salvages the sample after pages were destroyed, and expects exactly the data on intact pages.
   private func expectExact(
     _ sample: SalvageSample, without lost: Set<PageNumber>, _ context: String,
     renaming names: [String: String] = [:]
@@ -103,7 +103,7 @@ struct SalvageTests {
     for round in 0..<TestScale.pick(quick: 3, all: 4, long: 10) {
       var sample = original
       let pages = sample.usedPages.filter { page in
-        // Names and free space are lost in other tests.
+        // Other tests cover the loss of names and of free space.
         page > 1 && !(sample.pages[.bitmap]?.contains(page) ?? false)
       }
       let lost = Set(pages.filter { _ in generator.below(100) < percent })
@@ -150,7 +150,7 @@ struct SalvageTests {
     sample.destroy(bitmaps, &generator)
     let report = try expectExact(sample, without: bitmaps, "without bitmaps")
     #expect(report.isComplete)
-    // With leaves lost too, their ranges must not be filled with stale leaves.
+    // If leaves are lost too, stale leaves must not fill their ranges.
     let lost = Set((sample.pages[.leaf] ?? []).filter { $0 > 1 && generator.below(10) == 0 })
     sample.destroy(lost, &generator)
     _ = try expectExact(sample, without: lost.union(bitmaps), "without bitmaps and leaves")
@@ -189,7 +189,7 @@ struct SalvageTests {
       }
       let (report, contents) = try sample.salvaged()
       guard report.generation.frame == sample.generation else {
-        // A last commit whose header was overwritten looks like one that a crash has cut off.
+        // A last commit whose header was overwritten looks like a commit that a crash has cut off.
         #expect(round > 0, "round \(round)")
         continue
       }
@@ -201,7 +201,7 @@ struct SalvageTests {
       #expect(foreign.count <= doubtfulCount, "round \(round)")
       if report.isComplete { #expect(contents == sample.contents, "round \(round)") }
       guard round == 0 else { continue }
-      // Only pages were destroyed, so everything on the others must be there.
+      // Only pages were destroyed, so all entries on the other pages must exist.
       let found = Set(report.keyspaces.map(\.name))
       let absent = sample.contents.filter { entry, value in
         guard found.contains(entry.keyspace), let location = sample.locations[entry],

@@ -14,16 +14,16 @@ struct ShellTerminalTests {
     let home = try ScratchDirectory()
     let terminal = try ShellTerminal(["shell", store.fixture.path], home: home.path)
     try terminal.expect("> ")
-    // Completed to `query Player`, with the candidates listed in between.
+    // Completion produces `query Player`, and lists the candidates in between.
     terminal.type("que\tP\t")
     try terminal.expect("query Player ")
     terminal.type("'n\t")
     try terminal.expect("name  nil  number")
     terminal.type("ame == \"P1\"' --columns weight\r")
     try terminal.expect("10.5")
-    // Between lines, the terminal edits what is typed.
+    // Between lines, the terminal edits the typed text.
     try terminal.expect("> ")
-    // The line of the history, with its end removed and another one typed.
+    // Recall the line from the history, delete its last word, and type another word.
     terminal.type("\u{1B}[A\u{17}team.name\r")
     try terminal.expect("Blues")
     try terminal.expect("> ")

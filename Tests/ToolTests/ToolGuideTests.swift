@@ -65,7 +65,7 @@ struct ToolGuideTests {
     }
   }
 
-  /// Returns what a command line prints, with the parts replaced that differ between runs.
+  /// Returns the output of a command line, with all parts replaced that differ between runs.
   private func output(of line: String, _ store: ObjectStore) throws -> String {
     let process = Process()
     process.executableURL = URL(filePath: "/bin/sh")

@@ -18,7 +18,8 @@ struct RestoredHistoryTests {
 
   /// Expects that a token is rejected wherever a program can use it.
   ///
-  /// - Parameter isDeleted: Whether the history has been deleted, so that some uses have no effect.
+  /// - Parameter isDeleted: `true` if the history has been deleted, so that some uses have no
+  ///   effect.
   private static func expectExpired(
     _ token: PersistentHistoryToken, _ container: PersistentContainer, isDeleted: Bool = false,
     _ label: String

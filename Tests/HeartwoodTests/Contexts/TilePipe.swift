@@ -16,7 +16,7 @@ struct TilePipe {
 
   /// Opens one end of each pipe, and waits until the other process opens the other end.
   ///
-  /// - Parameter commands: Whether this process sends the commands.
+  /// - Parameter commands: `true` if this process sends the commands.
   init(in directory: String, commands: Bool) throws {
     let (commandPath, answerPath) = ("\(directory)/commands", "\(directory)/answers")
     if commands {

@@ -159,7 +159,7 @@ final class TileSite {
 
   /// Returns the complete content of a context.
   ///
-  /// - Parameter fires: Whether to turn some unchanged objects into faults before reading them.
+  /// - Parameter fires: `true` to turn some unchanged objects into faults before reading them.
   static func view(
     _ context: ManagedObjectContext, _ ids: [ManagedObjectID], fires: Bool
   ) throws -> TileView {

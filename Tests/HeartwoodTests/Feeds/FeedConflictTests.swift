@@ -214,7 +214,7 @@ struct FeedConflictTests {
       .all(of: source.container)
     try copy.container.apply(events: events.map { try $0.json() })
     #expect(try objects(copy) == objects(source))
-    // The copy knows the object now.
+    // The copy now contains the object.
     try change(second.objectID) { $0.number = 3 }
     let next = try await source.container.changeFeed(from: .after(try #require(events.last?.token)))
       .all(of: source.container)

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Feeds random changes of one container to another one.
+/// Feeds random changes in one container to another container.
 @Suite("The copy of a feed")
 struct FeedCopyTests {
   /// Makes random changes, with two contexts.
@@ -111,7 +111,9 @@ struct FeedCopyTests {
     return lines.sorted()
   }
 
-  /// Applies events until the copy has all of them; each round may be interrupted anywhere.
+  /// Applies events until the copy has applied all of them.
+  ///
+  /// Each round may be interrupted at any point.
   private static func follow(
     _ source: PersistentContainer, _ copy: PersistentContainer, _ policy: MergePolicy,
     _ random: inout SeededGenerator, mayEndEarly: Bool
@@ -142,7 +144,7 @@ struct FeedCopyTests {
     async throws
   {
     var random = SeededGenerator(seed: seed)
-    // The policies differ only if the copy is edited.
+    // The merge policies have different results only if the copy is edited.
     let policies = MergePolicy.Each.allCases
     let policy = policies[Int(seed) % policies.count].policy
     let source = try Source(random.forked())
@@ -158,7 +160,7 @@ struct FeedCopyTests {
     let (wanted, found) = (try Self.objects(source.fixture), try Self.objects(copy))
     #expect(wanted.difference(from: found).isEmpty, "seed \(seed): \(wanted) \(found)")
     #expect(!wanted.isEmpty)
-    // All of the history, once more.
+    // Apply the complete history once more.
     let before = try copy.container.store.snapshot().generation
     let events = try await source.fixture.container.changeFeed(from: .oldestTransaction)
       .all(of: source.fixture.container)
@@ -235,7 +237,7 @@ struct FeedCopyTests {
     try copy.container.apply(events: inserted.map { try $0.json() })
     #expect(
       try copy.container.fetchHistory(after: nil).map(\.changes.count) == [10_000, 10_000, 5000])
-    // The first person takes the name of the last one.
+    // The first person and the last person swap names.
     try context.execute(BatchUpdateRequest<Person> { row in row[\.age] = 1 })
     let first = try #require(inserted[0].objectID)
     let last = try #require(inserted[count - 1].objectID)

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 
 extension ChangeFeed {
-  /// Returns the next events of the feed, in a task that must not wait for longer than they take.
+  /// Returns the next events of the feed, and waits for no event after them.
   func first(_ count: Int) async throws -> [Event] {
     var events: [Event] = []
     guard count > 0 else { return events }

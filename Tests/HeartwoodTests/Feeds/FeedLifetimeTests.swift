@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// What a feed holds, and when it ends.
+/// Tests which generations a feed holds, and when the feed ends.
 @Suite("The lifetime of a feed")
 struct FeedLifetimeTests {
   private let fixture: GraphFixture
@@ -23,7 +23,7 @@ struct FeedLifetimeTests {
     _ = try await plain.next()
     try fixture.change(id) { $0.age = 1 }
     try fixture.change(id) { $0.age = 2 }
-    // The events that remain are those of this generation.
+    // All remaining events come from this generation.
     let generation = try #require(try await plain.next()).generation
     try fixture.change(id) { $0.age = 3 }
     #expect(try container.store.liveGenerations().map(\.generation).contains(generation))
@@ -43,7 +43,7 @@ struct FeedLifetimeTests {
     let scratch = try ScratchDirectory()
     let path = scratch.path(of: "store")
     let count = TestScale.pick(quick: 300_000, all: 1_000_000)
-    // Another process inserts the objects, so that its memory is not reused.
+    // Another process inserts the objects, so that this process does not reuse the memory.
     await #expect(processExitsWith: .success) { [path = path as String, count = count as Int] in
       let container = try PersistentContainer(url: URL(filePath: path), schema: people)
       var number = 0

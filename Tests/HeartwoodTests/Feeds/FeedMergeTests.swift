@@ -22,8 +22,9 @@ struct FeedMergeTests {
     start = try #require(try source.container.currentHistoryToken)
   }
 
-  /// Applies what the source has changed, and returns the values of the person in the copy, or the
-  /// error.
+  /// Applies the changes of the source.
+  ///
+  /// - Returns: The values of the person in the copy, or the error.
   private func apply(_ policy: MergePolicy) async throws -> String {
     let events = try await source.container.changeFeed(from: .after(start))
       .all(of: source.container)

@@ -29,7 +29,7 @@ private struct PetRow: Decodable, Sendable {
     let name: String
     let boss: ManagedObjectID?
   }
-  /// An enumeration that is no attribute type.
+  /// An enumeration that cannot be the type of an attribute.
   enum MoodName: String, Decodable { case calm, wild }
   struct City: Decodable { let city: String }
 
@@ -52,7 +52,7 @@ private struct PetRow: Decodable, Sendable {
   }
 }
 
-/// Asks for the weight of old pets only.
+/// A row that decodes the weight only of old pets.
 private struct WeightOfOld: Decodable {
   let age: Int
   let weight: Double?

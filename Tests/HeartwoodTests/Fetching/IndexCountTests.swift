@@ -14,8 +14,9 @@ struct IndexCountTests {
   private static let ranks: [Int?] = [nil, 0, 1, -1, .min, .max]
   private static let operators = ["==", "<", "<=", ">", ">=", "!="]
 
-  /// Returns all values, or every other one in a quick run, in which consecutive operators are
-  /// combined with different values.
+  /// Returns all values or, in a quick run, every other value.
+  ///
+  /// In a quick run, consecutive operators are combined with different values.
   private static func chosen<Value>(_ values: [Value], for number: Int) -> [Value] {
     TestScale.some(Array(values.dropFirst(TestScale.pick(quick: number % 2, all: 0))))
   }

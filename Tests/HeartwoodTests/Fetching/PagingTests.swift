@@ -39,7 +39,7 @@ struct PagingTests {
     context = fixture.context()
   }
 
-  /// Reads all entries page by page; each page starts after the last entry of the previous one.
+  /// Reads all entries page by page; each page starts after the last entry of the previous page.
   ///
   /// - Returns: The entries, and the largest estimate of the rows that a page needs.
   private func pages(
@@ -83,7 +83,7 @@ struct PagingTests {
       entries.append(entry.free)
       return entry
     }).last {
-      // Others insert entries before the position, which does not move the next page.
+      // Other contexts insert entries before the position. This does not move the next page.
       let entry = Entry(context: context)
       (entry.rank, entry.free) = (isBackwards ? 1000 : -1, -1)
       request = try request.after(last)

@@ -19,10 +19,10 @@ extension MergePolicy {
       }
     }
 
-    /// Whether a conflict is resolved in favour of the values in the context.
+    /// True if the policy resolves conflicts in favour of the values in the context.
     var prefersMine: Bool { self == .objectTrump || self == .overwrite || self == .custom }
 
-    /// Whether the store keeps the values that other contexts have written.
+    /// True if the store keeps the values that other contexts have written.
     var keepsStore: Bool { self == .storeTrump || self == .rollback }
   }
 }

@@ -35,7 +35,9 @@ final class Invoice: ManagedObject {
 
 let orders = Schema(Order.self)
 
-/// An element of a linked list, which is deleted together with the element before it.
+/// An element of a linked list.
+///
+/// Deleting an element also deletes the next element.
 final class Link: ManagedObject {
   @Attribute var number: Int = 0
   @ToOne(inverse: \Link.previous, deleteRule: .cascade) var next: Link?

@@ -5,7 +5,7 @@ import Testing
 struct CSVRecordsTests {
   private func split(_ text: String) throws -> [[String?]] {
     var rest = Array(text.utf8)[...]
-    // One byte at a time.
+    // Pass the text to the parser one byte at a time.
     var reader = CSVRecords { rest.popFirst().map { [$0] } ?? [] }
     var records: [[String?]] = []
     while let record = try reader.next() { records.append(record) }

@@ -203,7 +203,7 @@ struct ExportTests {
     #expect(try export(FetchRequest<Book>(where: #Predicate { $0.isbn > 90 }), .json) == "[\n]\n")
   }
 
-  /// Seconds since 2001, and the dates in the calendar of ISO 8601, from Python's `datetime`.
+  /// Seconds since 2001 and the corresponding ISO 8601 dates, computed with Python's `datetime`.
   private static let dates: [(seconds: Double, text: String)] = [
     (-63_145_526_400, "0000-01-01T00:00:00Z"),
     (-63_140_428_800, "0000-02-29T00:00:00Z"),

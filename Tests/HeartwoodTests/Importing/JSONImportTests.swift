@@ -227,7 +227,7 @@ struct JSONImportTests {
 
   // MARK: Asynchronous sources
 
-  /// Sends pieces of a text, and then throws the error, if there is one.
+  /// Sends a text in pieces, and then throws the given error, if any.
   private func stream(
     _ text: String, _ random: inout SeededGenerator, _ error: (any Error)? = nil
   ) -> AsyncThrowingStream<Data, any Error> {
@@ -292,8 +292,9 @@ struct JSONImportTests {
     #expect(try tremor("a") == nil)
   }
 
-  /// Elements of few objects, some invalid, imported together, so that a later element of a batch
-  /// could correct an earlier one.
+  /// Imports valid and invalid elements of a few objects together.
+  ///
+  /// A later element of a batch could correct an earlier element of the same object.
   @Test(.evidence("IE-03"), arguments: TestScale.seeds(quick: 6, all: 100))
   func `whether an element is refused does not depend on the others`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

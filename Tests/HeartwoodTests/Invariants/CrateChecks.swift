@@ -1,13 +1,15 @@
 import Foundation
 import Heartwood
 
-/// Checks what must hold in a context after every step.
+/// Checks the invariants of a context after a step.
 struct CrateChecks {
   let context: ManagedObjectContext
   let container: PersistentContainer
-  /// Whether the context is new, so that it shows exactly what the store holds.
+  /// True if the context is new and therefore shows exactly the content of the store.
   var showsStore = false
-  /// Whether others may have changed objects that have edits here, which fetches do not reread.
+  /// True if other contexts may have changed objects that have edits in this context.
+  ///
+  /// Fetches do not reread such objects.
   var isStale = false
   private let parent: ManagedObjectContext?
   /// A context that shows the generation of the checked context without any edits.
@@ -68,8 +70,8 @@ struct CrateChecks {
 
   /// Returns whether the two sides of a relationship may differ.
   ///
-  /// A fetch does not reread objects with edits (F-09), and an object that was changed here and
-  /// deleted by others keeps its references (QG-27).
+  /// A fetch does not reread objects with edits (F-09). An object that was changed here and deleted
+  /// by another context keeps its references (QG-27).
   private func mayDisagree(_ one: ManagedObject, _ other: ManagedObject) -> Bool {
     guard !showsStore, isEdited(one) || isEdited(other) else { return false }
     return isStale || isWithoutRow(one) || isWithoutRow(other)
@@ -197,7 +199,7 @@ struct CrateChecks {
     let sets = [context.insertedObjects, context.updatedObjects, context.deletedObjects]
     let all = sets.reduce(Set()) { $0.union($1) }
     let details = CrateText.changes(context)
-    // The deleted objects also contain those that others have deleted (I-01).
+    // The deleted objects also include objects that other contexts have deleted (I-01).
     let hasEdits = !sets[0].isEmpty || !sets[1].isEmpty
     let isExact = context.hasChanges ? !all.isEmpty : !hasEdits
     try expect(isExact, "hasChanges agrees with the sets", details)

@@ -6,7 +6,7 @@ final class CrateList<Element: CrateObject> {
   private let controller: FetchedResultsController<Element>
   private let context: ManagedObjectContext
   private var copy: [ManagedObjectID] = []
-  /// What is wrong with a reported change.
+  /// A description of the defect in a reported change, or `nil`.
   private var defect: String?
 
   init(

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Batch requests.
+/// Steps that execute batch requests.
 extension CrateRun {
   func execute(_ workspace: CrateWorkspace) throws {
     guard workspace.isRoot else { return }

@@ -1,6 +1,6 @@
 import Heartwood
 
-/// Changes of single objects.
+/// Steps that change single objects.
 extension CrateRun {
   func create(_ workspace: CrateWorkspace) {
     workspace.touch()
@@ -17,7 +17,7 @@ extension CrateRun {
     default: object = CrateLock(context: context)
     }
     object.serial = nextSerial()
-    // An explicit `nil` would be a value that was set, to which C-11 gives another meaning.
+    // Assigning `nil` would count as setting the value, which has a different meaning (C-11).
     if let code = code() { object.code = code }
     if isTrue(onceIn: 2) { object.number = below(4) }
     if isTrue(onceIn: 2) { object.text = text() }
@@ -109,7 +109,7 @@ extension CrateRun {
     record("\(workspace.name): refreshAllObjects")
     workspace.touch()
     workspace.context.refreshAllObjects()
-    // Now both sides must agree even beneath edits.
+    // Both sides of a relationship must now agree, even if the objects have edits.
     if !workspace.isPinned { workspace.isStale = false }
     if !workspace.isStale { try check(workspace) }
   }

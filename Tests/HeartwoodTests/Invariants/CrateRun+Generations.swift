@@ -1,6 +1,6 @@
 import Heartwood
 
-/// The history, and other generations than the newest.
+/// Steps that use the history or earlier generations.
 extension CrateRun {
   func mergeHistory(_ workspace: CrateWorkspace) throws {
     guard workspace.isRoot else { return }
@@ -15,7 +15,7 @@ extension CrateRun {
     }
     let count = isTrue(onceIn: 3) ? transactions.count : below(transactions.count + 1)
     record("\(workspace.name): merge \(count) of \(transactions.count) transactions")
-    // Merging moves a pinned context, but rereads only the objects of the transaction.
+    // Merging advances a pinned context, but rereads only the objects of the transaction.
     if count > 0 { workspace.isStale = true }
     for transaction in transactions.prefix(count) {
       try workspace.context.mergeChanges(from: transaction)

@@ -1,6 +1,6 @@
 import Heartwood
 
-/// Changes of relationships.
+/// Steps that change relationships.
 extension CrateRun {
   /// The objects of a context, by class.
   private struct Content {

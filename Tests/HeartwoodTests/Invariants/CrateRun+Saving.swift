@@ -1,6 +1,6 @@
 import Heartwood
 
-/// Saves.
+/// Steps that save.
 extension CrateRun {
   func save(_ workspace: CrateWorkspace) throws {
     let context = workspace.context
@@ -28,7 +28,7 @@ extension CrateRun {
     if !hadChanges {
       try expect(!hasWritten, "a save without changes writes nothing", workspace.name)
     } else if workspace.policy == .error, !wasStale {
-      // If others had committed, they could have deleted the same objects.
+      // If other contexts had committed, they could have deleted the same objects.
       try expect(hasWritten, "a save of changes writes something", "\(workspace.name): \(changes)")
     }
     workspace.notePin()

@@ -1,6 +1,6 @@
 import Heartwood
 
-/// Undo and redo.
+/// Steps that undo and redo changes.
 extension CrateRun {
   func undo(_ workspace: CrateWorkspace) throws {
     let context = workspace.context

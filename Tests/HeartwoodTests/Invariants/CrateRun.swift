@@ -2,10 +2,10 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Takes random steps in several contexts, and checks after them what must hold in any state.
+/// Takes random steps in several contexts, and then checks invariants that hold in any state.
 ///
-/// In contrast to `CrewRun`, there is no reference that predicts each state. The run therefore
-/// also covers states that the guarantees leave open, such as undoing beneath others' changes.
+/// Unlike `CrewRun`, this run has no reference that predicts each state. It therefore also covers
+/// states that the guarantees leave open, such as undo beneath changes of other contexts.
 final class CrateRun {
   let seed: UInt64
   /// The generator of the current step.
@@ -54,7 +54,7 @@ final class CrateRun {
 
   func below(_ bound: Int) -> Int { random.below(bound) }
 
-  /// Returns `true` once in `count` times.
+  /// Returns `true` with a probability of one in `count`.
   func isTrue(onceIn count: Int) -> Bool { random.below(count) == 0 }
 
   func one<Element>(_ choices: [Element]) -> Element? {
@@ -66,10 +66,10 @@ final class CrateRun {
     Array(choices.shuffled(using: &random).prefix(below(choices.count + 1)))
   }
 
-  /// Returns one of a few unique codes, or often `nil`.
+  /// Returns `nil` or, less often, one of a few unique codes.
   func code() -> String? { isTrue(onceIn: 3) ? "code \(below(4))" : nil }
 
-  /// Returns one of a few texts, two of which are equal strings of different scalars.
+  /// Returns one of a few texts, two of which are equal strings that consist of different scalars.
   func text() -> String { ["a", "b", "é", "e\u{301}", ""][below(5)] }
 
   func nextSerial() -> Int {
@@ -199,9 +199,9 @@ final class CrateRun {
       "\(workspace.name)\(CrateText.difference(expected, lines))")
   }
 
-  /// Notes that the store has changed.
+  /// Records that the store has changed.
   ///
-  /// - Parameter author: The context that has saved, if its own changes changed the store.
+  /// - Parameter author: The context whose own changes have changed the store, if any.
   func noteCommit(by author: CrateWorkspace?) {
     for workspace in workspaces where workspace !== author { workspace.noteCommit() }
   }

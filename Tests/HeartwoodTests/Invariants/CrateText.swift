@@ -83,7 +83,7 @@ enum CrateText {
 
 /// A violation of an invariant.
 struct InvariantViolation: Error, CustomStringConvertible {
-  /// The invariant; shrinking keeps it.
+  /// The violated invariant, which shrinking preserves.
   let invariant: String
   let details: String
 

@@ -6,14 +6,14 @@ final class CrateWorkspace {
   let name: String
   private(set) weak var parent: CrateWorkspace?
   private(set) var children: [CrateWorkspace] = []
-  /// The merge policy; `nil` for a child context, which has no conflicts.
+  /// The merge policy, or `nil` for a child context, which has no conflicts.
   private(set) var policy: MergePolicy.Each?
   private(set) var lists: CrateLists?
-  /// Whether the context shows a fixed generation.
+  /// True if the context shows a fixed generation.
   private(set) var isPinned = false
-  /// Whether a step may have changed what the context shows since the last check.
+  /// True if a step may have changed the visible content since the last check.
   var mayHaveChanged = true
-  /// Whether others may have changed objects that have edits in this context.
+  /// True if other contexts may have changed objects that have edits in this context.
   private var isStaleItself = false
   /// The newest transaction that the context has merged.
   var token: PersistentHistoryToken?
@@ -47,7 +47,7 @@ final class CrateWorkspace {
       context.queryGenerationToken != nil && !context.automaticallyMergesChangesFromParent
   }
 
-  /// Notes that a step changes what the context shows.
+  /// Records that a step changes the visible content of the context.
   func touch() {
     mayHaveChanged = true
     parent?.mayHaveChanged = true
@@ -57,7 +57,7 @@ final class CrateWorkspace {
     }
   }
 
-  /// Notes that another context has changed the store.
+  /// Records that another context has changed the store.
   func noteCommit() {
     guard !isPinned, parent?.isPinned != true else { return }
     isStale = true

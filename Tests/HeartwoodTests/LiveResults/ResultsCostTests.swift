@@ -78,7 +78,9 @@ struct ResultsCostTests {
     #expect(onAlbum.check().news().isEmpty)
   }
 
-  /// Each change moves a song from one list to another; both are found by the song's rank.
+  /// Each change moves a song from one list to another.
+  ///
+  /// The update finds both lists by the rank of the song.
   @Test(.evidence("LR-07")) func `with a thousand lists an update examines only those concerned`()
     throws
   {

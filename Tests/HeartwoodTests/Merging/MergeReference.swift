@@ -49,7 +49,7 @@ struct MergeReference {
 
   /// Loads a person, unless the context has already loaded it.
   ///
-  /// - Returns: Whether the person exists in the context.
+  /// - Returns: `true` if the person exists in the context.
   mutating func load(_ person: Int, _ context: Int) -> Bool {
     if let copy = copies[context][person] { return !copy.isDeleted }
     guard let row = rows[person] else { return false }

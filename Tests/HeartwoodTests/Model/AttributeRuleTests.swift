@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// The classes with rules of the entity, and below, with rules of attributes.
+/// Classes whose entities declare the same rules that `AttributeRules` declares in attributes.
 private enum EntityRules {
   class Event: ManagedObject {
     @Attribute var code: String = ""

@@ -114,8 +114,9 @@ final class MemberNode: ManagedObject {
   }
 }
 
-/// One of two stores that undergo the same changes: one through `Members`, the other through the
-/// loaded sets.
+/// One of two stores that undergo the same changes.
+///
+/// One store is changed through `Members`, and the other store through the loaded sets.
 private final class MemberGraph {
   let isDirect: Bool
   let container: PersistentContainer
@@ -140,7 +141,7 @@ private final class MemberGraph {
     try context.fetch(FetchRequest<MemberNode>(where: #Predicate { $0.id == id })).first
   }
 
-  /// Performs a step, and returns a description of what is visible afterwards.
+  /// Performs a step, and returns a description of the visible content after it.
   func perform(_ step: MemberStep) throws -> String {
     let place = contexts[step.place]
     switch step.operation {

@@ -136,7 +136,7 @@ struct StoredPropertyTests {
     object.name = "a"
     object.first = .only
     try context.save()
-    // Others change the row, so that this context's changes are merged into it.
+    // Another context changes the row, so the changes of this context are merged into it.
     try fixture.change(Weightless.self, object.objectID) { $0.name = "b" }
     context.mergePolicy = .mergeByPropertyObjectTrump
     object.count = 7

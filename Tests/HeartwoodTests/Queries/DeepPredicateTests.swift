@@ -43,7 +43,7 @@ struct DeepPredicateTests {
   /// Returns the number of terms in a predicate of the given shape; common shapes have more terms.
   private static func termCount(_ shape: Shape) -> Int {
     switch shape {
-    // The smaller numbers also overflow the stack if each term takes 50 bytes of it.
+    // Even the smaller numbers overflow the stack if each term uses 50 bytes of stack space.
     case .leftOr, .rightAnd, .any, .list, .formatOr, .manyNots:
       TestScale.pick(quick: 25_000, all: 100_000)
     default: TestScale.pick(quick: 10_000, all: 20_000)

@@ -52,7 +52,7 @@ extension Term {
 
 /// A term that is true or false.
 typealias Condition = Term<Bool, Bool>
-/// An integer term; its closure computes with a type that is wide enough for all results here.
+/// An integer term, whose closure computes with a type that is wide enough for all results.
 typealias Integer = Term<Int, Int128>
 typealias Number = Term<Double, Double>
 typealias Text = Term<String, String>

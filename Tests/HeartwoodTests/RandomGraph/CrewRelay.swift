@@ -6,7 +6,7 @@ import HeartwoodTestSupport
 ///
 /// This process reopens the store halfway through the run.
 struct CrewRelay {
-  /// A step and the turn to which it belongs; other processes take the turns with odd numbers.
+  /// A step and the number of its turn; other processes take the turns with odd numbers.
   typealias Step = (turn: Int, step: CrewStep)
 
   let seed: UInt64

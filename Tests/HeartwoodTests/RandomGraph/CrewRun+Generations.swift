@@ -69,7 +69,7 @@ extension CrewRun {
 
   /// Expects each registered object that has a row to equal the row.
   ///
-  /// - Parameter all: Whether to compare objects with unsaved changes, too.
+  /// - Parameter all: `true` to compare objects with unsaved changes as well.
   func expectMerged(_ workspace: CrewWorkspace, all: Bool) throws {
     var after = workspace.view
     after.rebase(store)

@@ -98,7 +98,7 @@ extension CrewRun {
 
   /// Saves a child context to its parent.
   ///
-  /// - Returns: Whether the save succeeded.
+  /// - Returns: `true` if the save succeeded.
   private func push(_ child: CrewWorkspace, to workspace: CrewWorkspace) throws -> Bool {
     record("  saves the child")
     var expected: Set<CrewFailure> = []

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 
 extension CrewRun {
-  /// Adopts what other processes have saved, or the content of a store that was just opened.
+  /// Adopts the changes that other processes saved, or the content of a store that was just opened.
   func adopt() throws {
     for object in try CrewAccess.all(containers[0].newContext())
     where tagsByID[object.objectID] == nil {

@@ -3,7 +3,7 @@ import Heartwood
 extension CrewRun {
   /// Saves a context, and compares the store, the history and the context with the reference.
   ///
-  /// - Parameter rollsBack: Whether to roll the context back if the save fails.
+  /// - Parameter rollsBack: `true` to roll the context back if the save fails.
   func save(_ workspace: CrewWorkspace, rollsBack: Bool) throws {
     let hadChanges = workspace.context.hasChanges
     let wasStale = workspace.view.generation != store.generation

@@ -2,13 +2,13 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Takes steps in several contexts, and models the same steps in plain collections, the reference.
+/// Takes steps in several contexts, and models them in a reference that uses plain collections.
 ///
 /// Every context retains all its objects, with their values and members, as read from one
-/// generation. This makes the expected results exact: a context does not change until it reads
-/// again, whatever other contexts save, and a save compares three known states. When a stale
-/// context saves or rereads, it is compared with what the guarantees say for that moment, and is
-/// then updated completely by `sync`.
+/// generation. The expected results are therefore exact. A context does not change until it reads
+/// again, whatever other contexts save. A save compares three known states. When a stale context
+/// saves or rereads, the run compares the context with the result that the guarantees specify for
+/// that moment. `sync` then updates the context completely.
 final class CrewRun {
   let setting: CrewSetting
   private(set) var containers: [PersistentContainer] = []

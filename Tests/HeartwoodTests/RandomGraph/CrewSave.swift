@@ -9,9 +9,9 @@ struct CrewSave {
   var result: CrewGraph
   /// For each new object that has become an existing object, the number of that object.
   var became: [Int: Int] = [:]
-  /// Whether the guarantees permit several orders, so that only the members are compared.
+  /// True if the guarantees permit several orders, so that only the members are compared.
   var isOrderOpen = false
-  /// Whether guarantees contradict each other, so that any of their outcomes is correct.
+  /// True if guarantees contradict each other, so that any of their outcomes is correct.
   var isOpen = false
 
   private var mine: CrewGraph { view.now }
@@ -191,7 +191,8 @@ struct CrewSave {
       guard let row = mine[tag], let before = view.base[tag] else { continue }
       for link in row.kind.links where link.isPair {
         if contested.contains(tag), isTheirsChanged(tag, link) || isRewritten(tag) {
-          // "All references are mine" contradicts "stored if the edit stands at both ends".
+          // Two guarantees contradict each other here: “all references are mine” and “stored if the
+          // edit stands at both ends”.
           if policy == .overwrite || isRewritten(tag) { isOpen = true }
         }
         guard isEdited(tag, link), stands(tag, isTheirsChanged(tag, link)) else { continue }

@@ -6,10 +6,10 @@ struct CrewSetting: CustomStringConvertible {
   /// The merge policies of the contexts.
   var policies: [MergePolicy.Each] = [.error]
   var tracksUndo: [Bool] = [false]
-  /// Whether undo reaches saved changes; no other context changes anything then.
+  /// True if undo also reverts saved changes; no other context then makes changes.
   var keepsUndo = false
   var containerCount = 1
-  /// Whether steps delete the history; `false` if another process still has to read it.
+  /// True if steps delete the history; `false` if another process still has to read it.
   var deletesHistory = true
 
   func policy(_ workspace: Int) -> MergePolicy.Each { policies[workspace % policies.count] }

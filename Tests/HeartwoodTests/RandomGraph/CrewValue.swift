@@ -25,7 +25,8 @@ enum CrewValue: Hashable, CustomStringConvertible {
     }
   }
 
-  /// The value as unique constraints compare it: values that `==` considers equal are the same.
+  /// The form in which unique constraints compare the value; values that are equal by `==` are the
+  /// same.
   var constrained: CrewValue {
     switch self {
     case .number(let bits):
@@ -119,7 +120,7 @@ enum CrewField: Int, CaseIterable {
   }
 
   var isDerived: Bool { self == .search || self == .jobCount || self == .size }
-  /// Whether the attribute is derived from other objects, whose changes are not changes to this
+  /// True if the attribute is derived from other objects, whose changes are not changes to this
   /// object.
   var isCount: Bool { self == .jobCount || self == .size }
 
@@ -216,8 +217,8 @@ enum CrewLink: Int, CaseIterable {
     }
   }
 
-  /// Whether the relationship is one-to-one.
+  /// True if the relationship is one-to-one.
   var isPair: Bool { isToOne && inverse?.isToOne == true }
-  /// Whether the relationship is many-to-many.
+  /// True if the relationship is many-to-many.
   var isManyToMany: Bool { !isToOne && inverse?.isToOne == false }
 }

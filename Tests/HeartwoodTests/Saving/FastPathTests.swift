@@ -54,7 +54,7 @@ private final class FineSample: Sample {
   override class var entity: Entity { Entity("FineSample") }
 }
 
-/// A class that a relationship leads to, so that its new objects can affect other rows.
+/// A class that is the target of a relationship, so its new objects can affect other rows.
 private final class Shelf: ManagedObject {
   @Attribute var number: Int = 0
 }
@@ -109,8 +109,9 @@ struct FastPathTests {
     return result
   }
 
-  /// Saves new objects in several saves, some together with other changes, and returns what a
-  /// program can see of the results.
+  /// Saves new objects in several saves, some of them together with other changes.
+  ///
+  /// - Returns: The results that are visible to a program.
   private func run(
     seed: UInt64, areOn: Bool
   ) throws -> (entries: [String: [[UInt8]]], seen: [String], count: Int) {

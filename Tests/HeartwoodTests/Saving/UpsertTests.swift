@@ -259,7 +259,7 @@ struct UpsertTests {
     let row: Purchase = others.object(with: id)
     row.labels.insert(others.object(with: label.objectID))
     try others.save()
-    // This save does not reread what the other context has changed.
+    // This save does not reread the changes of the other context.
     Sticker(context: context).name = "another"
     try context.save()
     let order = Purchase(context: context)

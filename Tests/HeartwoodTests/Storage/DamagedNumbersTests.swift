@@ -3,12 +3,12 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Numbers in the store's own keyspaces that no program has written.
+/// Tests numbers in the store's internal keyspaces that no program has written.
 @Suite("Damaged numbers in a store")
 struct DamagedNumbersTests {
   /// Creates a store, replaces the first eight bytes of a row, and saves another object.
   ///
-  /// - Parameter key: The key of the row, or `nil` for the first one of the keyspace.
+  /// - Parameter key: The key of the row, or `nil` for the first key of the keyspace.
   private func save(_ keyspace: String, _ key: Key?, _ number: Int64) throws {
     let directory = try ScratchDirectory()
     let url = URL(filePath: directory.path(of: "store"))

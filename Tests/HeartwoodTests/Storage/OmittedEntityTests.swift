@@ -22,7 +22,7 @@ private enum Whole {
   static let schema = Schema(types: types)
 }
 
-/// A class of a program that shows settings only, and has another attribute.
+/// A program that shows only settings, whose class has an additional attribute.
 private enum Panel {
   final class Setting: ManagedObject {
     @Attribute(.unique) var key: String = ""

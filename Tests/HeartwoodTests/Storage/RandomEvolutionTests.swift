@@ -66,7 +66,7 @@ private struct EvolutionRun {
 
   /// Compares all objects and queries with the expected content.
   ///
-  /// - Parameter sorts: Whether to ignore the order of lists, and adopt the order that is found.
+  /// - Parameter sorts: `true` to ignore the order of lists, and adopt the order that is found.
   private mutating func expect<M: Thing>(
     _ type: M.Type, _ context: ManagedObjectContext, sorts: Bool
   ) throws {

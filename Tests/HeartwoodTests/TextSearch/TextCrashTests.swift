@@ -29,7 +29,7 @@ struct TextCrashTests {
     func change(_ context: ManagedObjectContext) throws {
       var random = SeededGenerator(seed: seed &+ 1)
       for round in 0..<6 {
-        // The last saves are large, and merge the words of the first.
+        // The last saves are large, so they merge the words of the first saves.
         for _ in 0..<(round < 4 ? 2 : 20) { Essay(context: context).title = random.words(1...8) }
         try context.fetch(FetchRequest<Essay>(matching: .word("sea"))).first.map(context.delete)
         try context.save()
@@ -62,7 +62,7 @@ struct TextCrashTests {
     let reader = container.newContext()
     let storms = FetchRequest<Essay>(matching: .word("storm"))
     for context in [reader, pinned] { #expect(try context.count(for: storms) == 40) }
-    // More saves than entries that wait for the next merge into the index.
+    // Make more saves than the number of entries that wait for the next merge into the index.
     for seed in 0..<2 as Range<UInt64> {
       await #expect(processExitsWith: .success) { [path = path as String, seed = seed as UInt64] in
         let container = try PersistentContainer(url: URL(filePath: path), schema: essays)

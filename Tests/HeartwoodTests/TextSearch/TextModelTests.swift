@@ -99,7 +99,7 @@ struct TextModelTests {
       let other = contexts.fixture.context()
       try contexts.edit(other, new: round * 20, share: 60)
       try other.save()
-      // Changes of few rows are merged into the posting lists later.
+      // Changes to a few rows are merged into the posting lists later.
       for _ in 0..<round * 12 {
         try contexts.edit(other, new: 1, share: 4)
         try other.save()

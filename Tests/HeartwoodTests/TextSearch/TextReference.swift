@@ -2,8 +2,9 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// A plain implementation of text search for texts of lower-case ASCII words, which are separated
-/// by spaces.
+/// A simple implementation of text search.
+///
+/// The texts consist of lower-case ASCII words that are separated by spaces.
 struct TextReference {
   indirect enum Query {
     case word(String)
@@ -111,7 +112,7 @@ extension SeededGenerator {
     "river", "rivers", "bridge", "ridge", "cloud", "clouds", "storm", "form", "map", "maps",
   ]
 
-  /// Returns a word; the first ones of the vocabulary are the most frequent.
+  /// Returns a random word; the first words of the vocabulary are the most frequent.
   mutating func word() -> String {
     let count = Self.vocabulary.count
     let limit = Int.random(in: 1...count, using: &self)

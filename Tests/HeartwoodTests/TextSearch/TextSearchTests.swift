@@ -114,7 +114,7 @@ struct TextSearchTests {
     try other.save()
     #expect(sorted.map(\.title) == ["Data", "Notes on rain", "Swift"])
     #expect(Set(ranked.map(\.title)) == ["Data", "Notes on rain", "Swift"])
-    // An unsaved change moves an object too.
+    // An unsaved change also removes an object from the results.
     sorted.first?.body = "nothing"
     #expect(sorted.map(\.title) == ["Notes on rain", "Swift"])
     #expect(Set(ranked.map(\.title)) == ["Notes on rain", "Swift"])
@@ -220,7 +220,7 @@ struct TextSearchTests {
     let object = Careful(context: context)
     object.text = "short"
     try context.save()
-    // The tokenizer makes a phrase of each word.
+    // The tokenizer turns each word into a phrase.
     let ranges = try object.highlights(of: .word("short"), in: \Careful.text)
     #expect(ranges.map { String(object.text[$0]) } == ["short", "", "", ""])
     let snippet = try object.snippet(of: .word("short"), in: \Careful.text, wordCount: 2)

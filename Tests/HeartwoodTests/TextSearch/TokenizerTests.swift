@@ -88,7 +88,7 @@ struct TokenizerTests {
     #expect(terms(long).map(\.utf8.count) == [128])
     let accented = String(repeating: "é", count: 1 << 19)
     #expect(terms(accented, .words(ignoresDiacritics: false)).map(\.utf8.count) == [128])
-    // Marks, joiners and controls without letters.
+    // These texts contain marks, joiners and control characters without letters.
     #expect(terms(String(repeating: "\u{200D}\u{301}\u{FEFF}", count: 1 << 18)) == [])
     #expect(terms("a" + String(repeating: "\u{301}\u{200D}", count: 1 << 18) + " b") == ["a", "b"])
     #expect(terms(String(repeating: "'.", count: 1 << 18)) == [])

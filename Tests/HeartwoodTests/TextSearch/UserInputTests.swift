@@ -95,7 +95,7 @@ struct UserInputTests {
     #expect(throws: ObjectGraphError.self) {
       try context.count(for: FetchRequest<Essay>(matching: phrase))
     }
-    // Equal parts are searched once.
+    // Equal parts of a query are searched only once.
     let same = TextQuery.any((0..<10_000).map { _ in .word("swift") })
     #expect(try context.count(for: FetchRequest<Essay>(matching: same)) == 0)
   }
@@ -121,7 +121,7 @@ struct UserInputTests {
     ]
     for input in repeated {
       #expect(try fixture.titles(TextQuery(userInput: input)).contains(laughter))
-      // The same in memory.
+      // The query must also find an unsaved object in memory.
       let context = fixture.context()
       Essay(context: context).title = laughter
       #expect(try fixture.titles(TextQuery(userInput: input), context).count >= 2)

@@ -3,15 +3,15 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Compares the tokenizer with the cases that Unicode publishes for the boundaries of words.
+/// Compares the tokenizer with the word-boundary test cases that Unicode publishes.
 ///
-/// Debian's package `unicode-data` contains them.
+/// Debian's package `unicode-data` contains these test cases.
 @Suite("Unicode's word boundaries")
 struct WordBreakTests {
   private static let path = "/usr/share/unicode/auxiliary/WordBreakTest.txt"
   static let isPresent = FileManager.default.fileExists(atPath: path)
 
-  /// A case: its characters, and the offsets at which there are boundaries.
+  /// A test case, which consists of characters and of the offsets of their boundaries.
   private struct Case {
     var scalars: [Unicode.Scalar] = []
     var boundaries: Set<Int> = []
@@ -40,7 +40,7 @@ struct WordBreakTests {
   func `words end where Unicode's published cases have boundaries`() throws {
     let lines = try String(contentsOfFile: Self.path, encoding: .utf8)
       .split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("#") }
-    // Runs of kana are split into pairs, which the cases do not have.
+    // The tokenizer splits runs of kana into pairs, but the test cases do not.
     let cases = try lines.map { (line: $0, own: try Case($0)) }.filter { _, own in
       let kanaCount = own.scalars.count { $0 == "\u{3031}" }
       return kanaCount == 0 || kanaCount == 1 && !own.scalars.contains("_")
@@ -57,7 +57,7 @@ struct WordBreakTests {
     #expect(cases.count > 1500)
   }
 
-  /// Returns the words of a case, after applying the exceptions that the guarantee lists.
+  /// Returns the words of a test case, after applying the exceptions that the guarantee lists.
   private static func words(_ own: Case) -> [[Unicode.Scalar]] {
     var words: [[Unicode.Scalar]] = [[]]
     for (offset, scalar) in own.scalars.enumerated() {
@@ -76,7 +76,7 @@ struct WordBreakTests {
     }
     return words.filter(isWord).map { word in
       var word = word
-      // What follows a word is not part of it: an apostrophe, or a picture after a joiner.
+      // An apostrophe after a word, or a symbol after a joiner, is not part of the word.
       while let last = word.last, last == "'" || last.properties.generalCategory == .otherSymbol {
         word.removeLast()
       }

@@ -79,7 +79,7 @@ final class ModelRun {
   var durableNumber = 0
   /// The number of transactions so far, including those rolled back.
   var transactionCount = 0
-  /// Whether the power was cut and the store has not been opened since then.
+  /// True if the power was cut and the store has not been opened since then.
   var isAfterPowerCut = false
   private var copyCount = 0
 

@@ -24,9 +24,9 @@ enum ModelStep: CaseIterable {
   case verify
   case compareAll
   case reopen
-  /// Kills the process and opens the store in another process; used only on the simulated disk.
+  /// Kills the process and opens the store in another process, on the simulated disk only.
   case kill
-  /// Cuts the power; used only on the simulated disk.
+  /// Cuts the power, on the simulated disk only.
   case cutPower
 
   /// The relative frequency of this step.

@@ -74,7 +74,7 @@ struct DisplacedStoreTests {
     }
   }
 
-  /// Replaces a file of the store with the same file of the copy, as a program does that restores a
+  /// Replaces a file of the store with the same file of the copy, like a program that restores a
   /// backup.
   private func replace(_ name: String) throws {
     try files.copyItem(atPath: copy + "/" + name, toPath: copy + "/restored")

@@ -268,8 +268,9 @@ final class ProcessCampaign {
 
   /// Checks, in each state that was read, the number of a writer's last transaction.
   ///
-  /// The number must not be less than that of the writer's last transaction acknowledged up to that
-  /// generation, and must be less than that of the next one.
+  /// The number must not be less than the number of the writer's last transaction that was
+  /// acknowledged up to that generation. It must be less than the number of the next acknowledged
+  /// transaction.
   private func expectExplained(
     _ states: [UInt64: Ledger.Record], by commits: [Ledger.Record], of writer: Int
   ) {

@@ -2,8 +2,9 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Makes each call that needs a resource fail once, at each of its occurrences in a workload, while
-/// another opening of the store and another process use the store too.
+/// Makes each call that needs a resource fail once, at each of its occurrences in a workload.
+///
+/// Meanwhile, another opening of the store and another process use the store.
 ///
 /// When a file cannot be opened, the store closes other files and tries again, so the call to open
 /// a file fails twice.

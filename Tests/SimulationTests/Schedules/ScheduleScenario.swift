@@ -37,7 +37,7 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
   /// The prepared transactions whose generations are held only until the end of that maintenance
   /// run.
   var released: Set<Int> = []
-  /// Whether an idle process has the store open during the whole schedule.
+  /// True if an idle process has the store open during the whole schedule.
   var isOpenElsewhere = true
 
   var testDescription: String { name }

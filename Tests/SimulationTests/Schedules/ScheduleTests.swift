@@ -48,11 +48,11 @@ struct ScheduleTests {
     print("schedules: \(scenario.name): \(explored[1].runCount) of \(explored[0].runCount)")
   }
 
-  /// Orders to run alone.
+  /// Orders that are run separately.
   ///
   /// To investigate a failed order, add the switches that its failure has printed.
   private static let replays: [(scenario: String, switches: [Schedule.Switch])] = [
-    // A reader loads the newest generation; then another participant commits, and a maintenance run
+    // A reader loads the newest generation. Another participant then commits, and a maintenance run
     // begins.
     (
       "writer with maintenance, reader",

@@ -301,7 +301,7 @@ final class ScheduledStores: @unchecked Sendable {
 }
 
 extension ScheduleScenario.Role {
-  /// Whether a participant with this role opens the store before the schedule begins.
+  /// True if a participant with this role opens the store before the schedule begins.
   fileprivate var opensBefore: Bool {
     switch self {
     case .opener, .killer: false

@@ -23,7 +23,7 @@ struct CommitsTests {
     _ = try Self.put(4, store)
     let newest = try Self.put(5, store)
     #expect(await iterator.next() == newest)
-    // A second iterator starts at the time when the sequence was created, too.
+    // A second iterator also starts at the time when the sequence was created.
     var second = commits.makeAsyncIterator()
     #expect(await second.next() == newest)
     // An empty transaction creates no generation.
@@ -125,8 +125,10 @@ struct CommitsTests {
     return SystemThread.monotonicMilliseconds - start
   }
 
-  /// The commit is made either so soon after the start of the observation that the other process
-  /// cannot know of it, or later, when the observer polls only once a second.
+  /// The commit is made early or late after the start of the observation.
+  ///
+  /// At an early commit, the other process cannot know of the observation yet. At a late commit,
+  /// the observer polls only once a second.
   @Test(.waiting, .evidence("N2"), arguments: [20, 350])
   func `of other processes wake an observer`(pause: UInt64) throws {
     let fixture = try StoreFixture.onDisk()

@@ -4,9 +4,9 @@ package import HeartwoodEngine
 package struct StoreDamage: Hashable, Sendable {
   /// The index of the sample store in ``SampleStore/all``, modulo the number of samples.
   package var sample: UInt8
-  /// Whether the hashes of the changed bytes are recomputed.
+  /// True if the hashes of the changed bytes are recomputed.
   package var repairs: Bool
-  /// Whether the store is opened in the same boot, as after the death of its process, instead of a
+  /// True if the store is opened in the same boot, as after the death of its process, instead of a
   /// later boot.
   package var isSameBoot: Bool
   package var edits: [StoreEdit]
@@ -54,7 +54,7 @@ package struct StoreDamage: Hashable, Sendable {
   ///
   /// Throwing a `StorageError` does not count as misbehaviour.
   ///
-  /// - Returns: Whether a `StorageError` was thrown, and one sentence for each misbehaviour.
+  /// - Returns: `true` if a `StorageError` was thrown, and one sentence for each misbehaviour.
   /// - Throws: Any other error, which the engine must never throw.
   package func run() throws -> (metError: Bool, findings: [String]) {
     let sample = store

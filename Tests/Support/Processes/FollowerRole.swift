@@ -75,7 +75,7 @@ package struct FollowerRole {
 }
 
 extension StorageError {
-  /// Whether the error may come from thinning, which removes files that are about to be read.
+  /// True if the error may come from thinning, which removes files that are about to be read.
   fileprivate var isOfMissingFile: Bool {
     [.corrupt, .notAStore, .generationExpired].contains(kind)
       && (file?.contains("full-") == true || file?.contains("delta-") == true

@@ -11,7 +11,7 @@ import Foundation
 /// An append-only file, outside the store, that records what one process did to the store.
 ///
 /// Each record is one `write` of 128 bytes, so a process that is killed leaves the record either
-/// complete or absent: Linux checks for a fatal signal only between the pages of a `write`, and no
+/// complete or absent. Linux checks for a fatal signal only between the pages of a `write`, and no
 /// record crosses a page boundary. (With records of 80 bytes, 4 of 600 kills left half a record,
 /// and everything after it was misread.)
 package final class Ledger {
@@ -33,8 +33,10 @@ package final class Ledger {
     /// A past generation, or one that was offered by another process, has expired and could not be
     /// read.
     case expired
-    /// The process is about to name `generation`, whose contents have the hash `hash`, with
-    /// `number` (`keepIntent`), or has done so (`kept`).
+    /// The process is about to name `generation` with `number` (`keepIntent`), or has done so
+    /// (`kept`).
+    ///
+    /// The contents of the generation have the hash `hash`.
     case keepIntent, kept
     /// The process is about to release the name `number`.
     case releaseIntent

@@ -3,10 +3,10 @@ package import HeartwoodEngine
 /// The contents that several writers create in one store, so that each generation can be checked by
 /// itself.
 ///
-/// Each writer has its own keyspace, whose contents are determined by the number of its last
-/// transaction, and another keyspace that it repeatedly creates and removes, so that the files grow
-/// and shrink. Each transaction also moves money between two shared accounts and increments a
-/// common counter.
+/// Each writer has two keyspaces. The number of the writer's last transaction determines the
+/// contents of the first keyspace. The writer repeatedly creates and removes the second keyspace,
+/// so that the files grow and shrink. Each transaction also moves money between two shared accounts
+/// and increments a common counter.
 package enum SharedContent {
   package static let writerCount = 4
   private static let accountCount = 16

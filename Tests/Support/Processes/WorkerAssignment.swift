@@ -31,7 +31,7 @@ package struct WorkerAssignment: Codable, Sendable {
   package var isReadOnly = false
   /// The name of the process in the list of holders.
   package var name: String?
-  /// Whether a process with the role `holder` also holds the writer lock.
+  /// True if a process with the role `holder` also holds the writer lock.
   package var staysWriter = false
   package var busyMilliseconds = 20_000
 
@@ -67,7 +67,7 @@ package struct WorkerAssignment: Codable, Sendable {
     return options
   }
 
-  /// Whether the worker should continue.
+  /// True while the worker should continue.
   package var goesOn: Bool { access(directory + "/stop", F_OK) != 0 }
 
   package static func runFromCommandLine() {

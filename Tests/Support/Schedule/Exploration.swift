@@ -1,10 +1,10 @@
 /// Runs all orders of steps with few preemptions, or as many of these orders as the limits allow.
 ///
 /// A preemption is a switch away from a participant that could have continued. Orders without
-/// preemptions are run first, then those with one preemption, and so on, each order once. Switches
-/// away from a blocked participant are not preemptions, and all of them are tried. An order is
-/// skipped if an order with no more preemptions has already continued from the same state with the
-/// same participant, because it would show nothing new.
+/// preemptions are run first, then orders with one preemption, and so on. Each order is run once.
+/// Switches away from a blocked participant are not preemptions, and all of them are tried. An
+/// order is skipped if an order with no more preemptions has already continued from the same state
+/// with the same participant, because it would show nothing new.
 package struct Exploration {
   /// The maximum number of preemptions in an order.
   package var preemptionBound: Int
@@ -84,8 +84,8 @@ package struct Exploration {
       }
       summary.outcomes.insert(schedule.outcome)
       for (start, count) in schedule.starts { seen.insert(start, count) }
-      // Also try switches before the last switch of this order: a step there may race with a step
-      // after the last switch, and no earlier order had that race.
+      // Also try switches before the last switch of this order. A step there may race with a step
+      // after the last switch, and no earlier order had this race.
       for other in schedule.alternatives(preemptions)
       where other.preemptionCount <= preemptionBound
         && seen.insert(other.start, other.preemptionCount)

@@ -41,7 +41,7 @@ package final class Schedule: @unchecked Sendable {
     let operation: Operation
     /// The participants that could have taken the step, as a bit set.
     let candidates: UInt64
-    /// Whether this step follows a switch that was necessary because the previous participant could
+    /// True if this step follows a switch that was necessary because the previous participant could
     /// not continue.
     let isForced: Bool
     /// The number of preemptions up to and including this step.
@@ -60,7 +60,7 @@ package final class Schedule: @unchecked Sendable {
     var refused: Set<String> = []
     /// The keys of the locks that the participant waits for.
     var awaited: Set<UInt64> = []
-    /// Whether the same request has failed twice and no awaited lock has been released since.
+    /// True if the same request has failed twice and no awaited lock has been released since.
     var isBlocked = false
   }
 
@@ -103,7 +103,7 @@ package final class Schedule: @unchecked Sendable {
   private var trace = Trace(participantCount: 0)
   /// The failures, oldest first.
   package private(set) var failures: [String] = []
-  /// Whether a requested switch was impossible, because a participant depended on the clock.
+  /// True if a requested switch was impossible because a participant depended on the clock.
   ///
   /// Such a run does not follow the requested order.
   package private(set) var isStray = false
