@@ -6,7 +6,7 @@ import Testing
 /// Runs the inputs of the fuzzer's targets that read foreign bytes.
 ///
 /// Each input reaches a code path that no other input reaches, or once revealed a bug.
-@Suite("Foreign bytes")
+@Suite("Bytes from elsewhere")
 struct DecoderCorpusTests {
   private static let directory = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent()
@@ -24,7 +24,7 @@ struct DecoderCorpusTests {
   }
 
   @Test(.evidence("B3"), arguments: FuzzTarget.all)
-  func `that the program has written are not rejected`(target: FuzzTarget) throws {
+  func `are not rejected if the program has written them`(target: FuzzTarget) throws {
     for seed in try target.seeds() {
       #expect(target.rejection(of: seed) == nil, "\(target): \(seed)")
     }

@@ -3,7 +3,7 @@ import SQLiteWriter
 import Testing
 
 /// Tests the errors of the writer, which can be checked without `sqlite3`.
-@Suite("Errors of the writer of SQLite files")
+@Suite("Errors of the SQLite file writer")
 struct ErrorTests {
   private static func expect(
     _ kind: SQLiteWriterError.Kind, _ words: String..., location: SourceLocation = #_sourceLocation,

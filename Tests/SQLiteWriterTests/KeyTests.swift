@@ -5,7 +5,7 @@ import Testing
 /// Tests indexes, unique keys and tables that are sorted by columns.
 @Suite("Keys of SQLite files", .enabled(if: SQLiteShell.isInstalled, SQLiteShell.comment))
 struct KeyTests {
-  @Test(arguments: TestScale.seeds(quick: 3, all: 12)) func `sort join tables by their columns`(
+  @Test(arguments: TestScale.seeds(quick: 3, all: 12)) func `sort join tables by their key columns`(
     seed: UInt64
   ) throws {
     var source = SeededSource(seed + 1000)

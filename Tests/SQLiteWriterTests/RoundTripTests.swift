@@ -76,7 +76,7 @@ struct RoundTripTests {
     return (local + overflow).flatMap { length in (-12...8).map { length + $0 } }
   }()
 
-  @Test func `have payloads of every length at which cells change`() throws {
+  @Test func `can have payloads of every length at which cells change`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
     let table = try writer.table(
@@ -108,7 +108,7 @@ struct RoundTripTests {
         == scratch.lines("SELECT DISTINCT \(shown) FROM t NOT INDEXED ORDER BY +a;"))
   }
 
-  @Test func `have leaves that rows of every length fill`() throws {
+  @Test func `can have leaves filled by rows of every length`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
     for length in 0..<130 {
@@ -128,7 +128,7 @@ struct RoundTripTests {
     #expect(lines == Array(repeating: "150", count: 130))
   }
 
-  @Test func `have index trees of every number of large keys`() throws {
+  @Test func `can have index trees with any number of large keys`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
     // About four keys fill a page, so 140 keys need four levels.
@@ -148,7 +148,7 @@ struct RoundTripTests {
     #expect(try scratch.lines(sql) == counts.map(String.init))
   }
 
-  @Test func `have table trees whose last interior page is full`() throws {
+  @Test func `can have table trees whose last interior page is full`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
     // A rowid takes 9 bytes, so a cell and its pointer take 15 bytes. An interior page holds 272
@@ -168,7 +168,7 @@ struct RoundTripTests {
     #expect(try scratch.lines(sql) == counts.map(String.init))
   }
 
-  @Test func `have keys of a single value that is shorter than a cell`() throws {
+  @Test func `can have keys of a single value that is shorter than a cell`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
     // The numbers fill the first leaf, so that the leaf ends between two short keys in some tables.
@@ -193,7 +193,7 @@ struct RoundTripTests {
     #expect(try scratch.lines(sql) == counts.map(String.init))
   }
 
-  @Test func `have records whose headers need a longer length`() throws {
+  @Test func `can have records whose headers need a longer length`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
     let counts = 120...132
@@ -213,7 +213,7 @@ struct RoundTripTests {
     }
   }
 
-  @Test func `have values of megabytes`() throws {
+  @Test func `can have values of several megabytes`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path, sortByteCount: 1 << 20)
     let table = try writer.table(

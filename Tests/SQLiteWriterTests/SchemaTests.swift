@@ -118,7 +118,7 @@ struct SchemaTests {
       try SQLiteShell.lines(scratch.path, changes, isReadOnly: false) == ["ok", "ok", "ok", "6668"])
   }
 
-  @Test func `fit schemas of every length around the room in page 1`() throws {
+  @Test func `may have any length around the capacity of page 1`() throws {
     let scratch = try Scratch()
     // Page 1 has room up to 3,996 bytes, and another page has room up to 4,096 bytes. At 4,061
     // bytes, the row begins to overflow.
@@ -137,7 +137,7 @@ struct SchemaTests {
     }
   }
 
-  @Test func `fit many tables and long statements`() throws {
+  @Test func `may contain many tables and long statements`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
     for number in 0..<300 {
@@ -156,14 +156,14 @@ struct SchemaTests {
     #expect(try scratch.lines("SELECT \"column 1899\" FROM t50;") == ["column 1899"])
   }
 
-  @Test func `be valid without any table`() throws {
+  @Test func `are valid without any table`() throws {
     let scratch = try Scratch()
     try SQLiteFileWriter(path: scratch.path).finish()
     try scratch.expectSound()
     #expect(try Data(contentsOf: URL(filePath: scratch.path)).count == 4096)
   }
 
-  @Test func `be rejected by SQLite until they are finished`() throws {
+  @Test func `are rejected by SQLite until they are finished`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
     let table = try writer.table(

@@ -66,7 +66,7 @@ struct ClosedForWritingTests {
   /// In an earlier version, closing the store reported no error.
   ///
   /// The next power cut could then lose a `.normal` commit that closing should have made durable.
-  @Test(.evidence("F2")) func `reports it when it is closed`() throws {
+  @Test(.evidence("F2")) func `reports the failure when it is closed`() throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 7), seed: 7)
     try run.run([
       .write(.full, operationCount: 2, valueByteCount: 50),
@@ -92,7 +92,7 @@ struct ClosedForWritingTests {
 
   /// Another thread's sync fails after the transaction has begun.
   @Test(.evidence("F2"), arguments: [64 << 20, 0])
-  func `writes nothing of a transaction that runs`(memoryByteCount: Int) throws {
+  func `writes nothing for a running transaction`(memoryByteCount: Int) throws {
     let disk = SimulatedDisk(seed: 7)
     var options = StoreOptions()
     options.transactionMemoryByteCount = memoryByteCount

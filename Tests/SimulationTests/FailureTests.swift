@@ -98,7 +98,7 @@ struct FailureTests {
   }
 
   @Test(.evidence("F1"), .evidence("D6"), arguments: TestScale.seeds(quick: 3, all: 10))
-  func `revokes a commit of which a full disk has kept most`(seed: UInt64) throws {
+  func `revokes a commit that a full disk has written in part`(seed: UInt64) throws {
     // No pages are kept in memory, so the commit mark is written on its own. The commit can then be
     // complete even if this write is reported as incomplete.
     var options = CrashHistory.options(memoryPageCount: 0)
@@ -270,7 +270,7 @@ struct FailureTests {
   }
 
   @Test(.evidence("F5"))
-  func `opens or reports why not when calls fail`() throws {
+  func `opens or reports the reason when calls fail`() throws {
     let complete = try openedHistory()
     try complete.run(Self.steps)
     complete.abandon()

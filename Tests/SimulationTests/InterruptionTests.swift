@@ -70,7 +70,7 @@ struct InterruptionTests {
   }
 
   @Test(.evidence("D5"), .evidence("F4"))
-  func `leaves no part of that change, whatever its body does`() throws {
+  func `leaves no part of the change, whatever its body does`() throws {
     let (image, before) = try sample()
     var refused = 0
     for read in stride(from: 1, through: 80, by: TestScale.pick(quick: 3, all: 1)) {

@@ -8,7 +8,7 @@ struct DocumentTests {
     ["README.md"] + (try Package.files(under: ["Docs", ".github", "Tests"], ending: ".md"))
   }
 
-  @Test func `link only to what exists`() throws {
+  @Test func `link only to existing files and headings`() throws {
     for path in try Self.paths() {
       let directory = path.split(separator: "/").dropLast().joined(separator: "/")
       for link in try Package.text(of: path).matches(of: /\]\(([^)\s]+)\)/) {
@@ -77,7 +77,7 @@ struct DocumentTests {
     }
   }
 
-  @Test func `speak of the project alone`() throws {
+  @Test func `mention only the project`() throws {
     // The words are split so that a search for them does not find this file.
     let banned = ["/" + "work", "shared" + "/"]
     for path in try Self.paths() {

@@ -54,7 +54,7 @@ struct MutantListTests {
     source.components(separatedBy: text).count - 1
   }
 
-  @Test func `has each text exactly once in its source`() throws {
+  @Test func `contains only texts that occur exactly once in their source`() throws {
     let mutants = try Self.mutants()
     #expect(mutants.count > 200)
     var sources: [String: String] = [:]

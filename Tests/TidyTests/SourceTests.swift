@@ -46,14 +46,14 @@ struct SourceTests {
   // The words are split so that this file does not break the rule itself.
   private static let bannedMarks = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
 
-  @Test func `have at most 400 lines a file`() throws {
+  @Test func `have at most 400 lines per file`() throws {
     for source in try SwiftSource.all() {
       // Each file ends with a line break, so its last line is empty and is not counted.
       #expect(source.lines.count - 1 <= 400, "\(source.path)")
     }
   }
 
-  @Test func `have at most 70 lines a function`() throws {
+  @Test func `have at most 70 lines per function`() throws {
     for source in try SwiftSource.all() {
       for function in source.declarations where function.kind == .function {
         #expect(
@@ -62,7 +62,7 @@ struct SourceTests {
     }
   }
 
-  @Test func `have at most 100 columns a line`() throws {
+  @Test func `have at most 100 columns per line`() throws {
     for source in try SwiftSource.all() {
       for (position, line) in source.lines.enumerated() where line.utf8.count > 100 {
         #expect(line.count <= 100, "\(source.path):\(position + 1)")
@@ -70,7 +70,7 @@ struct SourceTests {
     }
   }
 
-  @Test func `import the C library in the directory of the operating system only`() throws {
+  @Test func `import the C library only in the directory of the operating system`() throws {
     for source in try SwiftSource.all(under: Self.engine)
     where !source.path.hasPrefix(Self.engine + "Files/") {
       for module in ["Glibc", "Musl", "Darwin", "Foundation"] {
@@ -79,7 +79,7 @@ struct SourceTests {
     }
   }
 
-  @Test func `import Foundation nowhere in the engine`() throws {
+  @Test func `do not import Foundation in the engine`() throws {
     for source in try SwiftSource.all(under: Self.engine) {
       for module in source.imports {
         #expect(!module.hasPrefix("Foundation"), "\(source.path) imports \(module)")
@@ -87,7 +87,7 @@ struct SourceTests {
     }
   }
 
-  @Test func `handle raw memory in the named files only`() throws {
+  @Test func `handle raw memory only in the named files`() throws {
     var found: Set<String> = []
     for source in try SwiftSource.all(under: Self.engine) {
       let path = String(source.path.dropFirst(Self.engine.count))
@@ -99,7 +99,7 @@ struct SourceTests {
     #expect(Self.rawMemoryFiles.subtracting(found).sorted() == [], "named without need")
   }
 
-  @Test func `handle the memory of objects and records in the named files only`() throws {
+  @Test func `handle the memory of objects and records only in the named files`() throws {
     let named: Set<String> = [
       "Contexts/ManagedObjectContext+Relationships.swift",
       "Objects/Attribute.swift", "Objects/ClassLayout.swift", "Objects/MemberDifference.swift",
@@ -118,7 +118,7 @@ struct SourceTests {
     }
   }
 
-  @Test func `handle raw memory in the named files of the benchmark only`() throws {
+  @Test func `handle raw memory only in the named files of the benchmark`() throws {
     // These files handle the bytes of rows, or libraries that are loaded at run time.
     let named: Set<String> = [
       "Benchmarks/Data/Quake.swift", "Benchmarks/Peers/DynamicLibrary.swift",
@@ -132,7 +132,7 @@ struct SourceTests {
     }
   }
 
-  @Test func `inline code into callers in the named files only`() throws {
+  @Test func `inline code into callers only in the named files`() throws {
     for source in try SwiftSource.all(under: "Sources/")
     where !Self.inlinedFiles.contains(source.path) {
       let use = source.tokens.first { $0.text == "inlinable" }
@@ -140,7 +140,7 @@ struct SourceTests {
     }
   }
 
-  @Test func `run exit tests on the thread for them`() throws {
+  @Test func `run exit tests on the thread for exit tests`() throws {
     // The words are split so that this file is not taken for one with exit tests.
     let (exitTest, trait) = ("processExits" + "With", ".spawn" + "ing")
     for source in try SwiftSource.all(under: "Tests/") {
@@ -149,7 +149,7 @@ struct SourceTests {
     }
   }
 
-  @Test func `leave nothing for later`() throws {
+  @Test func `contain no reminders of unfinished work`() throws {
     for source in try SwiftSource.all() {
       for (position, line) in source.lines.enumerated() {
         for mark in Self.bannedMarks where line.contains(mark) {
@@ -163,7 +163,7 @@ struct SourceTests {
     line.split { !$0.isLetter && !$0.isNumber }.map(String.init)
   }
 
-  @Test func `name no type with a word that says nothing`() throws {
+  @Test func `give no type a meaningless name`() throws {
     // The stand-ins have Apple's names.
     for source in try SwiftSource.all() where !source.path.contains("/StandIns/") {
       for type in source.declarations where type.kind == .type {
@@ -183,7 +183,7 @@ struct SourceTests {
     return parts
   }
 
-  @Test func `argue for every unchecked promise to the compiler`() throws {
+  @Test func `justify every unchecked promise to the compiler`() throws {
     for source in try SwiftSource.all() {
       for (position, token) in source.tokens.enumerated()
       where token.text == "unchecked" && position > 0 && source.tokens[position - 1].text == "@" {

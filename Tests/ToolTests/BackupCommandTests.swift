@@ -66,7 +66,7 @@ struct BackupCommandTests {
       "no backup directory", exitCode: 1)
   }
 
-  @Test(.mustEnd) func `repeat until the reader of their output ends`() throws {
+  @Test(.mustEnd) func `repeat backups until the reader of their output ends`() throws {
     let process = Process()
     process.executableURL = try ToolRun.executable()
     process.arguments = ["backup", store.fixture.path, backup, "--every", "1s", "--json"]

@@ -5,7 +5,7 @@ import HeartwoodTestSupport
 import Testing
 
 /// Tests `heartwoodctl browse`.
-@Suite("The page of a store")
+@Suite("The HTML page of a store")
 struct BrowseCommandTests {
   /// Texts that could end the element that contains them, or change the surrounding elements.
   private static let hostileTexts = [
@@ -110,7 +110,7 @@ struct BrowseCommandTests {
     #expect(lengths == [4095, 514, 4093, 514])
   }
 
-  @Test func `leaves rows and members beyond the limits out, and says so`() throws {
+  @Test func `omits rows and members beyond the limits, and says so`() throws {
     let store = try ObjectStore()
     try store.change { context in
       let request = FetchRequest<ToolTeam>(sort: [SortDescriptor(\.name)])

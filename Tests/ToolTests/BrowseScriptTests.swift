@@ -5,7 +5,7 @@ import Testing
 
 /// Tests the script of the page that `heartwoodctl browse` writes, in a browser.
 @Suite(
-  "The page of a store in a browser", .waiting,
+  "The HTML page of a store in a browser", .waiting,
   .enabled(if: Browser.path != nil, "needs chromium, chromium-browser or google-chrome"))
 struct BrowseScriptTests {
   private func page(

@@ -127,7 +127,7 @@ struct EditCommandTests {
     }
   }
 
-  @Test func `import finds related objects and names what it refuses`() throws {
+  @Test func `import finds related objects and names rejected values`() throws {
     let store = try ObjectStore()
     let directory = try ScratchDirectory()
     func run(_ text: String, _ arguments: String...) throws -> ToolRun {
@@ -178,7 +178,7 @@ struct EditCommandTests {
     #expect(run.output.contains("read another generation"))
   }
 
-  @Test func `import refuses a unique value of an object of another entity`() throws {
+  @Test func `import rejects a unique value of an object of another entity`() throws {
     let store = try ObjectStore()
     let directory = try ScratchDirectory()
     func run(_ entity: String, _ text: String) throws -> ToolRun {

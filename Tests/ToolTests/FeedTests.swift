@@ -50,7 +50,7 @@ struct FeedTests {
     for store in [source, target] { try store.run("verify").expectFine() }
   }
 
-  @Test func `is refused if its source was restored to an earlier state`() throws {
+  @Test func `is rejected if its source was restored to an earlier state`() throws {
     let backup = directory.path(of: "backup")
     try source.run("backup", backup).expectFine()
     try #expect(apply(events("--consumer", "copy", "--snapshot", "--acknowledge")).exitCode == 0)
@@ -107,7 +107,7 @@ struct FeedTests {
     }
   }
 
-  @Test func `deletes an object that is known by its key only`() throws {
+  @Test func `deletes an object that is known only by its key`() throws {
     let copy = directory.path(of: "copy")
     try source.run("copy", copy).expectFine()
     try source.run("delete", "Player/2", "--yes").expectFine()

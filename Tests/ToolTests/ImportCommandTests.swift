@@ -81,7 +81,7 @@ struct ImportCommandTests {
     try store.run("verify").expectFine()
   }
 
-  @Test func `does not create an object whose entity is not known`() throws {
+  @Test func `does not create an object whose entity is unknown`() throws {
     try run("Team", #"[{"name": "Reds", "lineUp": [77]}]"#).expectComplaint(
       "[0].lineUp", "There is no Player 77", "Player or Captain", exitCode: 1)
     let skipped = try run("Team", #"[{"name": "New", "lineUp": [77]}]"#, "--skip-invalid")
@@ -94,7 +94,7 @@ struct ImportCommandTests {
     #expect(try lines("Team", "lineUp.@count == 1", "name") == ["New"])
   }
 
-  @Test func `names keys that are no properties`() throws {
+  @Test func `names keys that are not properties`() throws {
     let run = try run("Team", #"[{"name": "A", "titel": "x"}, {"name": "B", "size": 1}]"#)
     #expect(
       run.output == """

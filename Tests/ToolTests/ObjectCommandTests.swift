@@ -179,7 +179,7 @@ struct TextConditionTests {
     ("Player", "NONE lineUps == 'Team/1'", "0"), ("Player", "team.name == 'Team/1'", "0"),
     ("Oddity", "code == '9213C23F-42E4-456E-9CAF-2D5B95DC8823'", "0"),
   ])
-  func `match`(entity: String, condition: String, count: String) throws {
+  func `match the expected objects`(entity: String, condition: String, count: String) throws {
     let run = try ObjectStore().run("query", entity, condition, "--count")
     #expect(run.output == count + "\n", "\(condition): \(run.complaint)")
   }
@@ -188,7 +188,7 @@ struct TextConditionTests {
     ("born > 'yesterday'", "ISO 8601"), ("team == 'Reds'", "such as Team/1"),
     ("team == 'Nothing/1'", "such as Team/1"), ("SELF == 'Player/x'", "such as Team/1"),
   ])
-  func `are refused if they are no such values`(condition: String, advice: String) throws {
+  func `are rejected if they are not such values`(condition: String, advice: String) throws {
     try ObjectStore().run("query", "Player", condition).expectComplaint(advice, exitCode: 1)
   }
 }

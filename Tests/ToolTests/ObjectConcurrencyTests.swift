@@ -4,7 +4,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Commands on stores that others use or that are damaged")
+@Suite("Commands on damaged stores and on stores in use")
 struct ObjectConcurrencyTests {
   @Test func `follow prints changes as they are committed`() throws {
     let store = try ObjectStore()
@@ -109,7 +109,7 @@ struct ObjectConcurrencyTests {
   }
 
   @Test(arguments: TestScale.seeds(quick: 20, all: 100, long: 2000))
-  func `a model or a declaration with a wrong byte is read or refused`(seed: UInt64) throws {
+  func `a model or a declaration with a wrong byte is read or rejected`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let store = try ObjectStore(oddities: false)
     let key: Key = generator.isTrue(in256: 128) ? "model" : "declarations"

@@ -82,7 +82,7 @@ struct ReplicaCommandTests {
   }
 
   @Test(.mustEnd, .evidence("A8"), .evidence("A9"))
-  func `report what is missing, and promote`() throws {
+  func `report missing files, and promote a replica`() throws {
     try addTeam("A")
     try ToolRun("replica", backup, replica).expectFine()
     try addTeam("B")
@@ -105,7 +105,7 @@ struct ReplicaCommandTests {
     #expect(try ToolRun("query", replica, "Team", "--count").output == "6\n")
   }
 
-  @Test(.evidence("A10")) func `restore a fork with an identity of its own`() throws {
+  @Test(.evidence("A10")) func `restore a fork with its own identity`() throws {
     try addTeam("A")
     let path = directory.path(of: "fork")
     try ToolRun("restore", backup, path, "--fork").expectFine()

@@ -209,7 +209,7 @@ struct SalvageCommandTests {
     #expect(after == before)
   }
 
-  @Test func `does not take rows without a model for others`() throws {
+  @Test func `does not mistake rows without a model for other rows`() throws {
     let objects = try SalvageObjects()
     try objects.fixture.run { store in
       try store.write { try $0.keyspace("heartwood.model").delete("model") }

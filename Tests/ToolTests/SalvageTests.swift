@@ -97,7 +97,7 @@ struct SalvageTests {
   }
 
   @Test(arguments: forms, [1, 10])
-  func `brings back what is on intact leaves`(form: Form, percent: Int) throws {
+  func `restores the entries on intact leaves`(form: Form, percent: Int) throws {
     let original = try form.sample()
     var generator = SeededGenerator(seed: form.seed)
     for round in 0..<TestScale.pick(quick: 3, all: 4, long: 10) {
@@ -172,7 +172,7 @@ struct SalvageTests {
 
   /// Destroys pages of all kinds, and bytes at random positions of all files.
   @Test(arguments: forms, [1, 5, 30])
-  func `brings back nothing else, whatever is damaged`(form: Form, percent: Int) throws {
+  func `restores no other entries, whatever is damaged`(form: Form, percent: Int) throws {
     let original = try form.sample()
     var generator = SeededGenerator(seed: form.seed &+ UInt64(percent))
     for round in 0..<TestScale.pick(quick: 3, all: 4, long: 10) {
@@ -269,7 +269,7 @@ struct SalvageTests {
     #expect(!contents.isEmpty)
   }
 
-  @Test func `refuses an open store and an existing path`() throws {
+  @Test func `rejects an open store and an existing path`() throws {
     let fixture = StoreFixture.inMemory()
     let store = try fixture.open()
     try store.write { try $0.keyspace("a").put(1, [1]) }
@@ -286,7 +286,7 @@ struct SalvageTests {
     #expect(report.isComplete)
   }
 
-  @Test func `refuses a directory without a store`() throws {
+  @Test func `rejects a directory without a store`() throws {
     let disk = MemoryFileSystem()
     try disk.createDirectory("/store")
     for path in ["/store", "/absent"] {

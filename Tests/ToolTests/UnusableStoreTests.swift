@@ -5,7 +5,7 @@ import Testing
 
 /// Tests that `heartwoodctl` reports an error for stores that it cannot use, and does not change
 /// them.
-@Suite("A store the tool cannot use")
+@Suite("heartwoodctl with an unusable store")
 struct UnusableStoreTests {
   /// Runs every command with valid arguments.
   private func runs(_ path: String) throws -> [ToolRun] {
@@ -16,7 +16,7 @@ struct UnusableStoreTests {
     }
   }
 
-  @Test func `is a missing one`() throws {
+  @Test func `rejects a missing store`() throws {
     let directory = try ScratchDirectory()
     for run in try runs(directory.path(of: "none")) {
       run.expectComplaint("There is nothing at ", "Specify the directory of a store.", exitCode: 1)
@@ -25,7 +25,7 @@ struct UnusableStoreTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
   }
 
-  @Test func `is a directory with other files, which stays unchanged`() throws {
+  @Test func `rejects a directory with other files, which stays unchanged`() throws {
     let directory = try ScratchDirectory()
     let file = directory.path(of: "letter.txt")
     try Data("Dear".utf8).write(to: URL(fileURLWithPath: file))
@@ -36,7 +36,8 @@ struct UnusableStoreTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["letter.txt"])
   }
 
-  @Test(arguments: [0, 5, 200_000]) func `is a foreign file named pages`(byteCount: Int) throws {
+  @Test(arguments: [0, 5, 200_000]) func `rejects a foreign file named pages`(byteCount: Int) throws
+  {
     let directory = try ScratchDirectory()
     let bytes = Data(repeating: 0x41, count: byteCount)
     try bytes.write(to: URL(fileURLWithPath: directory.path(of: "pages")))
@@ -46,7 +47,7 @@ struct UnusableStoreTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["pages"])
   }
 
-  @Test(.waiting) func `is one that another process has opened exclusively`() throws {
+  @Test(.waiting) func `rejects a store that another process has opened exclusively`() throws {
     let store = try ToolStore()
     try store.expectSound()
     let file = try #require(try PosixFileSystem().open(store.path + "/locks", .write))
@@ -58,7 +59,7 @@ struct UnusableStoreTests {
     try store.expectSound()
   }
 
-  @Test func `is one whose headers are damaged`() throws {
+  @Test func `rejects a store whose headers are damaged`() throws {
     let store = try ToolStore()
     for offset in HeaderSlotLayout.offsets { try store.flip(Int(offset) + 100) }
     for run in try runs(store.path) {
@@ -66,14 +67,14 @@ struct UnusableStoreTests {
     }
   }
 
-  @Test func `is a truncated one`() throws {
+  @Test func `rejects a truncated store`() throws {
     let store = try ToolStore()
     let bytes = try store.fixture.bytes(of: "pages")
     try store.fixture.write(Array(bytes.prefix(80_000)), to: "pages")
     for run in try runs(store.path) { run.expectComplaint("page file", exitCode: 1) }
   }
 
-  @Test func `is used where it is sound, and its damage is reported`() throws {
+  @Test func `uses the sound parts of a damaged store, and reports the damage`() throws {
     let store = try ToolStore(keepsBefore: false)
     let page = try store.damageLeaf()
     try store.run("info").expectFine()

@@ -34,7 +34,7 @@ struct TreeBuilderTests {
     #expect(try fixture.livePages == [fixture.root.page])
   }
 
-  @Test func `accepts keys in ascending order only`() throws {
+  @Test func `accepts keys only in ascending order`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
     var builder = try TreeBuilder(pages: fixture.pages, root: fixture.root)
     for (key, isInOrder) in [([UInt8(2)], true), ([2], false), ([1, 9], false), ([2, 0], true)] {

@@ -42,7 +42,7 @@ struct BackupFileTests {
     }
   }
 
-  @Test func `sort by their generations, and say what they contain`() throws {
+  @Test func `sort by generation and describe their contents`() throws {
     let scene = try Scene()
     let generations = scene.states.map(\.generation)
     let digits = generations.map { generation in
@@ -104,7 +104,7 @@ struct BackupFileTests {
     }
   }
 
-  @Test(.evidence("A4")) func `say what can still be restored`() throws {
+  @Test(.evidence("A4")) func `list the generations that can still be restored`() throws {
     let scene = try Scene()
     let names = try scene.names
     let frames = scene.states.map(\.generation.frame)
@@ -149,7 +149,7 @@ struct BackupFileTests {
   }
 
   @Test(.evidence("A4"), arguments: [0, 1, 2])
-  func `with a damaged header leave the others usable, and are replaced`(position: Int) throws {
+  func `with a damaged header leave other files usable, and are replaced`(position: Int) throws {
     let scene = try Scene()
     let name = try scene.names[position]
     try scene.replace(name, Array(scene.bytes(name).prefix(500)))
@@ -163,7 +163,7 @@ struct BackupFileTests {
   }
 
   @Test(.evidence("A5"))
-  func `that cannot be written hold no more than one further generation`() throws {
+  func `that cannot be written hold at most one more generation`() throws {
     let disk = SimulatedDisk(seed: 3)
     let store = try Store(
       at: "/store", options: StoreFixture.on(disk).options, fileSystem: disk)
@@ -188,7 +188,7 @@ struct BackupFileTests {
     try store.close()
   }
 
-  @Test(.evidence("A2")) func `may be more than a process can open`() throws {
+  @Test(.evidence("A2")) func `may outnumber the descriptors of a process`() throws {
     let disk = SimulatedDisk(seed: 4)
     let store = try Store(at: "/store", options: StoreFixture.on(disk).options, fileSystem: disk)
     for round in 0..<40 as Range<UInt8> {
@@ -206,7 +206,7 @@ struct BackupFileTests {
     try store.close()
   }
 
-  @Test(.evidence("A2")) func `are not restored over anything`() throws {
+  @Test(.evidence("A2")) func `are not restored over existing files`() throws {
     let scene = try Scene()
     for path in ["/store", "/backup"] {
       let error = #expect(throws: StorageError.self) { try scene.backup.restore(to: path) }
@@ -218,7 +218,7 @@ struct BackupFileTests {
     }
   }
 
-  @Test(.evidence("A6")) func `of another store, or of another future of this one, are refused`()
+  @Test(.evidence("A6")) func `of another store or of a diverged copy are rejected`()
     throws
   {
     let scene = try Scene()
@@ -265,7 +265,7 @@ struct BackupFileTests {
     #expect(try scene.backup.restorePoints().count == 3)
   }
 
-  @Test(.evidence("A5")) func `are not added while the remaining ones are chosen`() throws {
+  @Test(.evidence("A5")) func `are not added while a thinning is in progress`() throws {
     let scene = try Scene()
     try scene.fixture.run { store in
       try store.write { try $0.keyspace("k").put(1, [9]) }

@@ -45,7 +45,7 @@ struct ReplicaTests {
     #expect(error?.message.contains(words) ?? words.isEmpty, sourceLocation: location)
   }
 
-  @Test(.evidence("A8")) func `accepts the tokens of its source, and no writers`() throws {
+  @Test(.evidence("A8")) func `accepts the tokens of its source but no writers`() throws {
     let first = try write(1)
     try source.backup(to: "/backup")
     let token = try source.snapshot().token
@@ -190,7 +190,7 @@ struct ReplicaTests {
     try reader.close()
   }
 
-  @Test(.evidence("A8")) func `adds what precedes a missing file, and names what is missing`()
+  @Test(.evidence("A8")) func `applies the files before a missing file, and names that file`()
     throws
   {
     _ = try write(1)
@@ -211,7 +211,7 @@ struct ReplicaTests {
     try replica.close()
   }
 
-  @Test(.evidence("A8")) func `refuses generations that no log can have`() throws {
+  @Test(.evidence("A8")) func `rejects generations that no log can contain`() throws {
     _ = try write(1)
     try source.backup(to: "/backup")
     let replica = try replica()
@@ -243,7 +243,7 @@ struct ReplicaTests {
 
   // MARK: Forks
 
-  @Test(.evidence("A10")) func `differs from a fork, which has an identity of its own`() throws {
+  @Test(.evidence("A10")) func `differs from a fork, which has its own identity`() throws {
     let first = try write(1)
     try source.backup(to: "/backup")
     let token = try source.snapshot().token

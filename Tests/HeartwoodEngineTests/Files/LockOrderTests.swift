@@ -13,7 +13,7 @@ struct LockOrderTests {
     try #require(try MemoryFileSystem().open("/locks", .create))
   }
 
-  @Test(.evidence("U5")) func `lets a thread take later locks and none that is earlier`() throws {
+  @Test(.evidence("U5")) func `lets a thread take later locks but no earlier ones`() throws {
     let file = try file()
     for (index, held) in Self.order.enumerated() {
       for (other, wanted) in Self.order.enumerated() {
@@ -24,7 +24,7 @@ struct LockOrderTests {
     }
   }
 
-  @Test(.evidence("U5")) func `is one of each store and each thread`() throws {
+  @Test(.evidence("U5")) func `is separate for each store and each thread`() throws {
     let (file, another) = (try file(), try self.file())
     #expect(LockOrder.enter(LockByte.writer, of: file))
     #expect(LockOrder.enter(LockByte.maintenance, of: another))
@@ -40,7 +40,7 @@ struct LockOrderTests {
   }
 
   @Test(.spawning, .evidence("U5"), .enabled(if: !TestBuild.isOptimised))
-  func `stops a debug build at a lock against it`() async {
+  func `stops a debug build that violates it`() async {
     await #expect(processExitsWith: .failure) {
       let fixture = try StoreFixture.onDisk()
       let files = try fixture.open().files

@@ -10,7 +10,7 @@ struct MemoryFileSystemTests {
     try #require(try system.open(path, .create))
   }
 
-  @Test func `a missing file is nil unless it is to be created`() throws {
+  @Test func `a missing file is nil unless the call creates it`() throws {
     #expect(try system.open("a", .read) == nil)
     #expect(try system.open("a", .write) == nil)
     _ = try create("a")
@@ -93,7 +93,7 @@ struct MemoryFileSystemTests {
     #expect(try file.identity() != other.identity())
   }
 
-  @Test func `a file opened for reading takes no change`() throws {
+  @Test func `a file opened for reading rejects changes`() throws {
     try create("a").write([1], at: 0)
     let file = try #require(try system.open("a", .read))
     #expect(throws: StorageError.self) { try file.write([2], at: 0) }
@@ -114,11 +114,11 @@ struct MemoryFileSystemTests {
     #expect(throws: StorageError.self) { try second.mapShared(byteCount: 4097) }
   }
 
-  @Test func `locks keep their rules`() throws {
+  @Test func `locks follow the locking rules`() throws {
     try expectLockRules(first: try create("a"), second: try create("a"))
   }
 
-  @Test func `locks go with the open file and no earlier`() throws {
+  @Test func `locks last exactly as long as the open file`() throws {
     let watcher = try create("a")
     var holder: (any File)? = try create("a")
     #expect(try holder?.lock(.exclusive, 0..<10) == true)
@@ -128,7 +128,7 @@ struct MemoryFileSystemTests {
     #expect(try watcher.lock(.shared, 5..<6))
   }
 
-  @Test func `threads write side by side`() async throws {
+  @Test func `threads write concurrently`() async throws {
     let file = try create("a")
     try await withThrowingTaskGroup(of: Void.self) { group in
       for writer in 0..<4 {

@@ -39,7 +39,7 @@ struct PosixFileSystemTests {
     #expect(try file.bytes(at: 77, start) == block.bytes.bytes.slice(0, start).copied())
   }
 
-  @Test func `empty parts are no error, not even very many before the first byte`() throws {
+  @Test func `empty parts cause no error, however many precede the first byte`() throws {
     let file = try create()
     let bytes: [UInt8] = [1, 2, 3]
     try bytes.withBytes { bytes in
@@ -86,7 +86,7 @@ struct PosixFileSystemTests {
     #expect(error?.errno == ENOENT)
   }
 
-  @Test func `a missing file is nil unless it is to be created`() throws {
+  @Test func `a missing file is nil unless the call creates it`() throws {
     let path = scratch.path(of: "a")
     #expect(try system.open(path, .read) == nil)
     #expect(try system.open(path, .write) == nil)
@@ -120,7 +120,7 @@ struct PosixFileSystemTests {
     }
   }
 
-  @Test func `two opens of a file have the same identity and other files another`() throws {
+  @Test func `two openings of a file share an identity that no other file has`() throws {
     let (first, second, other) = (try create(), try create(), try create("b"))
     #expect(try first.identity() == second.identity())
     #expect(try first.identity() != other.identity())
@@ -143,11 +143,11 @@ struct PosixFileSystemTests {
     #expect(second.bytes.bytes.load64(16) == 42)
   }
 
-  @Test func `locks keep their rules`() throws {
+  @Test func `locks follow the locking rules`() throws {
     try expectLockRules(first: try create(), second: try create())
   }
 
-  @Test func `locks go with the open file, even if a mapping of it lives on`() throws {
+  @Test func `locks end with the open file, even if a mapping outlives it`() throws {
     let watcher = try create()
     try watcher.setByteCount(4096)
     var holder: (any File)? = try create()
@@ -159,7 +159,7 @@ struct PosixFileSystemTests {
     withExtendedLifetime(mapping) {}
   }
 
-  @Test func `locks stay when another open of the same file closes`() throws {
+  @Test func `locks stay when another opening of the same file is closed`() throws {
     let (holder, watcher) = (try create(), try create())
     #expect(try holder.lock(.exclusive, 0..<10))
     _ = try create()
@@ -171,11 +171,11 @@ struct PosixFileSystemTests {
     #expect(system.bootIdentity == PosixFileSystem().bootIdentity)
   }
 
-  @Test func `each random number is another`() {
+  @Test func `each random number is different`() {
     #expect(system.random() != system.random())
   }
 
-  @Test(.spawning) func `a write beyond the limit on file sizes is an error and no signal`() async {
+  @Test(.spawning) func `a write beyond the file size limit throws and raises no signal`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
       // Make sure that the signal would be delivered: the parent process may have ignored it, and
@@ -204,7 +204,7 @@ struct PosixFileSystemTests {
     }
   }
 
-  @Test(.spawning) func `a handler of the program for the limit on file sizes stays`() async {
+  @Test(.spawning) func `the program keeps its own handler for the file size limit`() async {
     await #expect(processExitsWith: .success) {
       let handler: @convention(c) (Int32) -> Void = { _ in }
       signal(SIGXFSZ, handler)

@@ -80,7 +80,7 @@ struct SimulatedDiskTests {
     }
   }
 
-  @Test func `a kept sector holds what earlier writes put there as well`() throws {
+  @Test func `a kept sector also contains the bytes of earlier writes`() throws {
     let (disk, file) = try diskWithDurableFile()
     try file.write([9], at: 0)
     try file.write([9], at: 1)
@@ -250,7 +250,7 @@ struct SimulatedDiskTests {
     #expect(counts.keys.sorted() == ["absent", "garbage", "old", "zero"])
   }
 
-  @Test func `a crash takes the locks and the boot identity`() throws {
+  @Test func `a crash releases all locks and changes the boot identity`() throws {
     let (disk, file) = try diskWithDurableFile()
     #expect(try file.lock(.exclusive, 0..<1))
     let crashed = disk.crashed(.everything)
@@ -262,7 +262,7 @@ struct SimulatedDiskTests {
 
 @Suite("The simulated process death")
 struct KilledProcessTests {
-  @Test func `all bytes stay, what was not synced stays so, and only locks go`() throws {
+  @Test func `all bytes stay, unsynced bytes stay unsynced, and locks are released`() throws {
     let (disk, file) = try diskWithDurableFile()
     try file.write(sector(9), at: 0)
     #expect(try file.lock(.exclusive, 0..<1))

@@ -8,7 +8,7 @@ struct SimulatedFaultTests {
     #expect(throws: StorageError.self, performing: body)?.kind
   }
 
-  @Test func `calls that change something are numbered, and no others`() throws {
+  @Test func `only calls that change something are numbered`() throws {
     let (disk, file) = try diskWithDurableFile()
     #expect(
       disk.calls == [
@@ -27,7 +27,7 @@ struct SimulatedFaultTests {
     #expect(disk.calls.suffix(3) == [.setByteCount, .rename, .remove])
   }
 
-  @Test func `without power nothing works and nothing changes`() throws {
+  @Test func `without power no call works and no byte changes`() throws {
     let (disk, file) = try diskWithDurableFile()
     disk.faultPlan = .powerCut(atCall: disk.callCount + 1)
     #expect(!disk.hasLostPower)
@@ -73,7 +73,7 @@ struct SimulatedFaultTests {
     }
   }
 
-  @Test func `a call fails once or from then on`() throws {
+  @Test func `a call fails once, or together with all later calls`() throws {
     let (disk, file) = try diskWithDurableFile()
     disk.faultPlan = .failure(.io, atCall: 7)
     #expect(kind { try file.write(sector(9), at: 0) } == .io)
@@ -87,7 +87,7 @@ struct SimulatedFaultTests {
     #expect(try disk.crashed(.nothing).sectorValues()[0] == 9)
   }
 
-  @Test func `a full disk still removes`() throws {
+  @Test func `a full disk still allows removals`() throws {
     let (disk, file) = try diskWithDurableFile()
     disk.faultPlan = .failure(.diskFull, atCall: 1, isLasting: true)
     #expect(kind { try file.write(sector(9), at: 0) } == .diskFull)
@@ -97,7 +97,7 @@ struct SimulatedFaultTests {
     #expect(try disk.list("s") == [])
   }
 
-  @Test func `a failing write may leave its beginning`() throws {
+  @Test func `a failing write may write its first bytes`() throws {
     let (disk, file) = try diskWithDurableFile()
     disk.faultPlan = .failure(.diskFull, atCall: 7, leavesPart: true)
     #expect(kind { try file.write([UInt8](repeating: 9, count: 4096), at: 0) } == .diskFull)
@@ -106,7 +106,7 @@ struct SimulatedFaultTests {
     #expect(count > 0 && count < 4096 && !bytes[count...].contains(9))
   }
 
-  @Test func `a failing sync may forget what it should have written`() throws {
+  @Test func `a failing sync may drop the bytes that it should have written`() throws {
     let (disk, file) = try diskWithDurableFile()
     try file.write(sector(9) + sector(9), at: 7 * 512)
     disk.faultPlan = .failure(.io, atCall: 8, dropsUnsynced: true)
@@ -162,12 +162,12 @@ struct SimulatedFaultTests {
     #expect(first.lines.last?.hasSuffix("diskFull") == true)
   }
 
-  @Test func `locks keep their rules`() throws {
+  @Test func `locks follow the locking rules`() throws {
     let (disk, file) = try diskWithDurableFile()
     try expectLockRules(first: file, second: try #require(try disk.open("s/a", .write)))
   }
 
-  @Test func `locks go with the open file`() throws {
+  @Test func `locks end with the open file`() throws {
     let (disk, watcher) = try diskWithDurableFile()
     var holder = try disk.open("s/a", .write)
     #expect(try holder?.lock(.exclusive, 0..<10) == true)

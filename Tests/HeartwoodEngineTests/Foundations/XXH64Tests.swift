@@ -99,7 +99,7 @@ struct XXH64Tests {
     }
   }
 
-  @Test func `asking for the hash does not end the input`() {
+  @Test func `reading the hash does not end the input`() {
     let bytes = random(100)
     var hash = XXH64(seed: 5)
     for (index, byte) in bytes.enumerated() {

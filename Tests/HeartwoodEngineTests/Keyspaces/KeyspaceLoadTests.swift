@@ -137,7 +137,7 @@ struct KeyspaceLoadTests {
     }
   }
 
-  @Test func `can alternate with that of another keyspace`() throws {
+  @Test func `can alternate with a load of another keyspace`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in
         let others = try transaction.keyspace("others")

@@ -56,7 +56,7 @@ struct KeyspaceRangeDeletionTests {
   }
 
   @Test(arguments: TestScale.seeds(quick: 1, all: 12))
-  func `is removed like key after key`(seed: UInt64) throws {
+  func `is removed with the same result as key by key`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var options = StoreOptions()
     options.pageByteCount = 4096
@@ -118,7 +118,7 @@ struct KeyspaceRangeDeletionTests {
     }
   }
 
-  @Test func `costs the pages at its ends`() throws {
+  @Test func `is removed by changing only the pages at its ends`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in
         try transaction.keyspace("rows").load { loader in
@@ -136,7 +136,7 @@ struct KeyspaceRangeDeletionTests {
     }
   }
 
-  @Test func `is named by the first components of its keys`() throws {
+  @Test func `can be given by the first components of its keys`() throws {
     let keys: [Key] = [
       Key("a"), Key("a", 1), Key("a", "x"), Key("a\0"), Key("a\0b", 1), Key("ab"), Key("ab", 1),
       Key("b"), Key(1), Key(1, 2), Key(2), Key(), Key([UInt8]([1])), Key([UInt8]([1]), 5),
@@ -156,7 +156,7 @@ struct KeyspaceRangeDeletionTests {
     #expect(found(KeyRange("a", stringPrefix: "y")) == [])
   }
 
-  @Test func `is passed in both directions, and by a cursor`() throws {
+  @Test func `can be read in both directions and by a cursor`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in
         let keyspace = try transaction.keyspace("rows")

@@ -74,7 +74,7 @@ struct KeyspaceRangeTests {
     }
   }
 
-  @Test func `passes keys with their values, large ones too`() throws {
+  @Test func `passes keys with their values, even large ones`() throws {
     try StoreFixture.inMemory().run { store in
       try fill(store)
       let keyspace = try #require(try store.snapshot().keyspace("k"))

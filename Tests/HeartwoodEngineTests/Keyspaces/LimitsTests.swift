@@ -126,7 +126,7 @@ struct LimitsTests {
   }
 
   @Test(arguments: TestScale.some(accesses))
-  func `of one index page is no limit of the value`(access: StoreOptions.Access) throws {
+  func `of one index page does not limit the value`(access: StoreOptions.Access) throws {
     let edge = (4096 - 32) * (4096 - 32) / 4
     try run(access) { store in
       try store.write { transaction in

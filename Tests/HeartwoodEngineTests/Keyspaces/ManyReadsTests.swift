@@ -197,7 +197,7 @@ struct ManyReadsTests {
     }
   }
 
-  @Test func `reads a page once for neighbours in it`() throws {
+  @Test func `reads a page once for neighbouring keys`() throws {
     var options = StoreOptions()
     options.access = .buffered
     try StoreFixture.onDisk(options).run { store in

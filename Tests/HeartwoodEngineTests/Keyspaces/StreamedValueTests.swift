@@ -168,7 +168,7 @@ struct StreamedValueTests {
     }
   }
 
-  @Test(.evidence("I12")) func `replaces the old one at the end only`() throws {
+  @Test(.evidence("I12")) func `replaces the old value only at the end`() throws {
     try StoreFixture.inMemory().run { store in
       let values = [10, 5000, 50_000, 20, 60_000].map { length in
         [UInt8](repeating: UInt8(length % 251), count: length)
@@ -258,7 +258,7 @@ struct StreamedValueTests {
     }
   }
 
-  @Test func `is read by range from the pages of that range alone`() throws {
+  @Test func `is read by range only from the pages of that range`() throws {
     let fixture = try StoreFixture.onDisk(options(.buffered))
     // With pages of 4,096 bytes, one index page lists 1,016 pages of 4,064 bytes each. This value
     // therefore needs two index pages.

@@ -64,7 +64,7 @@ struct GroupChainTests {
   }
 
   @Test(.evidence("D6"), .evidence("B3"), arguments: changes)
-  func `is no commit with`(change: Change) throws {
+  func `is not a commit with`(change: Change) throws {
     #expect(try commits(change) == [])
   }
 }

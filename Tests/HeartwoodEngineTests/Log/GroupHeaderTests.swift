@@ -106,7 +106,7 @@ struct GroupHeaderTests {
     #expect(decoded(bytes, at: group.frame, seed: Self.seed + 1) == nil)
   }
 
-  @Test(.evidence("B2")) func `if truncated is rejected`() {
+  @Test(.evidence("B2")) func `is rejected if it is truncated`() {
     let group = group(Shape(images: 3, voids: 0, isCommit: true))
     let bytes = group.bytes(pageByteCount: 4096, seed: Self.seed)
     for count in 0..<96 + 3 * 12 {

@@ -82,7 +82,7 @@ struct SegmentDescriptorTests {
     try store.close()
   }
 
-  @Test(.evidence("F7")) func `have no descriptor in a process that reads them or wrote them`()
+  @Test(.evidence("F7")) func `have no descriptor in a process that has read or written them`()
     throws
   {
     let fixture = try StoreFixture.onDisk(options(.mapped))

@@ -90,7 +90,7 @@ struct LogReclamationTests {
   }
 
   @Test(.evidence("K4"))
-  func `frees complete segments if files cannot have holes, and reports it`() throws {
+  func `frees only complete segments, and reports it, if files cannot have holes`() throws {
     let disk = SimulatedDisk(seed: 7)
     disk.canPunch = false
     var options = StoreOptions()
@@ -120,7 +120,7 @@ struct LogReclamationTests {
   }
 
   @Test(.evidence("K3"))
-  func `reclaims what a maintenance run that died half way left`() throws {
+  func `reclaims the frames that an interrupted maintenance run has left`() throws {
     let directory = try ScratchDirectory()
     func store(_ path: String) throws -> Store {
       var options = Self.options(.buffered)

@@ -185,7 +185,7 @@ struct MaintenanceOrderTests {
   }
 
   @Test(.evidence("I5"))
-  func `advances the page file while a generation is searched`() throws {
+  func `advances the page file during the search for a generation`() throws {
     try fixture().run { store in
       for number: UInt8 in 0..<20 { try put(store, number) }
       let newest = store.statistics.newestGeneration
@@ -205,7 +205,7 @@ struct MaintenanceOrderTests {
   }
 
   @Test(.evidence("I5"))
-  func `replaces the map while a generation is searched`() throws {
+  func `replaces the map during the search for a generation`() throws {
     try fixture().run { store in
       try store.keep(put(store, 0), as: "first")
       for number: UInt8 in 1..<10 { try put(store, number) }

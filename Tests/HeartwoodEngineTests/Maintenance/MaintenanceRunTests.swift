@@ -44,7 +44,7 @@ struct MaintenanceRunTests {
   }
 
   @Test(.evidence("F6"))
-  func `keeps the space of a held generation even if later ones need less`() throws {
+  func `keeps the space of a held generation even if later generations need less`() throws {
     let disk = QuotaFileSystem(directory: "/store", limit: 64 << 20)
     try StoreFixture.on(disk, Self.options).run { store in
       try put(1, store)
@@ -91,7 +91,7 @@ struct MaintenanceRunTests {
 
   // MARK: Reclaimed generations
 
-  @Test(.evidence("I5")) func `revives nothing that an earlier one released`() throws {
+  @Test(.evidence("I5")) func `revives no generation that an earlier run released`() throws {
     try StoreFixture.inMemory(Self.options).run { store in
       try put(0, store)
       let held = try store.snapshot()
@@ -137,7 +137,7 @@ struct MaintenanceRunTests {
   /// The previous map still lists frames that have since been written to the page file and whose
   /// segments have been deleted.
   @Test(.evidence("K1"), .evidence("I7"))
-  func `that dies after any of its steps retains everything held`() throws {
+  func `retains everything that is held if it dies after any step`() throws {
     func prepared() throws -> (SimulatedDisk, Store) {
       let disk = SimulatedDisk(seed: 3)
       var options = Self.options

@@ -251,7 +251,7 @@ struct SealingTests {
   }
 
   @Test(.evidence("F5"), arguments: [StorageError.Kind.diskFull, .io])
-  func `that fails harms no commit and no checkpoint`(kind: StorageError.Kind) throws {
+  func `harms no commit and no checkpoint if it fails`(kind: StorageError.Kind) throws {
     let files = ObservedFileSystem(MemoryFileSystem())
     let fixture = StoreFixture.on(files, Self.options())
     var failureCount = 0

@@ -131,7 +131,7 @@ struct GeometryTests {
     "wal-000000000000AC01", "wal-+000000000000401", "wal--000000000000401", "pages",
     "wal-ffffffffffffffff",
   ])
-  func `recognises a name that is no segment's`(name: String) throws {
+  func `rejects a name that is not a segment name`(name: String) throws {
     let geometry = try geometry(Sizes(page: 4096, frames: 1024, footer: 5))
     #expect(geometry.segment(named: name) == nil)
   }

@@ -88,7 +88,7 @@ struct HeaderSlotTests {
     #expect(try decoded(bytes(try slot(), field, Limits.maxFrame)) != nil)
   }
 
-  @Test(.evidence("B2")) func `if truncated is rejected`() throws {
+  @Test(.evidence("B2")) func `is rejected if it is truncated`() throws {
     let complete = bytes(try slot())
     for count in [0, 1, 7, 8, 4087, 4088, 4095] {
       #expect(try decoded(Array(complete.prefix(count))) == nil)

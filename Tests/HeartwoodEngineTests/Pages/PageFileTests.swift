@@ -33,7 +33,7 @@ struct PageFileTests {
     #expect(pages.reservedByteCount(.max) > 1 << 43)
   }
 
-  @Test func `is measured when it is not known to be long enough`() throws {
+  @Test func `is measured unless it is known to be long enough`() throws {
     let calls = CountingFileSystem(MemoryFileSystem())
     let pages = try pageFile(calls)
     #expect(try !pages.holds(0))

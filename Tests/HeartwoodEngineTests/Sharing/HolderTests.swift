@@ -291,7 +291,7 @@ struct HolderTests {
     }
   }
 
-  @Test(.evidence("I16")) func `are this process when it waits for itself`() throws {
+  @Test(.evidence("I16")) func `include this process when it waits for itself`() throws {
     var fixture = fixture()
     fixture.options.busyTimeout = .milliseconds(30)
     try fixture.run { store in
@@ -305,7 +305,7 @@ struct HolderTests {
     }
   }
 
-  @Test func `are a PID and a time in one word`() {
+  @Test func `are encoded as a PID and a time in one word`() {
     for process: Int32 in [1, 4711, 1 << 22 - 1] {
       for since: UInt64 in [0, 1, 1 << 42 - 1] {
         let claim = WriterClaim(process: process, since: since)

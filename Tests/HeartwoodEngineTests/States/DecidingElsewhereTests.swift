@@ -66,8 +66,7 @@ struct DecidingElsewhereTests {
     }
   }
 
-  @Test(.evidence("I5")) func `that ends before the lock has released its dead generations`() throws
-  {
+  @Test(.evidence("I5")) func `has released dead generations if it ends before the lock`() throws {
     let fixture = fixture()
     try fixture.run { first in
       try fixture.elsewhere().run { second in
@@ -125,7 +124,7 @@ struct DecidingElsewhereTests {
   ///
   /// If the run begins earlier, the opening finds a floor above the generation.
   @Test(.evidence("I1"), .evidence("I8"))
-  func `at any moment of an opening releases nothing that it reads`() throws {
+  func `releases nothing that a concurrent opening reads`() throws {
     var moment = 0
     var isOver = false
     while !isOver {

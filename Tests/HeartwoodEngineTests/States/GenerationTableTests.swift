@@ -309,7 +309,7 @@ struct GenerationTableTests {
     }
   }
 
-  @Test(.evidence("I6")) func `shows others each generation that is held`() throws {
+  @Test(.evidence("I6")) func `shows each held generation to other processes`() throws {
     let fixture = try fixture()
     try fixture.run { store in
       let old = try commit(store, 1)

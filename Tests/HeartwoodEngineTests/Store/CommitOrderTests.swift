@@ -53,7 +53,7 @@ struct CommitOrderTests {
     return count
   }
 
-  @Test(.evidence("D1")) func `syncs the segments that other processes have begun meanwhile`()
+  @Test(.evidence("D1")) func `syncs the segments that other processes have begun in the meantime`()
     throws
   {
     let fixture = fixture()
@@ -155,7 +155,7 @@ struct CommitOrderTests {
   }
 
   /// The other process has filled these segments, and its maintenance run has deleted them.
-  @Test(.evidence("K3")) func `creates no segments ahead that are already in use`() throws {
+  @Test(.evidence("K3")) func `creates in advance no segments that are already in use`() throws {
     let fixture = fixture()
     try fixture.run { first in
       try fixture.elsewhere().run { second in

@@ -194,7 +194,7 @@ struct CostTests {
     #expect(try store.verify().findings == [])
   }
 
-  @Test func `of an insert is one catalog page more`() throws {
+  @Test func `of an insert is one additional catalog page`() throws {
     let store = try open()
     try store.write { transaction in
       let rows = try transaction.keyspace("rows")
@@ -221,7 +221,7 @@ struct CostTests {
   /// Punching holes for dead headers would take 25 % more calls, or 3 % more if only new segments
   /// are punched.
   @Test(.evidence("K3"))
-  func `of commits beside a snapshot is at most a hundredth more calls than without one`() throws {
+  func `of commits beside a snapshot is at most 1 % more calls than without it`() throws {
     func calls(isPinned: Bool) throws -> (count: Int, syncs: Int) {
       let calls = CountingFileSystem(MemoryFileSystem())
       var options = StoreOptions()

@@ -85,7 +85,7 @@ struct LockByteTests {
 
   @Test(
     .waiting, .evidence("I3"), .evidence("I7"), .evidence("K1"), arguments: holdUps.indices)
-  func `block a process that needs a lock of another`(number: Int) throws {
+  func `block a process that needs a lock of another process`(number: Int) throws {
     let (byte, work) = Self.holdUps[number]
     let fixture = fixture()
     try fixture.run { store in
@@ -101,7 +101,7 @@ struct LockByteTests {
     }
   }
 
-  @Test(.evidence("I3")) func `are waited for no longer than the timeout`() throws {
+  @Test(.evidence("I3")) func `block a process no longer than the timeout`() throws {
     let fixture = fixture(.milliseconds(30))
     try fixture.run { store in
       let other = try other(fixture)
@@ -115,7 +115,7 @@ struct LockByteTests {
     }
   }
 
-  @Test(.evidence("I3")) func `show the writer that another one waits`() throws {
+  @Test(.evidence("I3")) func `show the writer that another writer is waiting`() throws {
     let fixture = fixture()
     try fixture.run { store in
       let (other, counters) = (try other(fixture), try fixture.counters())

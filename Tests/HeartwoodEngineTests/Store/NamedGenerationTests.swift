@@ -81,7 +81,7 @@ struct NamedGenerationTests {
     }
   }
 
-  @Test(.evidence("U3")) func `has a name of its own, of 1 to 255 bytes`() throws {
+  @Test(.evidence("U3")) func `has a unique name of 1 to 255 bytes`() throws {
     try StoreFixture.inMemory().run { store in
       let first = try Self.put(store, 1)
       try store.keep(first, as: String(repeating: "x", count: 255))

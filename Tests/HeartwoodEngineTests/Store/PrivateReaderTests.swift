@@ -78,7 +78,7 @@ struct PrivateReaderTests {
   }
 
   @Test(.evidence("I1"), .evidence("I8"))
-  func `sees a commit made while it pins the newest known one`() throws {
+  func `sees a commit made while it pins the newest known generation`() throws {
     let (writing, reading) = try fixtures()
     try reading.run { reader in
       let known = try reader.snapshot().generation

@@ -47,7 +47,7 @@ struct ProcessOrderTests {
   ///
   /// This simulates a process that died before it published the new value.
   @Test(.evidence("D12"))
-  func `can be read while a maintenance run repeats the steps of a dead one`() throws {
+  func `can be read while a maintenance run repeats the steps of an interrupted run`() throws {
     let observed = ObservedFileSystem(memory)
     try fixture(memory).run { first in
       try fixture(observed).run { second throws in

@@ -19,7 +19,7 @@ struct ProcessTests {
   ///
   /// Each process records its acknowledged numbers in another file and is killed at a random time.
   @Test(.spawning, .evidence("D4"), .evidence("I6"))
-  func `lose no commit when one is killed`() async throws {
+  func `lose no commit when a process is killed`() async throws {
     let directory = try ScratchDirectory()
     let path = directory.path(of: "store")
     let notes = directory.path(of: "notes")
@@ -62,7 +62,7 @@ struct ProcessTests {
   }
 
   @Test(.spawning, .evidence("I8"))
-  func `see the commits of this one, and vice versa`() async throws {
+  func `see each other's commits`() async throws {
     let directory = try ScratchDirectory()
     let path = directory.path(of: "store")
     let store = try Store(at: path)

@@ -31,7 +31,7 @@ struct SharedCountersTrustTests {
     }
   }
 
-  @Test(.evidence("D7")) func `are trusted in the same boot only`() throws {
+  @Test(.evidence("D7")) func `are trusted only in the same boot`() throws {
     let disk = SimulatedDisk(seed: 6)
     try leave(fixture(disk), 1...3)
     #expect(try !beginsAnew(fixture(disk.killed()), count: 3))
@@ -62,7 +62,7 @@ struct SharedCountersTrustTests {
   ///
   /// These frame numbers have already been used since the copy was made.
   @Test(.evidence("D7"), .evidence("B2"), arguments: [false, true])
-  func `show that files were replaced by older ones`(isCheckpoint: Bool) throws {
+  func `reveal that files were replaced by older files`(isCheckpoint: Bool) throws {
     let fixture = fixture()
     do {
       let store = try fixture.open()

@@ -146,7 +146,7 @@ struct SharingTests {
 
   /// All commits are still in the log, because the store was released as if its process had died.
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
-  func `for reading sees commits that only the log has`(access: StoreOptions.Access) throws {
+  func `for reading sees commits that are only in the log`(access: StoreOptions.Access) throws {
     let fixture = try sample(access)
     do {
       let store = try fixture.open()
@@ -191,7 +191,7 @@ struct SharingTests {
     try store.close()
   }
 
-  @Test func `for reading may coexist with another one for reading`() throws {
+  @Test func `for reading may coexist with another opening for reading`() throws {
     let fixture = try sample()
     try readOnly(fixture).run { first in
       try readOnly(fixture).run { second in

@@ -100,7 +100,7 @@ struct StoreReplacementTests {
     try Store.replace(at: first, with: second)
   }
 
-  @Test(.evidence("D19")) func `a link leads to the store itself`() throws {
+  @Test(.evidence("D19")) func `a link is followed to the store itself`() throws {
     let link = scratch.path(of: "link")
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: first)
     try Store.replace(at: link, with: second)

@@ -22,7 +22,7 @@ struct BorrowedSpanTests {
   }
 
   @Test(.evidence("I4"), arguments: TestScale.seeds(quick: 2, all: 12))
-  func `can be passed to any write, of the keyspace it is from and of others`(seed: UInt64) throws {
+  func `can be passed to any write of the same or another keyspace`(seed: UInt64) throws {
     var options = StoreOptions()
     options.access = seed % 2 == 0 ? .mapped : .buffered
     options.transactionMemoryByteCount = seed % 3 == 0 ? 64 << 10 : 64 << 20

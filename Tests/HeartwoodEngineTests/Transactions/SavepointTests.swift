@@ -108,7 +108,7 @@ struct SavepointTests {
     }
   }
 
-  @Test func `undoes a change that stopped half way`() throws {
+  @Test func `undoes a change that failed halfway`() throws {
     try fixture().run { store in
       try store.write { transaction in
         try transaction.keyspace("a").put(0, [0])

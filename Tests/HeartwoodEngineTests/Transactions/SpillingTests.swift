@@ -61,7 +61,7 @@ struct SpillingTests {
   }
 
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
-  func `can be followed by others of its kind`(access: StoreOptions.Access) throws {
+  func `can be followed by other large transactions`(access: StoreOptions.Access) throws {
     let fixture = try SpillingFixture.make(access, memoryPageCount: 8)
     var modelled = ModelledTransaction(seed: 2)
     try fixture.runUntilDeath { store in
@@ -159,7 +159,7 @@ struct SpillingTests {
   }
 
   @Test(arguments: [StoreOptions.Access.mapped, .buffered])
-  func `frees every page of what it removes`(access: StoreOptions.Access) throws {
+  func `frees every page of the keyspace that it removes`(access: StoreOptions.Access) throws {
     let fixture = try SpillingFixture.make(access, memoryPageCount: 0)
     try fixture.run { store in
       try store.write { transaction in

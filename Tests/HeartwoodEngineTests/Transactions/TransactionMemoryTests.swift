@@ -39,13 +39,13 @@ struct TransactionMemoryTests {
     guard growth < most + limit / 2 else { fatalError("\(growth) bytes more than before") }
   }
 
-  @Test(.spawning) func `is that of its limit if files are mapped`() async {
+  @Test(.spawning) func `is bounded by its limit if files are mapped`() async {
     await #expect(processExitsWith: .success) {
       Self.require(try Self.growth(.mapped), atMost: Self.limit)
     }
   }
 
-  @Test(.spawning) func `is that of its limit and of the cache if files are not mapped`() async {
+  @Test(.spawning) func `is bounded by its limit and by the cache if files are not mapped`() async {
     await #expect(processExitsWith: .success) {
       Self.require(try Self.growth(.buffered), atMost: 2 * Self.limit)
     }

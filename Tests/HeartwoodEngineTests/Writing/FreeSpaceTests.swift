@@ -32,7 +32,7 @@ struct FreeSpaceTests {
   }
 
   @Test(arguments: TestScale.seeds(quick: 2, all: 8))
-  func `yields the lowest free page, whatever was freed`(seed: UInt64) throws {
+  func `yields the lowest free page, whichever pages were freed`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try TreeFixture(pageByteCount: seed % 2 == 0 ? 4096 : 65_536)
     var used: Set<PageNumber> = [0, 1]

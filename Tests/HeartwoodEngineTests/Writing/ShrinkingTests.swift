@@ -43,7 +43,7 @@ struct ShrinkingTests {
   }
 
   /// The file is truncated only in steps, so it still contains the page that is read.
-  @Test(.evidence("B3")) func `has no page after it that is read`() throws {
+  @Test(.evidence("B3")) func `has no page after it that can be read`() throws {
     try StoreFixture.inMemory(Self.options()).run { store in
       let small = [UInt8](repeating: 1, count: 40_000)
       try store.write { try $0.keyspace("small").put(1, small) }

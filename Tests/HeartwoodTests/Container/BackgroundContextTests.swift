@@ -161,7 +161,7 @@ struct BackgroundContextTests {
   }
 
   @Test(.evidence("T-08"))
-  func `actors with executors of their own leave the threads of the pool free`() async throws {
+  func `actors with their own executors leave the threads of the pool free`() async throws {
     let semaphore = DispatchSemaphore(value: 0)
     let actors = (0..<2 * ProcessInfo.processInfo.activeProcessorCount + 2).map { _ in
       Counters(container)

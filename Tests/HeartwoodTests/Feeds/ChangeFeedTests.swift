@@ -151,7 +151,7 @@ struct ChangeFeedTests {
   }
 
   @Test(.mustEnd, .evidence("CF-04"))
-  func `the history keeps what a consumer has not acknowledged`() async throws {
+  func `the history keeps all transactions that a consumer has not acknowledged`() async throws {
     try fixture.fill()
     let feed = try container.changeFeed(from: .existingObjects, consumer: "copy")
     let existing = try await feed.all(of: container)

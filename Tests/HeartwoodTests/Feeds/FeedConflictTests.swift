@@ -99,7 +99,7 @@ struct FeedConflictTests {
   }
 
   @Test(.mustEnd, .evidence("CF-09"))
-  func `a conflict ends at its generation if events were omitted or others follow`() async throws {
+  func `a conflict ends at its generation if events are missing or more follow`() async throws {
     let first = try insert("first", in: source)
     try insert("taken", in: copy)
     let feed = try source.container.changeFeed(from: .oldestTransaction)
@@ -160,7 +160,7 @@ struct FeedConflictTests {
   }
 
   @Test(.mustEnd, .evidence("CF-08"))
-  func `a snapshot replaces an interrupted one of the same millisecond`() async throws {
+  func `a snapshot replaces an interrupted snapshot of the same millisecond`() async throws {
     func snapshot() async throws -> [Data] {
       let events = try await source.container.changeFeed(from: .existingObjects)
         .all(of: source.container)
@@ -266,7 +266,7 @@ struct FeedConflictTests {
   @Test(
     .mustEnd, .evidence("CF-08"), .evidence("CF-09"),
     arguments: TestScale.seeds(quick: 12, all: 300))
-  func `events are applied at the latest at the end of their generation`(seed: UInt64) async throws
+  func `events are applied no later than at the end of their generation`(seed: UInt64) async throws
   {
     var random = SeededGenerator(seed: seed)
     var receiver = FeedReceiver(copy.container)
@@ -293,7 +293,7 @@ struct FeedConflictTests {
   }
 
   @Test(.mustEnd, .evidence("CF-09"), arguments: TestScale.seeds(quick: 6, all: 100))
-  func `a feed that was cut off is named as such, and can be repeated`(seed: UInt64) async throws {
+  func `a feed that was cut off is reported, and can be repeated`(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<12 { try changeRandomly(&random) }
     try insert("end", in: source)

@@ -64,7 +64,7 @@ struct FeedMergeTests {
   @Test(
     .mustEnd, .evidence("CF-10"),
     arguments: cases("mergeConflict", "2 Addy", "2 Addy", "2 -", "1 Addy"))
-  func `resolves an object of which both sides changed different properties`(
+  func `resolves an object in which both sides changed different properties`(
     policy: Int, result: String
   ) async throws {
     try source.change(person) { $0.age = 2 }
@@ -93,21 +93,21 @@ struct FeedMergeTests {
   }
 
   @Test(.mustEnd, .evidence("CF-10"), arguments: policies.indices)
-  func `is no conflict if both sides made the same changes`(policy: Int) async throws {
+  func `has no conflict if both sides made the same changes`(policy: Int) async throws {
     try source.change(person) { $0.age = 2 }
     try copy.change(copied) { $0.age = 2 }
     #expect(try await apply(Self.policies[policy]) == "2 -")
   }
 
   @Test(.mustEnd, .evidence("CF-10"), arguments: policies.indices)
-  func `follows the source in what the copy has not edited`(policy: Int) async throws {
+  func `follows the source in all values that the copy has not edited`(policy: Int) async throws {
     try source.change(person) { $0.age = 2 }
     try source.change(person) { $0.nickname = "Addy" }
     #expect(try await apply(Self.policies[policy]) == "2 Addy")
   }
 
   @Test(.mustEnd, .evidence("CF-10"))
-  func `keeps its edit in later changes of the source`() async throws {
+  func `keeps its edits when the source changes later`() async throws {
     try copy.change(copied) { $0.age = 5 }
     try source.change(person) { $0.age = 2 }
     #expect(try await apply(.mergeByPropertyStoreTrump) == "5 -")

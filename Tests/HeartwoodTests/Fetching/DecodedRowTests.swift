@@ -125,7 +125,7 @@ struct DecodedRowTests {
     #expect(other.registeredObjects.isEmpty)
   }
 
-  @Test func `may ask for different columns`() throws {
+  @Test func `may request different columns`() throws {
     let request = FetchRequest<Pet>(sort: [SortDescriptor(\.age)])
     let rows = try context.fetch(request, as: WeightOfOld.self)
     #expect(rows.map(\.age) == Array(0..<100))

@@ -8,7 +8,7 @@ private final class CountedThing: ManagedObject {
   @Attribute var number: Int = 0
 }
 
-@Suite("Stores with a false number of rows")
+@Suite("Stores with an incorrect row count")
 struct HostileCountTests {
   /// The catalog has a valid hash, but claims that there are more rows than memory could hold.
   @Test func `are fetched without reserving memory for all of them`() throws {

@@ -166,7 +166,7 @@ struct ExportTests {
       try other.upsert(Book.self, matching: \.isbn, from: Data(text.utf8)).unchangedCount == count)
   }
 
-  @Test func `to CSV quote what has to be quoted`() throws {
+  @Test func `to CSV quote all values that need quotation marks`() throws {
     let place = Site(context: context)
     place.opened = Date(timeIntervalSince1970: 1.75)
     let book = Book(context: context)

@@ -70,12 +70,12 @@ struct JSONElementsTests {
   @Test(arguments: [
     "[1", "[1,]", "[1 2]", "[,1]", "{\"a\": ", "[\"a", "[1] 2", "[}", "]", ":", "[1,,2]",
   ])
-  func `are refused if the text is no JSON`(text: String) {
+  func `are rejected if the text is not JSON`(text: String) {
     let error = #expect(throws: ObjectGraphError.self) { try split(text) }
     #expect(error?.kind == .invalidElement)
   }
 
-  @Test func `are refused if they are not at the given keys`() {
+  @Test func `are rejected if they are not at the given keys`() {
     for text in ["[1]", "{}", "{\"a\": 1}", "{\"a\": {}}", "{\"b\": [1]}", "{\"a\" 1}"] {
       #expect(throws: ObjectGraphError.self) { try split(text, keys: ["a"]) }
     }

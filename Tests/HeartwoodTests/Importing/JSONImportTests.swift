@@ -67,7 +67,7 @@ struct JSONImportTests {
 
   private var generation: Generation { container.store.statistics.newestGeneration }
 
-  @Test(.evidence("IE-02")) func `insert, update and leave objects as they are`() throws {
+  @Test(.evidence("IE-02")) func `insert, update and skip objects`() throws {
     let text = """
       {"type": "FeatureCollection", "features": [
         {"id": "a", "properties": {"mag": 4.5, "time": 1000, "words": ["x", "y"]}},
@@ -127,7 +127,7 @@ struct JSONImportTests {
       (#"{"code": "a", "network": [1]}"#, "[1].network"), (#"[1]"#, "[1]"), ("1", "[1]"),
       (#"{"code": "a", "magnitude": 99}"#, "[1]"),
     ])
-  func `name the value that is refused, and save nothing`(element: String, path: String) throws {
+  func `name the rejected value, and save nothing`(element: String, path: String) throws {
     let text = #"[{"code": "z", "network": "us"}, \#(element), {"code": "y"}]"#
     let before = generation
     let error = #expect(throws: (any Error).self) { try upsert(text) }
@@ -148,7 +148,7 @@ struct JSONImportTests {
     #expect(try container.store.verify().findings == [])
   }
 
-  @Test func `refuse objects that are nested too deeply`() throws {
+  @Test func `reject objects that are nested too deeply`() throws {
     let depth = 400
     let text =
       (0..<depth).map {
@@ -173,7 +173,7 @@ struct JSONImportTests {
     #expect(try tremor("c")?.serial == 2 && tremor("b") == nil)
   }
 
-  @Test func `leave unsaved changes of the context alone, and appear in its history`() throws {
+  @Test func `keep unsaved changes of the context, and appear in its history`() throws {
     _ = try upsert(#"{"code": "a", "count": 1}"#)
     let first = try #require(try tremor("a"))
     first.count = 5
@@ -189,7 +189,7 @@ struct JSONImportTests {
   }
 
   @Test(.evidence("IE-02"), arguments: TestScale.seeds(quick: 2, all: 60))
-  func `equal a dictionary that is updated`(seed: UInt64) throws {
+  func `have the same effect as updates of a dictionary`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     var expected: [String: (magnitude: Double?, network: String?)] = [:]
     for _ in 0..<4 {
@@ -253,7 +253,7 @@ struct JSONImportTests {
   }
 
   @Test(.evidence("IE-02"), .evidence("IE-01"))
-  func `elements that arrive in pieces`() async throws {
+  func `accept elements that arrive in pieces`() async throws {
     var random = SeededGenerator(seed: 1)
     let text = (0..<300).map { "{\"code\": \"c\($0)\", \"words\": [\"\u{e9}\"]}" }
       .joined(separator: "\n")
@@ -296,7 +296,7 @@ struct JSONImportTests {
   ///
   /// A later element of a batch could correct an earlier element of the same object.
   @Test(.evidence("IE-03"), arguments: TestScale.seeds(quick: 6, all: 100))
-  func `whether an element is refused does not depend on the others`(seed: UInt64) throws {
+  func `an element is rejected independently of other elements`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var (expected, refused): ([String: Double], [String]) = ([:], [])
     let elements = (0..<12).map { position in
@@ -316,7 +316,7 @@ struct JSONImportTests {
     #expect(error?.message.hasPrefix("\(first) cannot be imported") == true)
   }
 
-  @Test func `errors say what is wrong with a value`() throws {
+  @Test func `errors describe what is wrong with a value`() throws {
     for (text, reason) in [
       (#"{"code": "a", "count": 40000}"#, "Int16 has no value 40000."),
       (#"{"code": "a", "scale": "other"}"#, "has no value other."),

@@ -81,7 +81,7 @@ struct ResultsCostTests {
   /// Each change moves a song from one list to another.
   ///
   /// The update finds both lists by the rank of the song.
-  @Test(.evidence("LR-07")) func `with a thousand lists an update examines only those concerned`()
+  @Test(.evidence("LR-07")) func `an update of a thousand lists examines only the affected lists`()
     throws
   {
     let fixture = try GraphFixture(songs)

@@ -47,7 +47,7 @@ struct ResultsListTests {
   }
 
   @Test(.evidence("LR-10"), .evidence("I-01"))
-  func `a deleted object of a list is one fault without a row`() throws {
+  func `a deleted object of a list becomes a single fault without a row`() throws {
     let controller = try controller()
     let list = controller.results
     #expect(list[0].rank == 10)

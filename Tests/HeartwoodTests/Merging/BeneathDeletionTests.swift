@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Objects that others relate to deleted objects")
+@Suite("Objects that another context relates to deleted objects")
 struct BeneathDeletionTests {
   private let fixture: GraphFixture
   private let context: ManagedObjectContext

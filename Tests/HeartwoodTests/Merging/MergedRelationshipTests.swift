@@ -114,7 +114,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-10"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `both sides agree after a deletion that meets a new member`(
+  func `both sides agree after a deletion conflicts with a new member`(
     policy: MergePolicy.Each
   ) throws {
     guard policy != .error else { return }
@@ -133,7 +133,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-02"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `both sides agree after a new member that meets a deletion`(
+  func `both sides agree after a new member conflicts with a deletion`(
     policy: MergePolicy.Each
   ) throws {
     guard policy != .error else { return }

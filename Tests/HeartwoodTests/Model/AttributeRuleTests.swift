@@ -52,7 +52,7 @@ private final class Unordered: ManagedObject {
 
 @Suite("Rules of attributes")
 struct AttributeRuleTests {
-  @Test func `mean the same as those of the entity, and rebuild nothing`() throws {
+  @Test func `mean the same as rules of the entity, and rebuild no index`() throws {
     let directory = try ScratchDirectory()
     let url = URL(filePath: directory.path(of: "store"))
     let first = try PersistentContainer(
@@ -80,7 +80,7 @@ struct AttributeRuleTests {
     try second.store.close()
   }
 
-  @Test func `that repeat those of the entity add no index`() throws {
+  @Test func `that repeat rules of the entity add no index`() throws {
     let container = try PersistentContainer.inMemory(schema: Schema(Repeated.self))
     let context = container.newContext()
     Repeated(context: context).code = "a"

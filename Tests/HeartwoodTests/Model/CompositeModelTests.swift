@@ -125,7 +125,7 @@ struct CompositeModelTests {
     #expect(error?.kind == .invalidModel && error?.message.contains(text) == true, "\(error)")
   }
 
-  @Test(.evidence("M-07"), .evidence("P-01")) func `can be queried by its elements only`() throws {
+  @Test(.evidence("M-07"), .evidence("P-01")) func `can be queried only by its elements`() throws {
     let context = try PersistentContainer.inMemory(schema: Schema(Captioned.self)).newContext()
     let label = Captioned(context: context)
     label.value.text = "a"

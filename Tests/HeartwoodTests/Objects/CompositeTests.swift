@@ -126,7 +126,7 @@ struct CompositeTests {
   }
 
   @Test(.evidence("M-07"), .evidence("P-01"))
-  func `are searched by their elements, also through relationships and while unsaved`() throws {
+  func `can be searched by their elements, even through relationships and before a save`() throws {
     try fill()
     let changed = try #require(
       try context.fetch(FetchRequest<Official>(where: try QueryPredicate(format: "age == 5"))).first
@@ -226,7 +226,7 @@ struct CompositeTests {
     }
   }
 
-  @Test(.evidence("M-07")) func `are unchanged by an element's own value, and undone together`()
+  @Test(.evidence("M-07")) func `stay unchanged if no element changes, and are undone together`()
     throws
   {
     try fill(3)

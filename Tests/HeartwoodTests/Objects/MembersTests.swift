@@ -231,7 +231,7 @@ private struct MemberStep {
 @Suite("Members that are not loaded")
 struct MembersTests {
   @Test(.evidence("R-19"), arguments: TestScale.seeds(quick: 6, all: 300))
-  func `are changed, counted and found like loaded ones`(seed: UInt64) throws {
+  func `are changed, counted and found like loaded members`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let nodeCount = 6
     let direct = try MemberGraph(isDirect: true, nodeCount: nodeCount)

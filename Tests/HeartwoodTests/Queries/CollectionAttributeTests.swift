@@ -133,7 +133,7 @@ struct CollectionAttributeTests {
   }
 
   @Test(.evidence("P-12"), arguments: TestScale.seeds(quick: 3, all: 30))
-  func `they find what the same closures find, in rows and in changed objects`(
+  func `find the same as equivalent closures, in rows and in changed objects`(
     seed: UInt64
   ) throws {
     var random = SeededGenerator(seed: seed)

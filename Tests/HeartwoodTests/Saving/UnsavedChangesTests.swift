@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Whether there are changes to save")
+@Suite("Detection of unsaved changes")
 struct UnsavedChangesTests {
   private let fixture: GraphFixture
   private let context: ManagedObjectContext

@@ -109,7 +109,7 @@ struct IncompatibilityTests {
   }
 
   @Test(.evidence("E-11"))
-  func `an older model is rejected unless nothing differs`() throws {
+  func `an older model is rejected unless it equals the current model`() throws {
     let store = try filled()
     try store.open(Schema(version: 1, Now.Item.self)) {
       try $0.expect("text == 'x'", \Now.Item.text, ["x"])

@@ -51,7 +51,7 @@ struct TextCrashTests {
   }
 
   @Test(.spawning, .evidence("TX-05"), .evidence("TX-08"), .mustEnd)
-  func `searches find what other processes save, and a pinned one does not`() async throws {
+  func `searches find changes of other processes, except in a pinned context`() async throws {
     let scratch = try ScratchDirectory()
     let path = scratch.path(of: "store")
     let container = try PersistentContainer(url: URL(filePath: path), schema: essays)

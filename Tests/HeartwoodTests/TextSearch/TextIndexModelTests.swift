@@ -142,7 +142,7 @@ struct TextIndexModelTests {
     }
   }
 
-  @Test(.evidence("TX-01")) func `invalid declarations are refused`() {
+  @Test(.evidence("TX-01")) func `invalid declarations are rejected`() {
     final class Twice: Essay {
       @Attribute var more: String = ""
       override class var entity: Entity { Entity("Twice") { TextIndex(\Twice.more) } }
@@ -248,7 +248,7 @@ struct TextIndexModelTests {
     withExtendedLifetime(context) {}
   }
 
-  @Test(.evidence("TX-13")) func `verification names what differs`() throws {
+  @Test(.evidence("TX-13")) func `verification names each difference`() throws {
     let container = try PersistentContainer.inMemory(schema: essays)
     let context = container.newContext()
     for number in 0..<20 { Essay(context: context).title = "word\(number) same" }

@@ -16,7 +16,7 @@ struct TextSearchTests {
     return fixture
   }
 
-  @Test(.evidence("TX-05")) func `attributes restrict a query to them`() throws {
+  @Test(.evidence("TX-05")) func `a query can be restricted to some attributes`() throws {
     let fixture = try fixture()
     #expect(try fixture.titles(.word("swift")) == ["Birds", "Data", "Swift"])
     #expect(try fixture.titles(.word("swift").in(\Essay.title)) == ["Swift"])
@@ -27,8 +27,7 @@ struct TextSearchTests {
     }
   }
 
-  @Test(.evidence("TX-06")) func `the title weighs twice as much, and ties are by creation`() throws
-  {
+  @Test(.evidence("TX-06")) func `the title counts twice, and ties sort by creation`() throws {
     let fixture = try fixture()
     let context = fixture.context()
     let found = try context.fetch(FetchRequest<Essay>(matching: .word("swift")))
@@ -166,7 +165,7 @@ struct TextSearchTests {
     }
   }
 
-  @Test(.evidence("TX-03")) func `every beginning of a word finds it despite stemming`() throws {
+  @Test(.evidence("TX-03")) func `every prefix of a word finds the word despite stemming`() throws {
     let container = try PersistentContainer.inMemory(schema: Schema(Stemmed.self))
     let context = container.newContext()
     let words = [

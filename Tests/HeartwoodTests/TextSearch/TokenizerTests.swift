@@ -97,7 +97,7 @@ struct TokenizerTests {
     #expect(terms(String(repeating: "東", count: 1 << 16)).count == 1 << 16)
   }
 
-  @Test(.evidence("TX-02")) func `ranges of tokens are those of the words in the text`() throws {
+  @Test(.evidence("TX-02")) func `tokens have the ranges of their words in the text`() throws {
     let text = "Ein Äpfelchen, 東京都 — don’t"
     var tokens = TextTokens()
     TextTokenizer.words().tokenize(text, into: &tokens)

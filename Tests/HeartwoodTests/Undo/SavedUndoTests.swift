@@ -158,7 +158,7 @@ struct SavedUndoTests {
     #expect(try fixture.context().fetch(FetchRequest<Tin>()).map(\.text) == ["kept"])
   }
 
-  @Test(.evidence("G-03")) func `ends when a save merges a new object into a row of others`() throws
+  @Test(.evidence("G-03")) func `ends when a save merges a new object into an existing row`() throws
   {
     let fixture = try GraphFixture(Schema(Tin.self))
     let (context, others) = (fixture.context(), fixture.context())

@@ -2,7 +2,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Undo beneath saves of others")
+@Suite("Undo beneath saves of other contexts")
 struct UndoBeneathSavesTests {
   private let fixture: GraphFixture
   private let context: ManagedObjectContext

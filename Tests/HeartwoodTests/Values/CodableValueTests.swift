@@ -70,7 +70,7 @@ struct CodableValueTests {
   }
 
   @Test(.evidence("C-05"), arguments: [1, 100, 1000, 10_000])
-  func `setting a Codable value to an equal one is no change`(capacity: Int) throws {
+  func `setting a Codable value to an equal value is not a change`(capacity: Int) throws {
     let fixture = try GraphFixture(Schema(Course.self))
     let mine = fixture.context()
     mine.mergePolicy = .mergeByPropertyObjectTrump

@@ -56,7 +56,7 @@ struct ScheduleRuleTests {
     return (found, summary)
   }
 
-  @Test func `finds what a preemption loses, and nothing without one`() throws {
+  @Test func `finds the updates that a preemption loses, and none without it`() throws {
     #expect(try counts(0).found == [3])
     #expect(try counts(1).found == [1, 2, 3])
   }

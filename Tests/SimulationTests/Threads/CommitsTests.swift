@@ -10,7 +10,7 @@ struct CommitsTests {
     try store.write { try $0.keyspace("rows").put(number, [1]) }
   }
 
-  @Test(.evidence("N1")) func `are yielded once, only the newest of several`() async throws {
+  @Test(.evidence("N1")) func `are yielded once, and only the newest of several`() async throws {
     let fixture = StoreFixture.inMemory()
     let store = try fixture.open()
     _ = try Self.put(0, store)
