@@ -45,7 +45,9 @@ struct WorkedExampleTests {
     return options
   }
 
-  /// Opens the files and reads from them; every error must be a `StorageError`.
+  /// Opens the files and reads from them.
+  ///
+  /// Every error must be a `StorageError`.
   private static func use(_ files: [String: [UInt8]], isReadOnly: Bool) throws {
     let system = try fileSystem(files)
     do {

@@ -52,7 +52,7 @@ struct ImportTests {
     feed.quakes[7].magnitude = nil
     feed.quakes[8].place = "renamed"
     feed.quakes.append(FeedContent.Quake(code: "new", magnitude: -0.3))
-    // Report a quake twice; it must be stored once.
+    // The feed reports a quake twice, but the store must contain it once.
     feed.quakes.append(feed.quakes[0])
     let run = try quakes.importFeed(feed)
     #expect(run.output.hasPrefix("21 quakes in standard input: 1 added, 3 updated, 17 unch"))
@@ -138,7 +138,7 @@ struct ImportTests {
   {
     var ids: Set<String> = []
     let quakes = try QuakesFixture()
-    // Import the longer feeds first, because they include the quakes of the shorter ones.
+    // Import the longer feeds first, because they include the quakes of the shorter feeds.
     for path in RealFeeds.paths.reversed() {
       let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
       let features = (document as? [String: Any])?["features"] as? [[String: Any]] ?? []

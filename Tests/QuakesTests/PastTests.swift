@@ -90,7 +90,7 @@ struct PastTests {
         == "Undid the import of \(times[3]): 1 quake removed, 1 restored; 2 left\n")
     #expect(try quakes.codes("--min-magnitude", "1.5") == [])
     #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[2]): 1 quake"))
-    // A later import can be undone before the earlier ones.
+    // A later import can be undone before the earlier imports.
     try importFeeds(quakes, "d")
     #expect(try quakes.codes().sorted() == ["nca", "ncd"])
     try quakes.run("undo").expectFine()

@@ -16,7 +16,7 @@ extension CrashHistory {
     let complete = CrashHistory(disk: SimulatedDisk(seed: 1), seed: seed, options: options)
     try complete.run(steps)
     var states = 0
-    // A quick run tries only every 16th call, beginning with one that depends on the seed.
+    // A quick run tries only every 16th call, beginning with a call that depends on the seed.
     let step = TestScale.pick(quick: 16, all: 1)
     for call in stride(from: 1 + Int(seed) % step, through: complete.callCount, by: step) {
       for leavesPart in [false, true] {

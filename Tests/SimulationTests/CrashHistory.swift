@@ -29,7 +29,7 @@ enum Step: Sendable {
   case release(String)
   /// Closes and reopens the store.
   case reopen
-  /// Kills all processes and opens the store in another one.
+  /// Kills all processes, and opens the store in a new process.
   case kill
   /// Continues in the other of two processes that both have the store open.
   case switchProcess

@@ -27,7 +27,7 @@ struct InterruptionTests {
     return (disk.killed(), content)
   }
 
-  /// Performs deletes and puts, ignoring those that fail.
+  /// Performs deletes and puts, ignoring failed operations.
   ///
   /// - Returns: The contents to expect after a commit.
   private func change(

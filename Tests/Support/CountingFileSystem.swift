@@ -1,6 +1,6 @@
 package import HeartwoodEngine
 
-/// A file system that forwards all calls to another one and counts them.
+/// A file system that forwards all calls to another file system and counts them.
 ///
 /// Reads of mapped memory are not counted, because they are not calls.
 package final class CountingFileSystem: FileSystem {

@@ -30,8 +30,8 @@ package struct CrashOptions: OptionSet, Sendable, Hashable {
 
   package init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// The changes to names that survive can be any consistent subset, not only those made before
-  /// some point in time.
+  /// The changes to names that survive can be any consistent subset, and not only the changes made
+  /// before some point in time.
   package static let unorderedNames = CrashOptions(rawValue: 1)
   /// Where a file grew and its new bytes were lost, it contains stale bytes of other files instead
   /// of zeros.
@@ -69,7 +69,7 @@ struct CrashDice {
     }
   }
 
-  /// Returns whether the next one of several independent changes survives.
+  /// Returns whether the next of several independent changes survives.
   mutating func keeps() -> Bool {
     switch mode {
     case .mostlyOld: generator.isTrue(in256: 32)

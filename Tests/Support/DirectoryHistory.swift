@@ -74,8 +74,9 @@ struct DirectoryHistory {
     newest[name] != nil && durable[name] == newest[name] && !changes.contains { $0.touches(name) }
   }
 
-  /// Returns the durable names after the changes for which `keeps` returns `true`; skips changes
-  /// that have become impossible.
+  /// Returns the durable names after the changes for which `keeps` returns `true`.
+  ///
+  /// Changes that have become impossible are skipped.
   func kept(_ keeps: (Int) -> Bool) -> [String: DirectoryEntry] {
     var names = durable
     for (index, change) in changes.enumerated() where keeps(index) {

@@ -1,6 +1,6 @@
 package import HeartwoodEngine
 
-/// A file system that forwards calls to another one and calls the hooks of a test.
+/// A file system that forwards calls to another file system and calls the hooks of a test.
 ///
 /// Files cannot be watched through this file system, and touching a file wakes no other process.
 ///

@@ -12,14 +12,16 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// Returns a number below `bound`, which must not be 0; the bias of the numbers is negligible.
+  /// Returns a number below `bound`, which must not be 0.
+  ///
+  /// The bias of the numbers is negligible.
   package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
   /// Returns `true` with a probability of `chance` in 256.
   package mutating func isTrue(in256 chance: UInt64) -> Bool { next() >> 56 < chance }
 
-  /// Returns an independent generator, whose numbers do not depend on how many numbers are drawn
-  /// from this one later.
+  /// Returns an independent generator, whose numbers do not depend on later draws from this
+  /// generator.
   package mutating func forked() -> SeededGenerator { SeededGenerator(seed: next()) }
 
   /// Returns `count` random bytes.

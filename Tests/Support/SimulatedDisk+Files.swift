@@ -72,7 +72,9 @@ extension SimulatedDisk {
     }
   }
 
-  /// Writes zeros to a range; after a power cut, each sector has either its old bytes or zeros.
+  /// Writes zeros to a range.
+  ///
+  /// After a power cut, each sector has either its old bytes or zeros.
   func punch(_ file: SimulatedFile, _ range: Range<UInt64>) throws(StorageError) -> Bool {
     onPunch?(file.path, range)
     return try lock.withLock { () throws(StorageError) in

@@ -3,10 +3,10 @@ package import HeartwoodEngine
 /// Simulates a disk, its page cache and the operating system above them, for tests of crashes and
 /// errors.
 ///
-/// A read returns the bytes that were written last. The state after a power cut depends on what was
-/// synced and, for everything else, on a ``CrashChoice``. Every call that changes something is
-/// numbered, and a ``FaultPlan`` can make any of these calls fail. Random numbers and the time
-/// depend only on the seed, so the same seed and the same calls produce the same disk.
+/// A read returns the newest bytes. The state after a power cut depends on the syncs and, for all
+/// unsynced changes, on a ``CrashChoice``. Every call that changes something is numbered, and a
+/// ``FaultPlan`` can make any of these calls fail. Random numbers and the time depend only on the
+/// seed, so the same seed and the same calls produce the same disk.
 ///
 /// Files can be renamed only within their directory, and stores to mapped memory are not calls.
 ///

@@ -7,7 +7,7 @@ package enum TestBuild {
     return result
   }()
 
-  /// Returns all choices in an optimised build, and every second one in a debug build.
+  /// Returns all choices in an optimised build, and every second choice in a debug build.
   package static func some<Choice>(_ choices: [Choice]) -> [Choice] {
     isOptimised
       ? choices : stride(from: 0, to: choices.count, by: 2).map { choices[$0] }

@@ -10,7 +10,9 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
   case all
   /// Many more seeds, all crash states, and values of a gigabyte.
   case long
-  /// Like `long`, but with more orders of the steps of several processes; takes hours.
+  /// Like `long`, but with more orders of the steps of several processes.
+  ///
+  /// A run takes hours.
   case deep
 
   /// The scale of this run.
@@ -55,10 +57,10 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
     }
   }()
 
-  /// The first chosen seed, or 0, for tests that derive all their seeds from one.
+  /// The first chosen seed, or 0, for tests that derive all their seeds from a single seed.
   package static let firstSeed: UInt64 = chosenSeeds?.first ?? 0
 
-  /// Returns all choices, or every `step`-th one in a quick run, beginning with the first.
+  /// Returns all choices or, in a quick run, every `step`-th choice, beginning with the first.
   package static func some<Choice>(_ choices: [Choice], every step: Int = 2) -> [Choice] {
     guard current == .quick else { return choices }
     return stride(from: 0, to: choices.count, by: step).map { choices[$0] }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Gives access to the files of the package, whose directory is derived from the path of this file.
+/// Access to the files of the package, whose directory is derived from the path of this file.
 enum Package {
   static let path = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path

@@ -141,7 +141,7 @@ struct SourceTests {
   }
 
   @Test func `run exit tests on the thread for exit tests`() throws {
-    // The words are split so that this file is not taken for one with exit tests.
+    // The words are split so that the test does not mistake this file for a file with exit tests.
     let (exitTest, trait) = ("processExits" + "With", ".spawn" + "ing")
     for source in try SwiftSource.all(under: "Tests/") {
       guard source.lines.contains(where: { $0.contains(exitTest) }) else { continue }

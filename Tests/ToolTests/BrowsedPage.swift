@@ -138,7 +138,7 @@ enum Browser {
     ]
     let output = Pipe()
     process.standardOutput = output
-    // The browser reports what it misses on a server.
+    // On a server, the browser prints warnings about missing features.
     process.standardError = FileHandle.nullDevice
     try process.start()
     let document = try output.fileHandleForReading.readToEnd() ?? Data()

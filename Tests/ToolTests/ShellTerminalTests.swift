@@ -88,7 +88,7 @@ private final class ShellTerminal {
     try? input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
   }
 
-  /// Waits until a text appears after what has already been expected.
+  /// Waits until a text appears after the output that has already been expected.
   func expect(_ text: String, _ location: SourceLocation = #_sourceLocation) throws {
     let end = ContinuousClock.now + .seconds(60)
     while !seen.contains(text) {

@@ -4,7 +4,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Runs the commands in the tool's guide, and compares their output with what the guide shows.
+/// Runs the commands in the tool's guide, and compares their output with the output in the guide.
 ///
 /// With `HEARTWOOD_UPDATE_GUIDE=1`, the outputs in the guide are replaced instead.
 @Suite("The guide to heartwoodctl")

@@ -38,7 +38,7 @@ extension FuzzTarget {
     return geometry
   }()
 
-  /// Limits the counts to what fits in the frame, and sets the length to their sum.
+  /// Limits the counts to the capacity of the frame, and sets the length to their sum.
   private static func repairCounts(_ frame: MutableBytes) {
     typealias Layout = GroupLayout
     let most = GroupLayout.maxImageCount(pageByteCount: frame.count)

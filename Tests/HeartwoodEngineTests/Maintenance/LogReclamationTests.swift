@@ -133,8 +133,8 @@ struct LogReclamationTests {
     let first = try store(path)
     for number in 0..<200 {
       try first.write { try $0.keyspace("a").put(1, Self.value(number, 30_000)) }
-      // The first of these generations will be completely in the page file. The second one needs
-      // frames of the log.
+      // The page file will contain the first of these generations completely. The second generation
+      // needs frames of the log.
       if number == 20 { try first.keep(first.snapshot().generation, as: "x") }
       if number == 100 { try first.keep(first.snapshot().generation, as: "y") }
     }

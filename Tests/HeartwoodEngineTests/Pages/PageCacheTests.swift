@@ -15,7 +15,9 @@ struct PageCacheTests {
 
   private static let refusal = StorageError(.io, "This page must not be read.")
 
-  /// Returns whether a page is in the cache; the check itself counts as a use of the page.
+  /// Returns whether a page is in the cache.
+  ///
+  /// The check itself counts as a use of the page.
   private func holds(_ cache: PageCache, _ location: UInt64) -> Bool {
     guard
       let entry = try? cache.pin(location, load: { (_) throws(StorageError) in throw Self.refusal })

@@ -157,7 +157,7 @@ struct CopyTests {
       let snapshot = try store.snapshot()
       let path = fixture.path + "-copy"
       let partial = path + ".partial"
-      // Create a partial copy like one that a process left behind when it died.
+      // Create a partial copy like the copy of a process that died.
       do {
         let left = try Store(
           at: partial, options: StoreOptions(), fileSystem: fixture.fileSystem)

@@ -8,7 +8,8 @@ struct LiveCostTests {
   private static let counts = TestScale.pick(
     quick: [100], all: [100], long: [100, 1000, 10_000])
 
-  /// A query reports only one lock, so the ranges on both sides of this lock must be queried too.
+  /// A query reports only one lock, so the store must also query the ranges on both sides of the
+  /// lock.
   @Test(.evidence("I6"), arguments: counts)
   func `is two lock queries for each`(count: Int) throws {
     let calls = CountingFileSystem(PosixFileSystem())

@@ -36,7 +36,7 @@ struct PermissionTests {
         for number in 0..<300 { try transaction.keyspace("k").put(number, [1, 2, 3]) }
       }
     }
-    // Make one more commit, and leave it in the log, as a process that dies would.
+    // Make one more commit, and leave it in the log, as a process does when it dies.
     let store = try fixture.open()
     try store.write { try $0.keyspace("k").put(300, [4]) }
   }
@@ -56,7 +56,7 @@ struct PermissionTests {
         #expect(try store.snapshot().keyspace("k")?.get(300) == [4])
         let write = #expect(throws: StorageError.self) { try store.write { _ in } }
         #expect(write?.kind == .readOnly)
-        // Open the store for a second reader while the first one has it open.
+        // Open the store for a second reader while the first reader has it open.
         try fixture.run { other throws in
           #expect(try other.snapshot().keyspace("k")?.get(1) == [1, 2, 3])
         }

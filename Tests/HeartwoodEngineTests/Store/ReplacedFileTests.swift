@@ -95,7 +95,7 @@ struct ReplacedFileTests {
     let moved = fixture.path + "-moved"
     try put(1, in: store)
     try files.moveItem(atPath: fixture.path, toPath: moved)
-    // Create another store at the earlier path. Neither store may affect the other one.
+    // Create another store at the earlier path. Neither store may affect the other store.
     try fixture.with(OtherProcess(PosixFileSystem())).run { try put(2, in: $0) }
     let before = try fixture.allBytes()
     for key in 3..<200 { try put(key, in: store, .normal) }

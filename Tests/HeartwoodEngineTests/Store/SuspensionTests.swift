@@ -237,7 +237,7 @@ struct SuspensionTests {
     try alone.close()
   }
 
-  /// The read-only opening shares the state of the writable one, including the presence lock.
+  /// The read-only opening shares the state of the writable opening, including the presence lock.
   @Test(.evidence("S3")) func `is attached again, whichever opening resumes it`() throws {
     let fixture = try StoreFixture.onDisk()
     var reading = fixture

@@ -2,7 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests what `verify()` finds in stores that contain incorrect pages with valid hashes.
+/// Tests the findings of `verify()` in stores that contain incorrect pages with valid hashes.
 @Suite("A verification")
 struct VerificationTests {
   /// A defect of a store.

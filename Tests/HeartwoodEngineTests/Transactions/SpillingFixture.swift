@@ -98,7 +98,7 @@ struct ModelledTransaction {
     }
   }
 
-  /// Expects that the contents of the transaction are exactly those of the model.
+  /// Expects that the transaction has exactly the contents of the model.
   func expectShown(
     by transaction: WriteTransaction, _ location: SourceLocation = #_sourceLocation
   ) throws {

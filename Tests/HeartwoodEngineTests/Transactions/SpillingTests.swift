@@ -34,7 +34,7 @@ struct SpillingTests {
 
   @Test(arguments: TestScale.some([4096, 65536]))
   func `accepts a streamed value without keeping it in memory`(pageByteCount: Int) throws {
-    // The limit may be exceeded by the pages of one chunk and by the index pages above them.
+    // The pages of one chunk and the index pages above them may exceed the limit.
     let (limit, slack) = (16, (64 << 10) / pageByteCount + 8)
     let fixture = try SpillingFixture.make(
       .mapped, pageByteCount: pageByteCount, memoryPageCount: limit)

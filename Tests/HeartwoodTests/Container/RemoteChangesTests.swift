@@ -118,7 +118,7 @@ struct RemoteChangesTests {
       var iterator = changes.makeAsyncIterator()
       return await iterator.next()
     }
-    // Give the task time to start iterating; the iteration waits while the store is suspended.
+    // Give the task time to start iterating. The iteration waits while the store is suspended.
     try await Task.sleep(for: .milliseconds(150))
     try container.resume()
     var late = changes.makeAsyncIterator()

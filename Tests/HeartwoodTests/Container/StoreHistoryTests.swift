@@ -20,12 +20,12 @@ struct StoreHistoryTests {
       }
       try context.save()
       expected.append("\(number)")
-      // Commit times have a resolution of one millisecond, so wait for the next one.
+      // Commit times have a resolution of one millisecond, so wait for the next millisecond.
       Thread.sleep(forTimeInterval: 0.002)
     }
     let all = try container.fetchHistory(after: nil)
     #expect(all.map(\.author) == expected)
-    // A consumer that stops after any transaction can resume with the next one without missing any.
+    // A consumer that stops after any transaction can resume without missing a transaction.
     for (position, transaction) in all.enumerated() {
       let token = try JSONDecoder().decode(
         PersistentHistoryToken.self, from: JSONEncoder().encode(transaction.token))
@@ -191,7 +191,7 @@ struct StoreHistoryTests {
     #expect(context.queryGenerationToken == .current)
     try fixture.change(id) { $0.rank = 2 }
     #expect(try context.contents() == ["Ada 0", "milk 2"])
-    // If one store cannot be suspended, no store is.
+    // If one store cannot be suspended, no store is suspended.
     let store = fixture.container.stores[2]
     try store.close()
     #expect(throws: StorageError.self) { try fixture.container.suspend() }

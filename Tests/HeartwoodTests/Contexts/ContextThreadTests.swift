@@ -78,7 +78,7 @@ struct ContextThreadTests {
         asked.increment()
         try await background.perform { _ in
           #expect(inside.increment() == 1)
-          // The first block waits until all others have been enqueued.
+          // The first block waits until all other blocks have been enqueued.
           if number == 0 { gate.pass() }
           order.withLock { $0.append(number) }
           inside.decrement()

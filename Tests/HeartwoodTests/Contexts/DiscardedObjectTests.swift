@@ -190,7 +190,7 @@ struct DiscardedObjectTests {
         free = next
       }
       free = nil
-      // Then do the same with saved objects, where only the first object retains the others.
+      // Then do the same with saved objects, where only the first object retains the other objects.
       let context = container.newContext()
       var head: Link? = Link(context: context)
       var tail = head

@@ -45,7 +45,7 @@ struct TemporaryIDTests {
     let (ada, id) = newPerson("Ada", child)
     let early = try parent.existingObject(Person.self, with: id)
     #expect(early == nil)
-    // The parent creates a fault for the unknown ID; the saved object must replace the fault.
+    // The parent creates a fault for the unknown ID. The saved object must replace the fault.
     let ghost: Person = parent.object(with: id)
     #expect(ghost.name == "" && ghost.isDeleted)
     try child.save()

@@ -51,7 +51,7 @@ struct TileRow: Codable, Hashable {
   }
 }
 
-/// A command to a context, in this process or in another one.
+/// A command to a context in this process or in another process.
 enum TileCommand: Codable {
   case pin(Int, QueryGenerationToken?)
   case edit(Int, TileEdit, inChild: Bool)

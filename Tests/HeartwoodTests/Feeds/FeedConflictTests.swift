@@ -224,8 +224,9 @@ struct FeedConflictTests {
 
   // MARK: Random changes
 
-  /// Makes a random change to the labels, and saves it; a save that violates a constraint changes
-  /// nothing.
+  /// Makes a random change to the labels, and saves it.
+  ///
+  /// A save that violates a constraint changes nothing.
   private func changeRandomly(_ random: inout SeededGenerator) throws {
     let context = source.context()
     for _ in 0..<(1 + random.below(5)) {

@@ -110,7 +110,7 @@ struct CrateLink {
     }
   }
 
-  /// Returns the relationships of an object, except the one without an inverse.
+  /// Returns all relationships of an object except the relationship without an inverse.
   static func all(of object: ManagedObject) -> [CrateLink] {
     func list<Target>(_ target: Target?) -> [Target] { target.map { [$0] } ?? [] }
     return switch object {

@@ -189,7 +189,7 @@ final class CrateRun {
     try workspace.lists?.check()
   }
 
-  /// Expects a context without changes to equal a new one.
+  /// Expects a context without changes to equal a new context.
   func expectStored(_ workspace: CrateWorkspace, withDerived: Bool = true) throws {
     guard workspace.isRoot, !workspace.isPinned else { return }
     let expected = try stored(withDerived: withDerived)

@@ -131,7 +131,7 @@ struct ResultsChangesTests {
     try fixture.container.removeStore(url: fixture.memos)
     #expect(memos.check().ids.isEmpty && people.check().ids.count == 1)
     _ = (memos.news(), people.news())
-    // Adding the store again does not refill the list; a new fetch is needed.
+    // Adding the store again does not refill the list. Only a new fetch refills it.
     try fixture.addMemos()
     #expect(memos.check().ids.isEmpty && people.check().ids.count == 1)
     try memos.controller.performFetch()

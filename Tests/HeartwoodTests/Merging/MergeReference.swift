@@ -82,7 +82,8 @@ struct MergeReference {
     let edited = changed.filter(\.value.hasEdits)
     let hasConflicts = edited.contains { isConflict($0.key, $0.value) }
     if policy == .error, hasConflicts { return false }
-    // A deletion of a missing row is no conflict, but shows that others have changed the store.
+    // Deleting a missing row is not a conflict, but shows that another context has changed the
+    // store.
     let isContested =
       hasConflicts || edited.contains { $0.value.isDeleted && rows[$0.key] == nil }
     guard !changed.isEmpty else { return true }

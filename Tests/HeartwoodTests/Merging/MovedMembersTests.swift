@@ -59,7 +59,9 @@ private enum Ownership: CaseIterable {
 
 @Suite("Members moved by two contexts")
 struct MovedMembersTests {
-  /// A member and three possible owners, in a context with undo; the first owner has the member.
+  /// A member and three possible owners, in a context with undo.
+  ///
+  /// The first owner has the member.
   private final class Move {
     let fixture: GraphFixture
     let link: Ownership

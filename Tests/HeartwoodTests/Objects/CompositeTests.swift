@@ -92,7 +92,7 @@ struct CompositeTests {
       tags: (0..<number % 3).map { "tag \($0)" })
   }
 
-  /// Saves workers, each of whom is the boss of the next one.
+  /// Saves workers, each of whom is the boss of the next worker.
   private func fill(_ count: Int = 24) throws {
     var boss: Official?
     for number in 0..<count {

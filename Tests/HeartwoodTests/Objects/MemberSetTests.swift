@@ -7,7 +7,8 @@ struct MemberSetTests {
   @Test(arguments: TestScale.seeds(quick: 2, all: 8))
   func `a member set keeps insertion order`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    // With few objects, removed objects are often added again; with many, the set is compacted.
+    // With few objects, removed objects are often added again. With many objects, the set is
+    // compacted.
     let objects = (0..<(4 << (seed % 8))).map { _ in Car() }
     var set = MemberSet()
     var reference: [Car] = []

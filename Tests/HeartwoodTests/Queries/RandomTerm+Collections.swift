@@ -52,7 +52,7 @@ extension RandomTerms {
       })
   }
 
-  /// Returns a condition that all members of a relationship, or at least one, must meet.
+  /// Returns a condition that at least one member or all members of a relationship must satisfy.
   mutating func quantified(_ depth: Int) -> Condition {
     let members = members()
     let (test, number) = inner(depth - 1)

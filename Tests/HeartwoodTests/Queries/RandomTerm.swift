@@ -95,8 +95,8 @@ struct RandomTerms {
 
   /// Returns a random number from 0 to `count` - 1.
   ///
-  /// The number is one of those that this source location has returned least often, so that few
-  /// calls cover all choices.
+  /// The number is one of the numbers that this source location has returned least often, so that
+  /// few calls cover all choices.
   mutating func choose(
     _ count: Int, file: String = #fileID, line: Int = #line, column: Int = #column
   ) -> Int {

@@ -90,7 +90,7 @@ struct CrewGraph {
 
   /// Relates two objects on both sides.
   ///
-  /// If a side can have only one related object, the previous one is removed first.
+  /// If a side can have only one related object, the previous object is removed first.
   mutating func join(_ tag: Int, _ link: CrewLink, _ other: Int) {
     if targets(tag, link).contains(other) { return }
     if link.isToOne { for old in targets(tag, link) { separate(tag, link, old) } }
@@ -143,7 +143,7 @@ struct CrewGraph {
     rows[tag] = nil
   }
 
-  /// Clears the references to missing rows in rows that differ from those of an earlier graph.
+  /// Clears the references to missing rows in rows that differ from the rows of an earlier graph.
   ///
   /// A reference without an inverse is checked only in rows that are written for another reason
   ///
@@ -184,7 +184,7 @@ struct CrewGraph {
     return CrewValue.canonical[text].map { .text($0) } ?? .none
   }
 
-  /// Returns an object's values for a unique constraint, or `nil` if one of them is missing.
+  /// Returns an object's values for a unique constraint, or `nil` if any value is missing.
   func key(_ tag: Int, _ constraint: [CrewField]) -> [CrewValue]? {
     guard let row = rows[tag] else { return nil }
     let values = constraint.map { row[$0].constrained }

@@ -125,8 +125,8 @@ extension CrewRun {
     guard row.kind.isMember else { return false }
     // A mentor whose deletion is undone after a save has another ID.
     if setting.keepsUndo { return true }
-    // Whether clearing a reference to a missing row is a change depends on whether the context
-    // knows that the row is missing.
+    // Clearing a reference to a missing row is a change only if the context does not know yet that
+    // the row is missing.
     if let mentor = row[.mentor].first, workspace.view.now[mentor] == nil { return true }
     return (try workspace.object(tag) as? CrewMember)?.mentor != nil
   }

@@ -111,7 +111,7 @@ struct CrewSave {
     return !row.has(link, like: before)
   }
 
-  /// Returns whether the members of a relationship differ from those that were read.
+  /// Returns whether the members of a relationship differ from the members that were read.
   private func isEdited(_ tag: Int, _ link: CrewLink) -> Bool {
     guard let row = mine[tag] else { return false }
     guard let before = view.base[tag] else { return !row[link].isEmpty }

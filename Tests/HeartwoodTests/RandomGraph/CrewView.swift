@@ -19,7 +19,7 @@ struct CrewView {
   var generation = 0
   var watched: Set<Int> = []
 
-  /// The last values of the objects that undo can restore after a save, including derived ones.
+  /// The last values, including derived values, of the objects that undo can restore after a save.
   var lost = CrewGraph()
   var past: [Work] = []
   var future: [Work] = []
@@ -139,7 +139,10 @@ struct CrewView {
     generation = store.generation
   }
 
-  /// Returns whether the unsaved changes can be reapplied to a store with only one possible result.
+  /// Returns whether the unsaved changes can be reapplied to a store in only one way.
+  ///
+  /// This requires that no object is deleted, that nothing can be undone or redone, and that all
+  /// changed and referenced objects still exist.
   ///
   /// This requires that no object is deleted, that nothing can be undone or redone, and that all
   /// changed and referenced objects still exist.
@@ -178,7 +181,7 @@ struct CrewView {
       for field in row.kind.fields where row[field] != old[field] && !field.isDerived {
         work.now[tag]?[field] = row[field]
       }
-      // First separate objects, because relating objects may separate them from others.
+      // First separate objects, because relating objects may separate them from other objects.
       for link in row.kind.links where !row.has(link, like: old) {
         let isLeft: (Int) -> Bool = link.isToOne ? { _ in true } : { old[link].contains($0) }
         guard link.isToOne || link.isManyToMany else { continue }

@@ -56,7 +56,7 @@ struct ConflictTests {
     #expect(try outcome(policy) == ("Theirs", 29, "mine"))
   }
 
-  /// Returns whether a row that one context deleted exists after another has saved a change to it.
+  /// Returns whether a row that one context deleted exists after another context has changed it.
   private func survives(_ policy: MergePolicy) throws -> Bool {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
@@ -79,7 +79,8 @@ struct ConflictTests {
     #expect(try !survives(.rollback))
   }
 
-  /// Returns whether a row that one context changed is gone after another has deleted it.
+  /// Returns whether a row that one context changed is deleted after another context has deleted
+  /// it.
   private func isGone(_ policy: MergePolicy) throws -> Bool {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
@@ -182,7 +183,7 @@ struct ConflictTests {
     let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
     let context = fixture.context()
     context.mergePolicy = .custom { conflict in
-      // Ada was deleted by another context, and Bob by this one.
+      // Another context deleted Ada, and this context deleted Bob.
       #expect(conflict.isDeletedHere == (conflict.objectID == ids[1]))
       #expect((conflict.theirs == nil) == (conflict.objectID == ids[0]))
       #expect(conflict.isDeleted == conflict.isDeletedHere)

@@ -38,7 +38,7 @@ struct RevertTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
-  /// Expects the newest generation and another one to differ only in the versions of rows.
+  /// Expects the newest generation and the given generation to differ only in the versions of rows.
   ///
   /// The keyspaces whose names begin with `heartwood.` contain no objects, and are ignored.
   private func expectSameEntries(

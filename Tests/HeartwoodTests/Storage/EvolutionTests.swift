@@ -22,8 +22,9 @@ private enum V1 {
   }
   static let schema = Schema(Book.self)
 
-  /// Stores books with ascending page counts; a third of them have no title, and only one has a
-  /// rank.
+  /// Stores books with ascending page counts.
+  ///
+  /// A third of the books have no title, and only one book has a rank.
   static func fill(_ store: EvolvingStore, count: Int = 12) throws {
     try store.open(schema) { context in
       for number in 0..<count {
@@ -278,8 +279,8 @@ private enum Wide {
   }
 }
 
-/// Versions of a class with one string attribute, which is optional in one and required in the
-/// others.
+/// Versions of a class with one string attribute, which is optional in one version and required in
+/// all other versions.
 private enum Alone {
   final class Optional: ManagedObject {
     @Attribute var text: String? = nil

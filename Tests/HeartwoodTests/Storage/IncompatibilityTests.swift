@@ -52,7 +52,7 @@ private enum Elsewhere {
   }
 }
 
-/// A version with one more attribute.
+/// A version with an additional attribute.
 private enum Next {
   final class Item: ManagedObject {
     @Attribute var count: Int = 1
@@ -139,7 +139,7 @@ struct IncompatibilityTests {
     let token = context.queryGenerationToken
     let second = try PersistentContainer.inMemory(
       name: name, schema: Schema(version: 3, Next.Item.self))
-    // A pinned context can read its own generation, but no newer one.
+    // A pinned context can read its own generation, but no newer generation.
     #expect(try context.count(for: FetchRequest<Now.Item>()) == 1)
     item.text = "y"
     func expectRefusal(_ body: () throws -> Void) {

@@ -248,7 +248,7 @@ struct RelationshipEvolutionTests {
     let store = EvolvingStore()
     let links = try filled(seed: seed, store)
     try store.open(V3.schema) { context in
-      // Only version 2 declares that `homes` was called `home`; without it, `homes` is a new
+      // Only version 2 declares that `homes` was called `home`. Without version 2, `homes` is a new
       // relationship.
       #expect(try context.all(V3.Person.self).flatMap(\.homes).isEmpty)
       var others = links

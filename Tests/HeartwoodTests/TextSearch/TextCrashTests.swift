@@ -109,7 +109,7 @@ struct TextCrashTests {
     where name.hasPrefix("wal-") {
       try FileManager.default.removeItem(atPath: source + "/" + name)
     }
-    // Destroy some pages, but not those at the beginning, which contain the model.
+    // Destroy some pages, except the pages at the beginning, which contain the model.
     let pages = URL(filePath: source).appending(path: "pages")
     let handle = try FileHandle(forUpdating: pages)
     let count = try handle.seekToEnd() / 4096

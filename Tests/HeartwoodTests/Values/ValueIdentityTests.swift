@@ -297,7 +297,7 @@ struct ValueIdentityTests {
     let request = FetchRequest<Caption>(where: #Predicate { $0.length > 1 })
     let other = try #require(throws: ObjectGraphError.self) { try context.fetch(request) }
     #expect(other.message.contains("from Caption to Int") && !"\(other)".contains("0x"))
-    // A sort key, unlike a predicate, may use a computed property; objects are then sorted in
+    // A sort key, unlike a predicate, may use a computed property. The objects are then sorted in
     // memory.
     let sorted = FetchRequest<Caption>(sort: [SortDescriptor(\.length, order: .reverse)])
     for name in ["ccc", "bb"] { Caption(context: context).name = name }

@@ -115,7 +115,7 @@ struct KeyspaceComparison<Reader: KeyspaceReading> {
         + " \(upper as Any), reversed \(reversed), limit \(limit)")
   }
 
-  /// Moves a cursor back and forth, and compares its positions with the expected ones.
+  /// Moves a cursor back and forth, and compares its positions with the expected positions.
   private func compareWalk(_ random: inout SeededGenerator) throws {
     let cursor = reader.cursor()
     var position: Int?

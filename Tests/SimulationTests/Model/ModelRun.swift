@@ -77,7 +77,7 @@ final class ModelRun {
   var kept: [String: Generation] = [:]
   /// The number of the newest transaction that a power cut must not undo.
   var durableNumber = 0
-  /// The number of transactions so far, including those rolled back.
+  /// The number of transactions so far, including rolled-back transactions.
   var transactionCount = 0
   /// True if the power was cut and the store has not been opened since then.
   var isAfterPowerCut = false
@@ -101,7 +101,7 @@ final class ModelRun {
     history[newest] = content
   }
 
-  /// Performs a number of steps, and then releases everything and checks what is left.
+  /// Performs a number of steps, and then releases everything and checks the remaining state.
   func run(stepCount: Int) throws {
     for number in 1...stepCount {
       let step = ModelStep.next(&random)

@@ -142,7 +142,7 @@ extension ModelRun {
     }
   }
 
-  /// Returns whether a generation is held, has a name, or is the newest one.
+  /// Returns whether a generation is held, has a name, or is the newest generation.
   func isHeld(_ generation: Generation) -> Bool {
     generation == newest || kept.values.contains(generation)
       || held.contains { $0.snapshot.generation == generation }

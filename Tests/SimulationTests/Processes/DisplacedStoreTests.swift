@@ -5,8 +5,8 @@ import Testing
 
 /// Tests processes that commit to a store while it is deleted, moved or replaced.
 ///
-/// A process must report that its store is no longer the one at the path. It must not write to the
-/// store that is now at the path, which must remain complete and unchanged.
+/// A process must report that its store is no longer at the path. It must not write to the store
+/// that is now at the path. That store must remain complete and unchanged.
 @Suite("A store displaced under several processes", .serialized, .waiting)
 struct DisplacedStoreTests {
   enum Change: String, CaseIterable, Sendable {

@@ -6,7 +6,7 @@ import HeartwoodEngine
 /// chain, the log after that page would never be read.
 struct HashRepair {
   private let pageByteCount: Int
-  /// The seed of all hashes except those of headers.
+  /// The seed of all hashes except the hashes of headers.
   private let seed: UInt64
   private let originals: [String: [UInt8]]
   private var files: [(name: String, bytes: MutableBytes, block: ByteBlock)] = []

@@ -31,7 +31,7 @@ package struct StoreImage: Sendable {
     }
   }
 
-  /// Returns the number of page-sized ranges in a file, including an incomplete one at the end.
+  /// Returns the number of page-sized ranges in a file, including an incomplete range at the end.
   func pageCount(of name: String) -> Int {
     ((files[name]?.count ?? 0) + pageByteCount - 1) / pageByteCount
   }

@@ -16,8 +16,9 @@ package struct StoreUse {
   /// The content digests of all snapshots read before anything was written.
   package private(set) var contents: Set<UInt64> = []
 
-  /// The number of entries after which a scan is considered endless; files of a few megabytes
-  /// cannot hold as many.
+  /// The number of entries after which a scan is considered endless.
+  ///
+  /// Files of a few megabytes cannot hold as many entries.
   private static let entryLimit = 1_000_000
 
   package init(of disk: SimulatedDisk, at path: String, options: StoreOptions) {

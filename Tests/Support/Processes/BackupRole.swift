@@ -1,7 +1,8 @@
 import Foundation
 package import HeartwoodEngine
 
-/// A process that backs up the store, thins the backup, and checks what it restores.
+/// A process that backs up the store, thins the backup, and checks the generations that it
+/// restores.
 package struct BackupRole {
   private let own: WorkerAssignment
   private var generator: SeededGenerator

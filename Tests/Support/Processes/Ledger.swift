@@ -8,7 +8,7 @@ import Foundation
   import Darwin
 #endif
 
-/// An append-only file, outside the store, that records what one process did to the store.
+/// An append-only file, outside the store, that records the actions of one process on the store.
 ///
 /// Each record is one `write` of 128 bytes, so a process that is killed leaves the record either
 /// complete or absent. Linux checks for a fatal signal only between the pages of a `write`, and no

@@ -6,7 +6,7 @@
 /// only in the new trace produce further traces (C. Flanagan and P. Godefroid, *Dynamic
 /// Partial-Order Reduction for Model Checking Software*, POPL 2005).
 struct Races {
-  /// For each step, whether a later step of another participant races with it.
+  /// For each step, `true` if a later step of another participant races with it.
   private(set) var isFirst: [Bool]
   private let participantCount: Int
   /// For each step, a row with a cell for each participant: the number of that participant's steps

@@ -3,15 +3,15 @@ import HeartwoodEngine
 /// Runs several participants one step at a time, in a given order.
 ///
 /// Each participant has its own thread and simulates a process. Before each step (a file operation,
-/// a lock, or an access to a shared counter), it waits for its turn. Exactly one participant runs
-/// at any time, so the same order always gives the same result. By default, a participant runs
-/// until it ends or is blocked; each ``Switch`` names a step that another participant takes
-/// instead.
+/// a lock, or an access to a shared counter), the participant waits for its turn. Exactly one
+/// participant runs at any time, so the same order always gives the same result. By default, a
+/// participant runs until it ends or is blocked. Each ``Switch`` names a step that another
+/// participant takes instead.
 package final class Schedule: @unchecked Sendable {
   // @unchecked because only the thread whose turn it is uses the variables, and the turn is passed
   // under a lock.
 
-  /// A step taken by a participant other than the one that would take the step by default.
+  /// A step taken by a participant that would not take the step by default.
   package struct Switch: Hashable, Sendable, CustomStringConvertible {
     package let step: Int
     package let participant: Int
@@ -319,8 +319,8 @@ package final class Schedule: @unchecked Sendable {
 
   /// The kinds of preemptions that are tried.
   package enum Preemptions: Sendable {
-    /// Only preemptions that can make a difference: those before a step that races with a later
-    /// step of another participant.
+    /// Only preemptions before a step that races with a later step of another participant, because
+    /// no other preemption can make a difference.
     case distinct
     case all
   }

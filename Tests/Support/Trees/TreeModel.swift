@@ -66,8 +66,9 @@ package struct TreeModel {
 }
 
 extension [UInt8] {
-  /// Returns whether these bytes sort before `other`; in debug builds, much faster than the generic
-  /// comparison.
+  /// Returns whether these bytes sort before `other`.
+  ///
+  /// In debug builds, this is much faster than the generic comparison.
   package func precedes(_ other: [UInt8]) -> Bool {
     withBytes { own in other.withBytes { own.compare($0) < 0 } }
   }
