@@ -12,7 +12,7 @@ enum GoldenStore {
   static let tiny = "tiny"
   /// The name of a store with various keyspaces, key types and value sizes.
   ///
-  /// A checkpoint separates the first rows from the last rows.
+  /// The first rows were written before a checkpoint, and the last rows after it.
   static let small = "small"
 
   /// The name of a backup of the small store, which consists of a full backup file and a delta.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Real feeds from the file or directory in the environment variable `QUAKE_FEED`, if it is set.
+/// The real feeds in the file or directory that the environment variable `QUAKE_FEED` names.
 enum RealFeeds {
   static let paths: [String] = {
     guard let path = ProcessInfo.processInfo.environment["QUAKE_FEED"] else { return [] }

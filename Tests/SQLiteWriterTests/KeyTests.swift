@@ -66,7 +66,7 @@ struct KeyTests {
         indexes: [SQLiteIndex("i", on: ["a"])]))
     for integer in OddValues.integers.shuffled() {
       try table.append([.integer(integer)])
-      // The conversion rounds many of these integers to a neighbouring or equal number.
+      // The conversion to a real rounds many of these integers.
       try table.append([.real(Double(integer))])
       try table.append([.real(Double(integer).nextUp)])
       try table.append([.real(Double(integer).nextDown)])

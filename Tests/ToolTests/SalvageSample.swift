@@ -201,7 +201,7 @@ struct SalvageSample {
     case 0: for index in offset..<end { bytes[index] = 0 }
     case 1: bytes.replaceSubrange(offset..<end, with: generator.bytes(end - offset))
     default:
-      // The bits in the first half of a page belong to fields, keys or values, and are never
+      // The bits in the first half of a page are parts of fields, keys or values, and are never
       // unused.
       bytes[offset + generator.below(min(24, end - offset))] ^= 1 << UInt8(generator.below(8))
     }

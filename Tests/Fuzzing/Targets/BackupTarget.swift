@@ -91,8 +91,8 @@ extension FuzzTarget {
     return header
   }
 
-  /// Reads page images, each of which is a byte count followed by the bytes from the frame field
-  /// on.
+  /// Reads page images, each of which consists of a byte count and the bytes that start with the
+  /// frame field.
   private static func backupImages(
     _ input: inout FuzzInput, _ header: Bytes, _ repairs: Repairs
   ) -> [ByteBlock] {

@@ -21,7 +21,7 @@ extension FuzzTarget {
     return nil
   }
 
-  /// Decodes a key as a program that knows the types of its components does.
+  /// Decodes a key with the known types of its components, as programs do.
   private static func decode(_ bytes: RawSpan, _ kind: UInt8) throws(StorageError) -> Int {
     switch kind % 8 {
     case 0: try Key.decode(bytes, as: String.self, Int64.self).0.utf8.count

@@ -178,7 +178,7 @@ struct TileReference {
 
   /// Returns the row of a tile after a save.
   ///
-  /// An inner `nil` means that the row is deleted. An outer `nil` means that it remains unchanged.
+  /// An inner `nil` means that the row is deleted. An outer `nil` means that the row is unchanged.
   private func resolved(
     _ copy: Copy, _ stored: Stored?, isConflict: Bool, _ policy: TilePolicy
   ) -> TileRow?? {

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 
 extension ChangeFeed {
-  /// Returns the next events of the feed, and waits for no event after them.
+  /// Returns the next `count` events of the feed, without waiting for later events.
   func first(_ count: Int) async throws -> [Event] {
     var events: [Event] = []
     guard count > 0 else { return events }

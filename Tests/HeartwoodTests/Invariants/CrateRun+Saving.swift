@@ -1,6 +1,6 @@
 import Heartwood
 
-/// Steps that save.
+/// Steps that save a context.
 extension CrateRun {
   func save(_ workspace: CrateWorkspace) throws {
     let context = workspace.context

@@ -8,7 +8,7 @@ enum CrewOperation: Int, CaseIterable {
   case batchInsert, batchUpdate, batchDelete, nested
   case pin, unpin, mergeHistory, mergeChangeSet, merging, deleteHistory, revert
 
-  /// True if the operation changes rows without the context, or changes what the context reads.
+  /// True if the operation changes rows outside the context, or the content that the context reads.
   var concernsOthers: Bool {
     switch self {
     case .batchInsert, .batchUpdate, .batchDelete, .nested, .pin, .unpin, .mergeHistory,

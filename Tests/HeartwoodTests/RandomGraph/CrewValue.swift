@@ -25,8 +25,9 @@ enum CrewValue: Hashable, CustomStringConvertible {
     }
   }
 
-  /// The form in which unique constraints compare the value; values that are equal by `==` are the
-  /// same.
+  /// The form in which unique constraints compare the value.
+  ///
+  /// Values that `==` considers equal have the same form.
   var constrained: CrewValue {
     switch self {
     case .number(let bits):

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Tests numbers in the store's internal keyspaces that no program has written.
+/// Tests stores whose internal keyspaces contain numbers that no program writes.
 @Suite("Damaged numbers in a store")
 struct DamagedNumbersTests {
   /// Creates a store, replaces the first eight bytes of a row, and saves another object.

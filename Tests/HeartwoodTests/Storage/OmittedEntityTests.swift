@@ -22,7 +22,7 @@ private enum Whole {
   static let schema = Schema(types: types)
 }
 
-/// A program that shows only settings, whose class has an additional attribute.
+/// A program that shows only settings, and declares an additional attribute.
 private enum Panel {
   final class Setting: ManagedObject {
     @Attribute(.unique) var key: String = ""

@@ -13,7 +13,7 @@ struct ModelKeyspace: Sendable {
 
   let name: String
   let kind: Kind
-  /// The number of different keys, which are derived from the numbers below this number.
+  /// The number of different keys, each of which is derived from a smaller number.
   let keyCount: Int
 
   static let all = [
