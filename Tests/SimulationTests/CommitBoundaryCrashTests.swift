@@ -6,7 +6,8 @@ import Testing
 /// sectors and segments.
 @Suite("A commit at a segment boundary")
 struct CommitBoundaryCrashTests {
-  /// Small and large commits: some end a segment, some start one, and some fill several.
+  /// Small and large commits, some of which end a segment, start a segment, or fill several
+  /// segments.
   private static let steps: [Step] =
     [150, 9000, 150, 5000, 40_000, 150, 13_000, 150].map {
       .write(.full, operationCount: 2, valueByteCount: $0)

@@ -43,7 +43,7 @@ final class CrashHistory {
   /// The number of calls made by processes that have died.
   private var earlierCallCount = 0
   private(set) var store: Store?
-  /// The store in the process that waits, if there are two.
+  /// The store in the waiting process, if there are two processes.
   private var otherStore: Store?
   /// The contents after each attempted commit, indexed by its number.
   ///

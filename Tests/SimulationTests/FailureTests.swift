@@ -216,8 +216,10 @@ struct FailureTests {
     }
   }
 
-  /// Expects that the store, after a kill and after a power cut, contains everything durable and
-  /// can be written to.
+  /// Kills the process and cuts the power, and expects the store to contain all durable commits
+  /// each time.
+  ///
+  /// The store must also accept writes.
   private func checkAfterReopening(_ run: CrashHistory, _ context: String) throws {
     run.abandon()
     let cut = run.disk.crashed(.nothing)

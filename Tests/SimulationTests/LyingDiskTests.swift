@@ -18,8 +18,9 @@ struct LyingDiskTests {
     ],
   ]
 
-  /// Runs the steps on a new disk that, once the store is open, ignores syncs of the paths for
-  /// which `lies` is true.
+  /// Runs the steps on a new disk.
+  ///
+  /// Once the store is open, the disk ignores syncs of the paths for which `lies` is true.
   private func run(_ steps: [Step], lies: @escaping (String) -> Bool) throws -> CrashHistory {
     let run = CrashHistory(disk: SimulatedDisk(seed: 2), seed: 2)
     try run.open()
@@ -61,9 +62,9 @@ struct LyingDiskTests {
   /// The page file is always synced correctly in this test, because a lost write to it cannot be
   /// detected.
   ///
-  /// Opening does not verify the images of commits below the last durable watermark. If such an
-  /// image is lost and a later commit has written the page again, no read is affected, and only
-  /// verification detects the loss.
+  /// Opening does not verify the images of commits below the last durable watermark. If a later
+  /// commit has written the page again, the loss of such an image affects no read, and only
+  /// verification detects it.
   @Test(.evidence("D2"), .evidence("D10"), arguments: [false, true])
   func `has a prefix of the commits or reports that something is missing`(alsoNames: Bool) throws {
     var outcomes: [Outcome: Int] = [:]

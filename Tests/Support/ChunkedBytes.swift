@@ -2,8 +2,8 @@ import HeartwoodEngine
 
 /// The bytes of a file, as a value whose copies share unchanged chunks.
 ///
-/// Chunks are small, so the bytes after a crash, which differ from the durable bytes in a few
-/// sectors, need only a few new chunks instead of a copy of the file.
+/// After a crash, the bytes differ from the durable bytes in a few sectors. Because chunks are
+/// small, these bytes need only a few new chunks instead of a copy of the file.
 struct ChunkedBytes {
   static let chunkByteCount = 8192
 

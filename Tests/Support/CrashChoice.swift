@@ -30,15 +30,16 @@ package struct CrashOptions: OptionSet, Sendable, Hashable {
 
   package init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// The changes to names that survive can be any consistent subset, and not only the changes made
-  /// before some point in time.
+  /// Any consistent subset of the changes to names can survive.
+  ///
+  /// Without this option, only the changes made before some point in time survive.
   package static let unorderedNames = CrashOptions(rawValue: 1)
   /// Where a file grew and its new bytes were lost, it contains stale bytes of other files instead
   /// of zeros.
   package static let staleGarbage = CrashOptions(rawValue: 2)
   /// Sectors of 4 KiB survive or are lost as a whole.
   package static let largeSectors = CrashOptions(rawValue: 4)
-  /// Only the first part of each write survives; this part can have any length.
+  /// A prefix of each write survives; this prefix can have any length.
   package static let tornEnds = CrashOptions(rawValue: 8)
 
   /// Returns a random combination of the options.

@@ -2,9 +2,9 @@ package import HeartwoodEngine
 
 /// Plans which call to a ``SimulatedDisk`` fails, and how.
 ///
-/// Calls that change something are numbered from 1. To test every possible fault, run a workload
-/// once without a plan to count these calls, and then once for each call with a plan that makes it
-/// fail.
+/// Calls that change something are numbered from 1. To test every possible fault, first run a
+/// workload without a plan to count these calls. Then run the workload once for each call, with a
+/// plan that makes this call fail.
 package struct FaultPlan: Sendable, Equatable {
   /// The kinds of calls that are numbered.
   package enum CallKind: String, Sendable, CaseIterable {

@@ -1,7 +1,8 @@
 package import HeartwoodEngine
 
-/// A file system as another process sees it: with the same files, but without any state shared with
-/// openings in this process.
+/// A file system as another process sees it.
+///
+/// It contains the same files, but shares no state with openings in this process.
 package final class OtherProcess: FileSystem {
   private let inner: any FileSystem
 

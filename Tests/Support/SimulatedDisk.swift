@@ -145,8 +145,10 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     lock.withLock { rebooted(content.crashed(choice)) }
   }
 
-  /// Returns the disk after each possible power cut if writes are kept either completely or not at
-  /// all and changes to names are kept in order, or `nil` if there are more than `limit` states.
+  /// Returns the disk after each possible power cut, or `nil` if there are more than `limit`
+  /// states.
+  ///
+  /// Writes are kept either completely or not at all, and changes to names are kept in order.
   ///
   /// A write that extends the file counts as two changes, one to its bytes and one to its length.
   package func exhaustiveCrashes(limit: Int) -> [SimulatedDisk]? {
@@ -307,7 +309,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   /// Numbers and logs a call, and then executes it or makes it fail as planned.
   ///
   /// - Parameter partly: Applies the effect of a call that fails or is interrupted by the power
-  ///   cut. Calls that change names pass `nil`: at a power cut they can take effect completely,
+  ///   cut. Calls that change names pass `nil`. At a power cut, they can take effect completely,
   ///   because the crash decides whether the change is kept.
   func change<Result>(
     _ kind: FaultPlan.CallKind, _ path: String, _ detail: @autoclosure () -> String = "",

@@ -33,8 +33,9 @@ package struct StoreFixture: Sendable {
     StoreFixture(PosixFileSystem(), path: path, options: options, directory: nil)
   }
 
-  /// Creates a location in memory, where `write` runs maintenance itself, so that every run of a
-  /// test is the same.
+  /// Creates a location in memory.
+  ///
+  /// In this location, `write` runs maintenance itself, so that every run of a test is the same.
   package static func inMemory(_ options: StoreOptions = StoreOptions()) -> StoreFixture {
     on(MemoryFileSystem(), options)
   }

@@ -4,9 +4,12 @@ import Foundation
 ///
 /// The environment variable `HEARTWOOD_TESTS` selects the scale.
 package enum TestScale: Int, CaseIterable, Comparable, Sendable {
-  /// The default: every test with some of its cases, so that a debug build runs in two minutes.
+  /// The default scale, in which every test runs some of its cases, so that a debug build takes two
+  /// minutes.
   case quick
-  /// Every test with all of its usual cases, as in `.ci/run`, which tests a release build.
+  /// Every test with all of its usual cases.
+  ///
+  /// `.ci/run` uses this scale to test a release build.
   case all
   /// Many more seeds, all crash states, and values of a gigabyte.
   case long
@@ -26,7 +29,9 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
     return scale
   }()
 
-  /// Returns the amount for the scale of this run; a long run uses `all` unless `long` is given.
+  /// Returns the amount for the scale of this run.
+  ///
+  /// A long run uses `all` unless `long` is given.
   package static func pick<Amount>(quick: Amount, all: Amount, long: Amount? = nil) -> Amount {
     switch current {
     case .quick: quick

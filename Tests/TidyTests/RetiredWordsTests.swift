@@ -53,7 +53,8 @@ struct RetiredWordsTests {
 
   @Test func `has no retired identifier`() throws {
     for source in try SwiftSource.all() where source.path != Self.listing {
-      // Each identifier is compared only once: comparing every token would take most of the time.
+      // Each identifier is compared only once, because comparing every token would take most of the
+      // time.
       let found = Set(source.tokens.map(\.text)).filter { text in
         Self.identifiers.contains { text.hasPrefix($0) }
       }

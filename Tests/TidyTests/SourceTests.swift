@@ -20,8 +20,9 @@ struct SourceTests {
     "Pages/PageRegion.swift",
   ]
 
-  /// The files whose code is compiled into its callers, because their closures run once for each
-  /// record or properties are read through them.
+  /// The files whose code is compiled into its callers.
+  ///
+  /// These files call a closure for each record, or contain the code that reads properties.
   private static let inlinedFiles: Set<String> = [
     "Sources/HeartwoodEngine/Keyspaces/KeyspaceReader+Keys.swift",
     "Sources/HeartwoodEngine/Keyspaces/LocatedValue.swift",

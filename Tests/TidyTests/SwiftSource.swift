@@ -46,7 +46,7 @@ struct SwiftSource: Sendable {
   /// The state of the lexer.
   private enum Context: Equatable {
     case code
-    /// An interpolation: code within a string, which ends when its parentheses are closed.
+    /// An interpolation, which is code within a string that ends when its parentheses are closed.
     case interpolation(open: Int)
     case string(hashes: Int, isMultiline: Bool)
     case lineComment

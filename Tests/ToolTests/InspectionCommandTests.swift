@@ -192,8 +192,8 @@ struct InspectionCommandTests {
       ])
     let old = try store.run("dump", "rings", "--at", "\(store.before.frame)")
     #expect(old.lines[2] == #"  1872  3 bytes  "wet""#)
-    // Each line must be exactly as wide as the output, both for text that is truncated within a
-    // character and for bytes.
+    // Each line must be exactly as wide as the output, even if text is truncated within a
+    // character.
     for line in try store.run("dump", "large").lines.dropFirst().dropLast() {
       #expect(line.count == 100)
       #expect(line.hasSuffix("…"))

@@ -15,7 +15,9 @@ struct NodeChecksTests {
     return fixture
   }
 
-  /// Reads everything that a page contains; this traps if an offset is outside the page.
+  /// Reads everything that a page contains.
+  ///
+  /// An offset outside the page causes a trap.
   private func readAll(_ page: Bytes, _ scratch: MutableBytes, _ random: inout SeededGenerator) {
     guard page.load8(PageLayout.kind.offset) <= PageKind.branch.rawValue else { return }
     let node = NodeView(page)

@@ -53,8 +53,9 @@ struct OverflowTests {
     #expect(fixture.pinnedCount == 0)
   }
 
-  /// Each page contains its own number and its tree, so a read of a value must reject a page that
-  /// does not belong to the value.
+  /// Each page contains its own number and its tree.
+  ///
+  /// A read of a value must therefore reject a page of another value.
   @Test(.evidence("B3")) func `with a wrong page is corrupt`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
     let value = TreeModel.value(5, count: 5 * 4064 - 9)

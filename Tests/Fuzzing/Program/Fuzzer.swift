@@ -54,7 +54,10 @@ private func write(_ target: FuzzTarget, to directory: URL) throws {
   try Data(target.dictionary.utf8).write(to: dictionaries.appending(path: target.name))
 }
 
-/// Reads an input, prints its failure, if any, and crashes so that the fuzzer records the input.
+/// Reads an input.
+///
+/// If the input fails, the function prints the failure and crashes, so that the fuzzer records the
+/// input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func readInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let input = Bytes(UnsafeRawBufferPointer(start: start, count: count))

@@ -1,7 +1,7 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// Prints an input and its failure, and crashes so that the fuzzer records the input.
+/// Prints an input and its failure, and then crashes, so that the fuzzer records the input.
 private func fail(_ damage: StoreDamage, _ finding: String) -> Never {
   print("\(damage)")
   fatalError(finding)

@@ -56,7 +56,7 @@ func isRejection(_ error: any Error) -> Bool {
   return (error as? StorageError).map { kinds.contains($0.kind) } ?? false
 }
 
-/// Returns a block that begins with the given bytes, as many as fit, and zeros.
+/// Returns a block with as many of the given bytes as fit, followed by zeros.
 func block(_ bytes: Bytes, at offset: Int = 0, count: Int) -> ByteBlock {
   let block = ByteBlock(count: count)
   block.bytes.copy(bytes.slice(0, min(bytes.count, count - offset)), to: offset)

@@ -17,7 +17,7 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
   /// Creates a target.
   ///
   /// - Parameters:
-  ///   - seeds: Returns valid inputs, which the program's own encoders have made.
+  ///   - seeds: Returns valid inputs that the project's own encoders have made.
   ///   - check: Reads an input, and returns a description of the first violated property, or `nil`.
   init(
     _ name: String, maxByteCount: Int = 512, words: [String] = [],

@@ -2,7 +2,7 @@ import HeartwoodEngine
 
 /// Keys, and the rows of the catalog.
 extension FuzzTarget {
-  /// Keys of any components.
+  /// Keys with any components.
   static let key = FuzzTarget("key", words: ["\u{0}\u{FF}", "\u{0}@"], seeds: keyInputs) { bytes in
     var input = FuzzInput(bytes)
     let kind = input.byte()

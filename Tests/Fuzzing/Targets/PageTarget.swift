@@ -2,10 +2,10 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 
 extension FuzzTarget {
-  /// Pages of trees, with a correct hash: nodes, and pages of large values.
+  /// Pages of trees with correct hashes, namely nodes and pages of large values.
   ///
-  /// An input consists of a byte count, that number of bytes for the start of the page after the
-  /// page number, and the bytes at the end of the page. All bytes between them are zero.
+  /// An input starts with a byte count and that number of bytes, which follow the page number. The
+  /// remaining bytes of the input are at the end of the page. All other bytes are zero.
   static let page = FuzzTarget("page", maxByteCount: 4096, seeds: pageInputs) { bytes in
     var input = FuzzInput(bytes)
     let edits = input.byte()

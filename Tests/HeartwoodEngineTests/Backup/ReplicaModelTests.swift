@@ -158,7 +158,7 @@ private struct ReplicaModel {
     try reader.store.close()
   }
 
-  /// Takes a snapshot of the newest generation of the replica, which must be the expected one.
+  /// Takes a snapshot of the newest generation of the replica, and expects the given generation.
   private mutating func hold() throws {
     guard !readers.isEmpty else { return }
     let number = generator.below(readers.count)

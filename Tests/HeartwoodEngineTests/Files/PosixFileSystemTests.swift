@@ -178,7 +178,7 @@ struct PosixFileSystemTests {
   @Test(.spawning) func `a write beyond the file size limit throws and raises no signal`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
-      // Make sure that the signal would be delivered: the parent process may have ignored it, and
+      // Make sure that the signal would be delivered. The parent process may have ignored it, and
       // the threads of tests block it.
       signal(SIGXFSZ, SIG_DFL)
       var unblocked = sigset_t()

@@ -96,7 +96,9 @@ struct ManyReadsTests {
     expect(passed, try names.map { try strings.get($0) }, "in the transaction")
   }
 
-  /// Returns integer keys in ascending runs; some keys do not exist, and some are repeated.
+  /// Returns integer keys in ascending runs.
+  ///
+  /// Some of the keys do not exist, and some keys are repeated.
   private static func numbers(_ count: Int, _ random: inout SeededGenerator) -> [Int] {
     var numbers: [Int] = []
     while numbers.count < count {

@@ -114,8 +114,9 @@ struct GroupHeaderTests {
     }
   }
 
-  /// A page image has its hash and its frame index at the same offsets as a group header, and its
-  /// page number where the header has its magic number.
+  /// A page image has its hash and its frame index at the same offsets as a group header.
+  ///
+  /// Its page number is at the offset of the magic number in the header.
   @Test(.evidence("B3")) func `without its signature is rejected, whatever its hash`() {
     let group = group(Shape(images: 1, voids: 0, isCommit: true))
     let bytes = group.bytes(pageByteCount: 4096, seed: Self.seed)

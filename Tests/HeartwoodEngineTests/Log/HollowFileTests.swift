@@ -17,8 +17,8 @@ struct HollowFileTests {
   /// The bytes at the start of the file.
   enum Front: CaseIterable, Codable, Sendable { case nothing, magic, newerVersion, fittingCounts }
 
-  /// A length that exceeds the memory of a small machine, but is a valid length for a map with one
-  /// retained generation.
+  /// A length that is valid for a map with one retained generation, but exceeds the memory of a
+  /// small machine.
   private static let byteCount: UInt64 = 15 << 30 | 8
 
   private static func front(_ file: AtomicFile, _ front: Front) -> [UInt8] {

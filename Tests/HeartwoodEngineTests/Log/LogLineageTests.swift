@@ -2,8 +2,7 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests logs that contain more than a plain sequence of commits, such as void ranges, several
-/// lineages, gaps, and files with unexpected names.
+/// Tests logs with void ranges, several lineages, gaps, or files with unexpected names.
 @Suite("A log of unusual shape")
 struct LogLineageTests {
   /// Writes two groups by hand, the second of which has the given void ranges.

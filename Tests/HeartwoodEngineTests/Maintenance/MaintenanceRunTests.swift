@@ -134,8 +134,9 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// The previous map still lists frames that have since been written to the page file and whose
-  /// segments have been deleted.
+  /// The previous map still lists frames whose segments have been deleted.
+  ///
+  /// The pages of these frames have since been written to the page file.
   @Test(.evidence("K1"), .evidence("I7"))
   func `retains everything that is held if it dies after any step`() throws {
     func prepared() throws -> (SimulatedDisk, Store) {

@@ -79,8 +79,7 @@ struct DamagedPages {
   /// Changes a byte of a page without recomputing the page's hash.
   mutating func flip(_ page: Int, _ offset: Int) { bytes[start(page) + offset] ^= 1 }
 
-  /// Returns the offset of the number that the next tree will get, which is the value of the first
-  /// entry of the catalog.
+  /// Returns the offset of the number of the next tree, which is the first value in the catalog.
   func nextTreeOffset() throws -> Int {
     read(1) { catalog in
       let count = Int(catalog.load16(NodeLayout.count.offset))
@@ -120,8 +119,8 @@ struct DamagedPages {
     }
   }
 
-  /// Opens a store with these pages, as if on another machine, and returns the findings of a
-  /// verification.
+  /// Opens a store with these pages, as if on another machine, and returns the findings of
+  /// `verify()`.
   func findings(_ access: StoreOptions.Access = .buffered) throws -> [String] {
     var fixture = access == .buffered ? StoreFixture.inMemory() : try StoreFixture.onDisk()
     fixture.options.access = access

@@ -21,7 +21,7 @@ struct DescriptorTests {
     return options
   }
 
-  /// Makes the store create a file of every kind: segments, a map and a list of named generations.
+  /// Makes the store create segments, a map and a list of named generations.
   private static func use(_ store: Store) throws {
     let held = try store.write { try $0.keyspace("k").put(0, [1]) }
     try store.keep(held, as: "first")

@@ -170,8 +170,9 @@ struct LockByteTests {
     }
   }
 
-  /// The failure may have lost frames that the reader has verified, and a writer would overwrite
-  /// these frames while the reader reads them.
+  /// The failure may have lost frames that the reader has verified.
+  ///
+  /// A writer would overwrite these frames while the reader reads them.
   @Test(.evidence("F3")) func `keep writing disabled after a failure while a reader is present`()
     throws
   {

@@ -11,8 +11,9 @@ import Testing
   import Darwin
 #endif
 
-/// Tests stores with real processes: the state after a process is killed, and the errors in a
-/// second process.
+/// Tests stores in real processes.
+///
+/// The tests check the state after a process is killed, and the errors in a second process.
 @Suite("A store and other processes")
 struct ProcessTests {
   /// Four processes, one after another, write numbers to the same store.

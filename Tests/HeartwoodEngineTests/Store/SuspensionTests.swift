@@ -144,8 +144,8 @@ struct SuspensionTests {
       let other = try fixture.elsewhere().open()
       if staysAlone { try other.close() }
       try store.suspend()
-      // The commits during the suspension are made either by a process that opens the store only
-      // then, or by a process that has it open all the time.
+      // The process that commits during the suspension either opens the store only then, or has it
+      // open all the time.
       let writer = staysAlone ? try fixture.elsewhere().open() : other
       for value in 3..<9 {
         try Self.put(UInt8(value), writer)

@@ -33,8 +33,9 @@ struct TransactionMemoryTests {
     return growth
   }
 
-  /// Stops the process if it has grown by more than `most` bytes, plus an allowance for the
-  /// allocator and the index of spilled pages.
+  /// Stops the process if it has grown by more than `most` bytes.
+  ///
+  /// The limit includes an allowance for the allocator and the index of spilled pages.
   private static func require(_ growth: Int, atMost most: Int) {
     guard growth < most + limit / 2 else { fatalError("\(growth) bytes more than before") }
   }

@@ -53,8 +53,8 @@ struct WorkingPagesTests {
       _ = try fixture.put(Self.key(3), [UInt8(depth + 2)])
       #expect(pages.memoryPageCount == depth + 1)
     }
-    // When the inner savepoint is released, the pages that it replaced are kept only if the outer
-    // savepoint does not have copies of these pages.
+    // When the inner savepoint is released, a page that it replaced is kept unless the outer
+    // savepoint already has a copy of the page.
     pages.releaseSavepoint()
     #expect(pages.memoryPageCount == 5)
     #expect(try fixture.get(Self.key(3)) == [7])

@@ -5,8 +5,7 @@ import Testing
 
 @Suite("History")
 struct HistoryTests {
-  /// Returns the changes of a transaction as strings: the kind, entity and properties of each
-  /// change.
+  /// Returns the kind, entity and properties of each change of a transaction, as strings.
   private func words(_ transaction: PersistentHistoryTransaction) -> [String] {
     transaction.changes.map { change in
       let name = change.objectID.entityName ?? "?"

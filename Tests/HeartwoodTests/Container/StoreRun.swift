@@ -30,7 +30,7 @@ private let classes: [any Item.Type] = [FirstItem.self, SecondItem.self, ThirdIt
 
 /// Performs random work in contexts on three stores, and tracks the expected results.
 struct StoreRun {
-  /// The content of one generation of a store: values by name.
+  /// The content of one generation of a store, as values keyed by name.
   private typealias Rows = [Int: Int]
 
   /// A context, and the expected content of each store in the generation to which it is pinned.

@@ -166,8 +166,9 @@ struct NestingTests {
     #expect(try fixture.context().count(for: FetchRequest<Car>()) == 0)
   }
 
-  /// If the parent later rolls back, the object must be restored as it was when the parent deleted
-  /// it, without the child's changes.
+  /// If the parent later rolls back, it must restore the object without the child's changes.
+  ///
+  /// The object must be in the state in which the parent deleted it.
   @Test(.evidence("N-04"))
   func `saving a child context leaves objects deleted by its parent deleted`() throws {
     let fixture = try GraphFixture()

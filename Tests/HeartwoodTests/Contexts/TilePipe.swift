@@ -60,8 +60,8 @@ struct TilePipe {
 
   /// Executes commands and replies to them until the other end is closed.
   static func serve(_ directory: String, store: URL, contextCount: Int) throws {
-    // Create the site before opening the pipe: the other process waits for the pipe, so no commit
-    // is made before the contexts have read their position in the history.
+    // Create the site before opening the pipe. The other process waits for the pipe, so it makes no
+    // commit before the contexts have read their position in the history.
     let site = try TileSite(store, contextCount: contextCount)
     var pipe = try TilePipe(in: directory, commands: false)
     while let command = try pipe.receive(TileCommand.self) { try pipe.send(site.run(command)) }

@@ -35,8 +35,8 @@ struct TileReference {
   struct Context {
     var pin = Pin.none
     var copies: [String: Copy] = [:]
-    /// The boxes to which the context added tiles or from which it removed tiles, each with the
-    /// generation that the context read.
+    /// The boxes whose tiles the context has changed, each with the generation that the context
+    /// read.
     var boxes: [String: Int] = [:]
     /// The last generation that was merged from the history.
     var merged = 0

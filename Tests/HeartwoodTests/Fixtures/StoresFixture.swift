@@ -25,7 +25,7 @@ final class Stamp: ManagedObject {
   @Attribute var code: Int = 0
 }
 
-/// A container with three stores: people, memos and stamps.
+/// A container with three stores for people, memos and stamps.
 ///
 /// The stores that are present at the end of the test are verified.
 final class StoresFixture: ContextKeeper {

@@ -75,7 +75,7 @@ final class CrateList<Element: CrateObject> {
   }
 }
 
-/// The live lists of a context: one with a compound sort order, one with sections, and one range.
+/// The live lists of a context, which have a compound sort order, sections, or a limited range.
 final class CrateLists {
   private let items: CrateList<CrateItem>
   private let filled: CrateList<Crate>

@@ -64,7 +64,9 @@ extension CrateRun {
     try check(workspace)
   }
 
-  /// Saves a context in which everything was undone, which must not write or conflict (G-02).
+  /// Saves a context in which everything was undone.
+  ///
+  /// The save must neither write nor conflict (G-02).
   private func expectNothingToSave(_ workspace: CrateWorkspace) throws {
     record("  save")
     let token = try container.currentHistoryToken

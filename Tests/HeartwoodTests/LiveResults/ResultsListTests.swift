@@ -137,7 +137,9 @@ struct ResultsListTests {
   }
 }
 
-/// Commits for about a second: songs are added five at a time, and deleted when there are twenty.
+/// Makes commits for about a second.
+///
+/// The commits add five songs at a time, and delete them when there are twenty.
 private func addAndDeleteSongs(at path: String) throws {
   let container = try PersistentContainer(url: URL(filePath: path), schema: songs)
   let context = container.newContext()

@@ -3,8 +3,9 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Walks through live lists in every way, while the body of the walk and other contexts change the
-/// lists between any two steps.
+/// Walks through live lists in every way.
+///
+/// Between any two steps, the body of the walk and other contexts change the lists.
 final class ResultsWalk {
   /// The context of the lists.
   enum Setting: String, CaseIterable {
@@ -188,7 +189,7 @@ final class ResultsWalk {
   }
 
   private func edit(_ object: Song) {
-    // Read the object first: without a row in the pinned generation, it stays a fault, which has no
+    // Read the object first. Without a row in the pinned generation, it stays a fault, which has no
     // values to edit.
     _ = object.rank
     guard !object.isFault else { return }

@@ -4,8 +4,8 @@ import Testing
 
 /// A relationship in which each member has at most one owner.
 ///
-/// The cases name the owner's side of the relationship: a set, an ordered list, one object, or one
-/// object of the same class.
+/// The cases name the owner's side of the relationship, which is a set, an ordered list, one
+/// object, or one object of the same class.
 private enum Ownership: CaseIterable {
   case set, list, pair, mate
 

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Parses random strings: sequences of words of the format language, and altered valid formats.
+/// Parses random sequences of words of the format language, and randomly altered valid formats.
 @Suite("Randomised predicate formats")
 struct FormatFuzzTests {
   private static let words = [

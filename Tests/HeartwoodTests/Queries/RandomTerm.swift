@@ -5,8 +5,9 @@ import HeartwoodTestSupport
 /// A node of a `#Predicate` that has the given output type.
 typealias PredicateNode<Output> = any StandardPredicateExpression<Output>
 
-/// The animals to which a term can refer: the fetched animal, and the elements of enclosing
-/// collections.
+/// The animals to which a term can refer.
+///
+/// These are the fetched animal and the elements of enclosing collections.
 typealias Subjects = [PredicateExpressions.Variable<Animal>]
 
 /// A random term of a predicate in up to three forms.

@@ -92,8 +92,8 @@ extension CrewRun {
   {
     let fields = row.kind.fields.filter { !$0.isDerived }
     let field = fields[step.b % fields.count]
-    // Skip new objects with undo: the assignment marks the property as set, and undo would have to
-    // revert the mark.
+    // Skip new objects in contexts with undo. The assignment marks the property as set, and undo
+    // would have to revert this mark.
     if workspace.view.isNew(tag), workspace.context.tracksUndo { return }
     begin(workspace)
     CrewAccess.set(field, of: try workspace.object(tag), to: row[field])
@@ -125,8 +125,8 @@ extension CrewRun {
     guard row.kind.isMember else { return false }
     // A mentor whose deletion is undone after a save has another ID.
     if setting.keepsUndo { return true }
-    // Clearing a reference to a missing row is a change only if the context does not know yet that
-    // the row is missing.
+    // The context determines whether clearing a reference to a missing row is a change. The
+    // result depends on whether the context knows that the row is missing.
     if let mentor = row[.mentor].first, workspace.view.now[mentor] == nil { return true }
     return (try workspace.object(tag) as? CrewMember)?.mentor != nil
   }

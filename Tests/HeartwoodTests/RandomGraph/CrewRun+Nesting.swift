@@ -73,8 +73,8 @@ extension CrewRun {
     let new = workspace.view.work.inserted
     try save(workspace, rollsBack: false)
     // Compare only if the parent has saved and is up to date. Without automatic merging, the child
-    // sees neither saves by other contexts nor, for new objects that became existing rows, the
-    // values of these rows.
+    // does not see the saves of other contexts. It also does not see the values of existing rows
+    // that new objects became.
     let isMet = new.contains { workspace.view.now[$0] == nil }
     guard store.generation != before, !workspace.view.hasChanges, !isStale(workspace),
       child.isMerging || !isOthers && !isMet
@@ -103,7 +103,7 @@ extension CrewRun {
     record("  saves the child")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
-    // A save validates every object that was assigned to, even if no value differs, and such an
+    // A save validates every object with an assigned property, even if no value differs. Such an
     // object may already be invalid in the parent.
     let isInvalid = child.context.updatedObjects.contains {
       ($0 as? CrewMember)?.title == CrewValue.invalidTitle

@@ -29,8 +29,9 @@ extension CrewRun {
     }
   }
 
-  /// Refreshes an object without keeping its changes, which must throw if relationships were
-  /// changed.
+  /// Refreshes an object without keeping its changes.
+  ///
+  /// The refresh must throw if relationships were changed.
   private func drop(_ workspace: CrewWorkspace, _ tag: Int) throws {
     guard let before = workspace.view.base[tag], let row = workspace.view.now[tag],
       !workspace.context.tracksUndo
@@ -104,8 +105,8 @@ extension CrewRun {
 
   /// Returns the objects that a predicate evaluates in a context.
   ///
-  /// They include unsaved changes. For a stale context, which must have none, they are the stored
-  /// objects.
+  /// The objects include unsaved changes. A stale context must have no unsaved changes, so the
+  /// stored objects are returned for it.
   private func seen(_ workspace: CrewWorkspace) -> CrewGraph {
     guard isStale(workspace) else {
       var graph = workspace.view.now

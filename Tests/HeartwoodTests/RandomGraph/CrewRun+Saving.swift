@@ -126,8 +126,8 @@ extension CrewRun {
 
   /// Returns the given content of the store, with references to missing rows restored.
   ///
-  /// They are restored in rows that the save did not write, because such a reference becomes valid
-  /// again if its target's row returns.
+  /// A reference becomes valid again if the row of its target returns, so references are
+  /// restored in rows that the save did not write.
   private func keepingLostMentors(_ found: CrewGraph) -> CrewGraph {
     var result = found
     for (tag, row) in found.rows {

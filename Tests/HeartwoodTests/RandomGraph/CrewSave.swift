@@ -330,7 +330,7 @@ struct CrewSave {
     }
   }
 
-  /// Returns the number of an object's row, which may be an existing row that the object became.
+  /// Returns the number of the row that an object has, or of the existing row that it became.
   private func rowTag(_ tag: Int) -> Int { became[tag] ?? tag }
 
   /// Returns whether a reference of a new object is stored.

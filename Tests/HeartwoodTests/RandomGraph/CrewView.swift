@@ -90,7 +90,8 @@ struct CrewView {
 
   mutating func forgetUndo() { (past, future, groupStart, lost) = ([], [], nil, CrewGraph()) }
 
-  /// Reads everything from a store to which all changes were saved, so that they can be undone.
+  /// Reads everything from a store that contains all changes of the context, and keeps the changes
+  /// undoable.
   mutating func readKeepingUndo(_ store: CrewStore) {
     endGroup()
     let (past, future, before) = (past, future, work.now)

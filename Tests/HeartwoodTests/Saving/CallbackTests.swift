@@ -18,7 +18,7 @@ private final class Diary: ManagedObject {
   override func prepareForDeletion() { entries.append("deleting \(text)") }
   override func willSave() throws {
     if text == "endless" { rounds += 1 }
-    // Assign only a new value: every assignment counts as a change, after which `willSave` is
+    // Assign only a new value. Every assignment counts as a change, after which `willSave` is
     // called again.
     if length != text.count { length = text.count }
   }

@@ -56,7 +56,9 @@ final class House: ManagedObject {
   }
 }
 
-/// A stop with references to two towns; only `town` has an inverse, the ordered list of stops.
+/// A stop with references to two towns.
+///
+/// Only the reference `town` has an inverse, which is the ordered list of stops.
 final class Stop: ManagedObject {
   @Attribute var number: Int = 0
   @ToOne var town: Town?

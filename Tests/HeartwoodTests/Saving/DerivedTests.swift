@@ -198,8 +198,8 @@ struct DerivedTests {
     context.mergePolicy = .overwrite
     let (rome, oslo) = (try town("Rome", context), try town("Oslo", context))
     let stops = (0..<3).map { _ in Stop(context: context) }
-    // The first two stops differ only in `townName`, so the save must compute it before it checks
-    // that they are unique.
+    // The first two stops differ only in `townName`, so the save must compute this attribute before
+    // it checks the unique constraint.
     stops[0].town = rome
     stops[1].town = oslo
     try context.save()
@@ -250,7 +250,7 @@ struct DerivedTests {
     house.townName = "set by hand"
     try context.save()
     #expect(house.townName == "nowhere" && house.townAlias == nil)
-    // An intermediate sum may overflow, as long as the final sum does not.
+    // An intermediate sum may overflow if the final sum does not.
     for rooms in [Int.max, 1, -1] {
       let house = House(context: context)
       house.rooms = rooms

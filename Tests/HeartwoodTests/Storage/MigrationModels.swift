@@ -75,7 +75,7 @@ enum Contacts {
 
   /// Creates a store of version 1 in which each contact is the friend of the next one.
   ///
-  /// The store contains one more contact, which has no first name; the stages delete it.
+  /// The store contains one more contact, which has no first name. The stages delete this contact.
   ///
   /// - Returns: The expected content of the store in version 3, by name.
   static func fill(_ store: EvolvingStore, count: Int) throws -> [String: Row] {

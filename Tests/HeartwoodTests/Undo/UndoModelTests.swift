@@ -160,7 +160,7 @@ private struct UndoRun {
     }
   }
 
-  /// Returns the content of the context, in which each object is named by its position in `all`.
+  /// Returns the content of the context, with each object identified by its position in `all`.
   func shown() -> [String] {
     func position(_ object: ManagedObject?) -> String {
       object.flatMap { one in all.firstIndex { $0 === one } }.map { "\($0)" } ?? "-"

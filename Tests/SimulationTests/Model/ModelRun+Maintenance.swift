@@ -86,8 +86,9 @@ extension ModelRun {
     try ModelMismatch.unless(report.findings.isEmpty, report.findings.joined(separator: "; "))
   }
 
-  /// Takes a snapshot between two steps of a compaction, which must not change the contents of the
-  /// store.
+  /// Takes a snapshot between two steps of a compaction.
+  ///
+  /// The compaction must not change the contents of the store.
   private func pinWhileCompacting(_ store: Store) {
     guard held.count < 14, let snapshot = try? store.snapshot() else { return }
     held.append(Held(snapshot: snapshot, content: content))

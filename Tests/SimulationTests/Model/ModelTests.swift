@@ -4,10 +4,10 @@ import Testing
 
 /// Compares the complete engine with a model that keeps every generation in plain arrays.
 ///
-/// Each seed is a long history of one store: thousands of changes in a dozen keyspaces, with
-/// snapshots of various ages, named generations, maintenance runs, compactions, copies, reopenings
-/// and crashes, all in random order. Every read must return what was written, and the log must stay
-/// within its bound.
+/// Each seed produces a long history of one store, with thousands of changes in a dozen keyspaces.
+/// In random order, the history also contains snapshots of various ages, named generations,
+/// maintenance runs, compactions, copies, reopenings and crashes. Every read must return what was
+/// written, and the log must stay within its bound.
 @Suite("A store beside a model of it")
 struct ModelTests {
   @Test(

@@ -239,8 +239,8 @@ final class ProcessCampaign {
 
   /// Checks that all records agree with a single history.
   ///
-  /// All reads of a generation must have found the same contents, the generations of each writer
-  /// must increase, and no generation may be acknowledged twice.
+  /// All reads of a generation must have found the same contents. The generations of each writer
+  /// must increase. No generation may be acknowledged twice.
   func expectOneHistory() {
     let commits = ledgers(.writer).map { index, records in
       (index, records.filter { $0.kind == .acknowledged })
@@ -268,9 +268,8 @@ final class ProcessCampaign {
 
   /// Checks, in each state that was read, the number of a writer's last transaction.
   ///
-  /// The number must not be less than the number of the writer's last transaction that was
-  /// acknowledged up to that generation. It must be less than the number of the next acknowledged
-  /// transaction.
+  /// The number must be at least the number of the last transaction acknowledged to the writer up
+  /// to that generation. It must be less than the number of the next acknowledged transaction.
   private func expectExplained(
     _ states: [UInt64: Ledger.Record], by commits: [Ledger.Record], of writer: Int
   ) {

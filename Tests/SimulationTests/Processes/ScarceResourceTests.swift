@@ -44,8 +44,9 @@ struct ScarceResourceTests {
     }
   }
 
-  /// One run of the workload on a store with a failing call, another opening of this store, and
-  /// another process that uses it.
+  /// One run of the workload on a store with a failing call.
+  ///
+  /// Another opening and another process use the same store.
   private final class Run {
     /// The number of rows of the larger transactions, which exceed their memory.
     static let rowCount = TestScale.pick(quick: 80, all: 200)

@@ -7,8 +7,9 @@ import HeartwoodEngine
 /// moment, it may inherit this socket, and `Process` would then wait for the other process too.
 final class SpawnedProcess {
   let number: pid_t
-  /// The exit status, or 128 plus the number of the signal that ended the process, or `nil` while
-  /// it is running.
+  /// The exit status, or `nil` while the process is running.
+  ///
+  /// If a signal ended the process, the status is 128 plus the number of the signal.
   private(set) var status: Int32?
 
   /// Starts a program, and appends its standard error to the file `complaints`.

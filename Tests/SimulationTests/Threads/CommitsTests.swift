@@ -99,8 +99,8 @@ struct CommitsTests {
 
   /// Returns how long a thread waits for a commit of another process while it observes the store.
   ///
-  /// When the observation begins, the other process has just found that there is no observer, and
-  /// caches this result for a tenth of a second.
+  /// When the observation begins, the other process has just found no observer. It caches this
+  /// result for a tenth of a second.
   ///
   /// - Parameter pause: The time between the start of the observation and the commit, in
   ///   milliseconds.

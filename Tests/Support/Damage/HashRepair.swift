@@ -37,8 +37,10 @@ struct HashRepair {
     }
   }
 
-  /// Repairs all files: first the pages, and then the structures that contain hashes, so that each
-  /// hash is final before it is copied.
+  /// Repairs all files.
+  ///
+  /// The pages are repaired before the structures that contain their hashes, so that each hash is
+  /// final before it is copied.
   mutating func run() -> [String: [UInt8]] {
     for (name, bytes, _) in files where name == "pages" || name.hasPrefix("wal-") {
       repairPages(name, bytes)

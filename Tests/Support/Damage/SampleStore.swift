@@ -10,8 +10,9 @@ package struct SampleStore: Sendable {
 
   package static let path = "/store"
 
-  /// The sample stores, which cover several page sizes and all kinds of pages and files, in the
-  /// page file, in the log and in both.
+  /// The sample stores, which cover several page sizes and all kinds of pages and files.
+  ///
+  /// The contents are in the page file, in the log, or in both.
   package static let all: [SampleStore] = [mixed(4096), mixed(16_384), deep(), closed(), young()]
 
   /// Returns a key that is longer than its abbreviated form (head), so that nodes hold few entries

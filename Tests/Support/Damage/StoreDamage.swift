@@ -1,6 +1,7 @@
 package import HeartwoodEngine
 
-/// The input of the fuzzer: damage to a sample store, done before the store is opened.
+/// The input of the fuzzer, which is damage to a sample store that is done before the store is
+/// opened.
 package struct StoreDamage: Hashable, Sendable {
   /// The index of the sample store in ``SampleStore/all``, modulo the number of samples.
   package var sample: UInt8

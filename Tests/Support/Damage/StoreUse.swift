@@ -201,8 +201,10 @@ package struct StoreUse {
     }
   }
 
-  /// Frees every second cell of the nodes, and then writes values that need more contiguous space
-  /// than the nodes have, so that nodes are compacted while some of their cells are free.
+  /// Frees every second cell of the nodes, and then writes larger values.
+  ///
+  /// The values need more contiguous space than the nodes have, so nodes are compacted while some
+  /// of their cells are free.
   private static func rewrite(_ keyspace: KeyspaceWriter, _ largeByteCount: Int) throws {
     for (freed, byteCount) in [(0, largeByteCount), (1, largeByteCount), (0, 30)] {
       var keys: [Key] = []

@@ -27,8 +27,8 @@ package final class Ledger {
     case busy
     /// A snapshot of the newest generation contained `lasts`, and accounts with the hash `hash`.
     case read
-    /// A snapshot that was held for some time, or that was offered by another process, contained
-    /// `lasts`, and accounts with the hash `hash`.
+    /// A snapshot that was held for some time or offered by another process contained `lasts`, and
+    /// accounts with the hash `hash`.
     case readAgain
     /// A past generation, or one that was offered by another process, has expired and could not be
     /// read.

@@ -1,8 +1,9 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that commits and reads while other processes encounter errors, which must not affect
-/// it.
+/// A process that commits and reads while other processes encounter errors.
+///
+/// The errors must not affect this process.
 struct WatcherRole {
   private let own: WorkerAssignment
 

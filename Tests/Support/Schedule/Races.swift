@@ -1,7 +1,7 @@
 /// Finds the races between the steps of a run.
 ///
-/// Two steps of different participants race if one of them changes something that the other reads
-/// or changes, and no step in between makes the second one wait for the first. A preemption can
+/// Two steps of different participants race if one step changes state that the other step reads or
+/// changes, and if no step in between makes the second step wait for the first. A preemption can
 /// produce a different trace only if it comes before the first step of a race. Races that occur
 /// only in the new trace produce further traces (C. Flanagan and P. Godefroid, *Dynamic
 /// Partial-Order Reduction for Model Checking Software*, POPL 2005).

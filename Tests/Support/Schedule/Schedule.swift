@@ -202,8 +202,9 @@ package final class Schedule: @unchecked Sendable {
     return true
   }
 
-  /// A hash of everything that determines the rest of a run, except whose turn it is: the history,
-  /// and which participants are blocked.
+  /// A hash of the history and of the set of blocked participants.
+  ///
+  /// Together with the participant whose turn it is, this state determines the rest of a run.
   private var state: UInt64 {
     let waiting = participants.indices.reduce(UInt64(0)) {
       $0 | (participants[$1].isBlocked ? 1 << UInt64($1) : 0)
@@ -319,8 +320,9 @@ package final class Schedule: @unchecked Sendable {
 
   /// The kinds of preemptions that are tried.
   package enum Preemptions: Sendable {
-    /// Only preemptions before a step that races with a later step of another participant, because
-    /// no other preemption can make a difference.
+    /// Only preemptions before a step that races with a later step of another participant.
+    ///
+    /// No other preemption can make a difference.
     case distinct
     case all
   }
