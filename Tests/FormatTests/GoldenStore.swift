@@ -2,7 +2,8 @@ import Foundation
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// The golden stores, which were written in each format version and are saved as unchanging text.
+/// The golden stores, which were written in each format version and saved as text, and never
+/// change.
 ///
 /// The stores were written on a simulated disk, so the same code always writes the same bytes. No
 /// store was closed, so each store is partly in the page file and partly in the log.

@@ -3,10 +3,10 @@ import FuzzTargets
 import HeartwoodTestSupport
 import Testing
 
-/// Runs the inputs of the fuzzer's targets that read foreign bytes.
+/// Runs the inputs of the fuzz targets that read untrusted bytes.
 ///
 /// Each input reaches a code path that no other input reaches, or once revealed a bug.
-@Suite("Bytes from elsewhere")
+@Suite("Untrusted bytes")
 struct DecoderCorpusTests {
   private static let directory = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent()

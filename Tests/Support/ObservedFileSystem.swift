@@ -9,7 +9,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   private let inner: any FileSystem
   /// The wrapper that has the hooks, which is the wrapper on which `entering` was first called.
   ///
-  /// It is retained so that its address is not reused.
+  /// The wrapper is retained so that its address is not reused.
   private let outer: ObservedFileSystem?
   /// Called before a lock is set, converted or released.
   package var onLock: ((LockKind, Range<UInt64>) -> Void)?

@@ -9,7 +9,7 @@
 /// Counts the retains and the object allocations made by a piece of code.
 ///
 /// The Swift runtime calls its retain and allocation functions through variables that it exports
-/// for instruments. It checks these variables only while a flag is set. The probe sets the
+/// for instruments. The runtime checks these variables only while a flag is set. The probe sets the
 /// variables and the flag during a measurement.
 ///
 /// Run each measurement in its own process (an exit test). Do not copy strings in the measured

@@ -131,7 +131,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   /// Returns all bytes of a file, or `nil` if it does not exist.
   ///
-  /// This is not a numbered call and cannot fail.
+  /// Reading the bytes is not a numbered call, and cannot fail.
   package func bytes(of path: String) -> [UInt8]? {
     lock.withLock {
       content.file(at: MemoryPath(path)).map { $0.newest.bytes(0..<$0.newest.count) }

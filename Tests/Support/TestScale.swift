@@ -48,7 +48,7 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
 
   /// The seeds in the environment variable `HEARTWOOD_SEEDS`, or `nil` if it is not set.
   ///
-  /// It lists numbers and ranges, such as `31,500-519`.
+  /// The variable contains numbers and ranges, such as `31,500-519`.
   package static let chosenSeeds: [UInt64]? = {
     guard let text = ProcessInfo.processInfo.environment["HEARTWOOD_SEEDS"] else { return nil }
     return text.split(separator: ",").flatMap { part in

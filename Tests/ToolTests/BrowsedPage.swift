@@ -44,7 +44,7 @@ struct BrowsedPage {
     return try #require(JSONSerialization.jsonObject(with: json) as? [Any])
   }
 
-  /// Returns the rows of an entity, each by the names of its columns.
+  /// Returns the rows of an entity, each as a dictionary keyed by column name.
   func rows(of entity: String) throws -> [[String: Any]] {
     let entities = try #require(document("model") as? [[String: Any]])
     let position = try #require(entities.firstIndex { $0["name"] as? String == entity })

@@ -2,14 +2,14 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// A running script of `Docs/Recipes`, which ends with the object.
+/// A running script of `Docs/Recipes`, which ends when the object is released.
 final class Recipe {
   private let process = Process()
   private let directory: ScratchDirectory
   private var isKilled = false
   private var log: URL { URL(filePath: directory.path(of: "log")) }
 
-  /// Starts a script, whose programs form a process group.
+  /// Starts a script, and runs its programs in one process group.
   ///
   /// - Parameter tools: The directory of `heartwoodctl`.
   init(

@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// A database server on this machine, which ends with the object.
+/// A database server on this machine, which ends when the object is released.
 protocol RecipeServer: AnyObject {
   /// The environment variables with which clients find the server.
   var environment: [String: String] { get }

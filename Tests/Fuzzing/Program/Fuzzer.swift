@@ -76,7 +76,7 @@ private func mutateBytes(_ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ l
 /// Mutates an input.
 ///
 /// Two thirds of the mutations of a complete store are edits that suit the sample store. libFuzzer
-/// makes all other mutations. It also inserts words from the dictionary, and numbers from
+/// makes all other mutations. libFuzzer also inserts words from the dictionary, and numbers from
 /// comparisons in the tested code.
 @_cdecl("LLVMFuzzerCustomMutator")
 public func mutate(

@@ -42,7 +42,7 @@ extension FuzzTarget {
 
   /// Returns the content of an atomic file.
   ///
-  /// It consists of the fields that are the same in every file and the rest of the input.
+  /// The content consists of the fields that are the same in every file and the rest of the input.
   private static func content(
     _ file: AtomicFile, _ input: inout FuzzInput, _ repair: (MutableBytes) -> Void = { _ in }
   ) -> ByteBlock {

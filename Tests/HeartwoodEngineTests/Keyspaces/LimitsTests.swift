@@ -98,8 +98,8 @@ struct LimitsTests {
   func `of values in a leaf is a quarter of it, including the key`(
     access: StoreOptions.Access
   ) throws {
-    // An entry may take (4,096 - 40) / 4 bytes. This includes 14 bytes of overhead and the part of
-    // the key after its first 8 bytes, which is 1 byte for an integer.
+    // An entry may take (4,096 - 40) / 4 bytes. The limit includes 14 bytes of overhead and all
+    // bytes of the key after the first 8 bytes. For an integer, this is one byte.
     let quarter = (4096 - 40) / 4
     let long = [UInt8](repeating: 1, count: 100)
     try run(access) { store in

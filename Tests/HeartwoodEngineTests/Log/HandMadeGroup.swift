@@ -2,8 +2,8 @@ import HeartwoodEngine
 
 /// A group header that is written field by field from the tables of the file format.
 ///
-/// It uses no code of the engine. Tests can therefore write headers that the engine never writes,
-/// and check the headers that the engine writes.
+/// This type uses no code of the engine. Tests can therefore write headers that the engine never
+/// writes, and check the headers that the engine writes.
 struct HandMadeGroup {
   var frame: FrameNumber
   var ordinal: UInt32 = 0

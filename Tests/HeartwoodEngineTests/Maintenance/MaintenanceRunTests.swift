@@ -194,7 +194,7 @@ struct MaintenanceRunTests {
       try fixture.run { store throws in
         try fixture.elsewhere().run { other in
           // The segment no longer contains retained frames. It is needed only because other
-          // processes continue to commit in it.
+          // processes continue to commit in this segment.
           try store.release("\(194 + boot)")
           try store.checkpoint()
           try put(number, other)

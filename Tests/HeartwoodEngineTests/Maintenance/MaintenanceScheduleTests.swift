@@ -48,7 +48,7 @@ struct MaintenanceScheduleTests {
     try store.close()
   }
 
-  /// A commit that lets the log grow too much is complete, so only the next write waits.
+  /// A commit that makes the log too long is already complete, so only the next write waits.
   @Test func `delays the next write while the log is too long`() throws {
     let directory = try ScratchDirectory()
     let files = ObservedFileSystem(PosixFileSystem())

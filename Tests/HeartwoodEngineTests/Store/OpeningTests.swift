@@ -49,8 +49,8 @@ struct OpeningTests {
       #expect(error?.kind == kind, "\(String(describing: error))", sourceLocation: location)
       if let error { Self.expectSentence(error, location) }
       var after = try fixture.allBytes()
-      // Opening creates the lock file if it is missing. This is allowed, because the file is always
-      // empty.
+      // Opening creates the lock file if it is missing. Creating the lock file is allowed, because
+      // the file is always empty.
       if before["locks"] == nil, after["locks"] == [] { after["locks"] = nil }
       // Report file names instead of bytes, which would be of no use in a message.
       let names = Set(before.keys).union(after.keys)

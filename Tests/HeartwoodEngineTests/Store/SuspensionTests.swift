@@ -228,7 +228,7 @@ struct SuspensionTests {
     try StoreFixture.expectSound(writer)
     try writer.close()
     #expect(try !Self.isLocked(fixture))
-    // This is the only process. It is read-only, so the presence lock is its only lock.
+    // This is the only process. The process is read-only, so the presence lock is its only lock.
     let alone = try reading.open()
     try alone.suspend()
     #expect(try !Self.isLocked(fixture))
@@ -281,7 +281,7 @@ struct SuspensionTests {
     try Self.put(2, writer)
     try writer.checkpoint()
     if !stays { try writer.close() }
-    // An observer of commits polls regularly. This must not resume the store.
+    // An observer of commits polls regularly. Polling must not resume the store.
     try await Task.sleep(for: .milliseconds(600))
     #expect(Self.kind { try store.snapshot() } == .suspended)
     if !stays { #expect(try !Self.isLocked(fixture)) }

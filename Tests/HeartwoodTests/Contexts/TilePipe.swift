@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Two named pipes between two processes, one for commands and one for replies.
+/// Two named pipes between two processes, for commands and for replies.
 struct TilePipe {
   private let source: FileHandle
   private let sink: FileHandle

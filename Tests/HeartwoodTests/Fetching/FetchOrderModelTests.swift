@@ -69,7 +69,8 @@ struct FetchOrderModelTests {
   ) -> [Animal] {
     var result = all.filter { condition?.holds($0) ?? true }
     if terms.last?.isReversed == true { result.reverse() }
-    // `sort` is stable. This is not documented, but the tests of the standard library check it.
+    // `sort` is stable. The stability is not documented, but the tests of the standard library
+    // check it.
     result.sort { first, second in
       for term in terms {
         let order = term.order(first, second)

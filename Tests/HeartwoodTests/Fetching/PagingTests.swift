@@ -83,7 +83,7 @@ struct PagingTests {
       entries.append(entry.free)
       return entry
     }).last {
-      // Other contexts insert entries before the position. This does not move the next page.
+      // Other contexts insert entries before the position. The next page does not move.
       let entry = Entry(context: context)
       (entry.rank, entry.free) = (isBackwards ? 1000 : -1, -1)
       request = try request.after(last)

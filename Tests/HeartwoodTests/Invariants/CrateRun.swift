@@ -4,8 +4,8 @@ import HeartwoodTestSupport
 
 /// Takes random steps in several contexts, and then checks invariants that hold in any state.
 ///
-/// Unlike `CrewRun`, this run has no reference that predicts each state. It therefore also covers
-/// states that the guarantees leave open, such as undo beneath changes of other contexts.
+/// Unlike `CrewRun`, this run has no reference that predicts each state. The run therefore also
+/// covers states that the guarantees leave open, such as undo beneath changes of other contexts.
 final class CrateRun {
   let seed: UInt64
   /// The generator of the current step.

@@ -100,7 +100,7 @@ func count(_ container: PersistentContainer) async throws -> Int {
 
 /// Sends a context to the task that uses it.
 ///
-/// This is allowed if nothing else refers to the context.
+/// Sending a context is allowed if nothing else refers to the context.
 func tidy(_ container: PersistentContainer) async throws {
   let context = container.newContext()
   try await Task.detached {

@@ -7,8 +7,8 @@ enum CrewPolicy {
 
   /// The policy, written as a program would write it.
   ///
-  /// It adds up the changes to serial numbers, keeps the notes and mentors that another context has
-  /// saved, and decides about deletions by class.
+  /// The policy adds up the changes to serial numbers, and keeps the notes and mentors that another
+  /// context has saved. It decides about deletions by class.
   static let policy = MergePolicy.custom { conflict in
     switch conflict.entityName {
     case "CrewTag" where conflict.isDeletedHere: conflict.isDeleted = false

@@ -144,9 +144,6 @@ struct CrewView {
   ///
   /// This requires that no object is deleted, that nothing can be undone or redone, and that all
   /// changed and referenced objects still exist.
-  ///
-  /// This requires that no object is deleted, that nothing can be undone or redone, and that all
-  /// changed and referenced objects still exist.
   func canRebase(_ store: CrewStore) -> Bool {
     guard work.deleted.isEmpty, !canUndo, future.isEmpty else { return false }
     let inserted = Set(work.inserted)

@@ -81,8 +81,8 @@ struct ModelTransaction {
   private mutating func put(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let key = keyspace.key(&random)
     var value = ModelKeyspace.value(&random, pageByteCount: pageByteCount)
-    // Sometimes write the same value again. This does not change the contents, but may write other
-    // pages.
+    // Sometimes write the same value again. The repeated write does not change the contents, but
+    // may write other pages.
     if random.isTrue(in256: 24), let old = content[keyspace.name, key.encoded] { value = old }
     try writer.put(key, value)
     content[keyspace.name, key.encoded] = value
@@ -90,7 +90,7 @@ struct ModelTransaction {
 
   /// Streams a value in chunks.
   ///
-  /// Some of the streams end too early or throw.
+  /// Some of the streams end too early, and some throw.
   private mutating func putInChunks(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
     let key = keyspace.key(&random)
     let value = ModelKeyspace.value(&random, pageByteCount: pageByteCount)

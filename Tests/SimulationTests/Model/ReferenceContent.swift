@@ -113,7 +113,7 @@ struct ReferenceContent {
 extension [UInt8] {
   /// Returns whether both arrays contain the same bytes.
   ///
-  /// This is fast even in a debug build.
+  /// The comparison is fast even in a debug build.
   func holds(_ other: [UInt8]) -> Bool {
     withBytes { bytes in other.withBytes { bytes.equals($0) } }
   }

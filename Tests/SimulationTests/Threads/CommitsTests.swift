@@ -99,8 +99,8 @@ struct CommitsTests {
 
   /// Returns how long a thread waits for a commit of another process while it observes the store.
   ///
-  /// When the observation begins, the other process has just found no observer. It caches this
-  /// result for a tenth of a second.
+  /// When the observation begins, the other process has just found no observer. The other process
+  /// caches this result for a tenth of a second.
   ///
   /// - Parameter pause: The time between the start of the observation and the commit, in
   ///   milliseconds.
@@ -146,7 +146,7 @@ struct CommitsTests {
     let counting = CountingFileSystem(PosixFileSystem())
     let fixture = try StoreFixture.onDisk().with(counting)
     let store = try fixture.open()
-    /// Returns how often files are touched by the given number of commits.
+    /// Returns how often the given number of commits touches files.
     func touches(_ count: Int) throws -> Int {
       let before = counting.counts.touches
       for number in 0..<count { _ = try Self.put(number, store) }

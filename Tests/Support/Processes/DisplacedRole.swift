@@ -3,8 +3,8 @@ import HeartwoodEngine
 
 /// A process that commits to a store whose directory or files are deleted, moved or replaced.
 ///
-/// It records each commit, and each attempt that was rejected because the files were replaced.
-/// After the first rejection, no commit may succeed.
+/// The process records each commit, and each attempt that was rejected because the files were
+/// replaced. After the first rejection, no commit may succeed.
 struct DisplacedRole {
   private let own: WorkerAssignment
 

@@ -17,7 +17,7 @@ package struct KeeperRole {
 
   /// Returns the named generations that a ledger does not show as released.
   ///
-  /// They are keyed by number, with the hashes of their contents.
+  /// The generations are keyed by number, with the hashes of their contents.
   package static func kept(by ledger: String) -> [UInt64: (generation: UInt64, hash: UInt64)] {
     var kept: [UInt64: (generation: UInt64, hash: UInt64)] = [:]
     for record in Ledger.records(at: ledger) {

@@ -89,7 +89,7 @@ package final class Schedule: @unchecked Sendable {
   static let stepLimit = 20_000
   /// The number of successive rounds in which the requests of all participants may fail.
   ///
-  /// It is large because some participants repeat a failed request a limited number of times before
+  /// The number is large because some participants repeat a failed request several times before
   /// they continue with something else.
   private static let vainLimit = 400
 

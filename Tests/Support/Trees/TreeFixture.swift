@@ -3,7 +3,7 @@ package import Testing
 
 /// A tree for tests that need no store.
 ///
-/// It uses the pages of the real writer, over a log in memory that is read through the cache.
+/// The tree uses the pages of the real writer, over a log in memory that is read through the cache.
 package final class TreeFixture {
   package static let tree: TreeID = 5
 
