@@ -51,8 +51,7 @@ struct ChangesTests {
         let second = try transaction.keyspace("b")
         try second.put(-5, [1])
         try second.put(500, [2])
-        // Write an equal value, and insert and delete a key. The store must not report either of
-        // them as a change.
+        // Write an equal value, and insert and delete a key. Neither step counts as a change.
         try second.put(501, row(501))
         try second.put(-7, [1])
         _ = try second.delete(-7)
