@@ -16,7 +16,7 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
   case openingAnother = "opening another store"
   case writingToAnother = "writing to another store"
 
-  /// True if the call traps.
+  /// A Boolean value that indicates whether the call traps.
   package var isRefused: Bool {
     [.write, .checkpoint, .compact, .verify, .close, .suspend].contains(self)
   }

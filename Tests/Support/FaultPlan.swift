@@ -10,7 +10,8 @@ package struct FaultPlan: Sendable, Equatable {
   package enum CallKind: String, Sendable, CaseIterable {
     case write, setByteCount, sync, create, rename, remove, createDirectory, syncDirectory, punch
 
-    /// True if a call of this kind can fail because the disk is full.
+    /// A Boolean value that indicates whether a call of this kind can fail because the disk is
+    /// full.
     var needsSpace: Bool { ![.remove, .syncDirectory, .punch].contains(self) }
   }
 
@@ -25,14 +26,15 @@ package struct FaultPlan: Sendable, Equatable {
   /// The number of the call that fails, or `nil` if none does.
   package var call: Int?
   package var outcome: Outcome
-  /// True if all later calls fail in the same way.
+  /// A Boolean value that indicates whether all later calls fail in the same way.
   package var isLasting = false
-  /// True if the call has part of its effect.
+  /// A Boolean value that indicates whether the call has part of its effect.
   ///
   /// A failing write then writes a prefix of its bytes, and a write at a power cut writes some of
   /// its sectors.
   package var leavesPart = false
-  /// True if a failing sync marks the unsynced pages as clean without making them durable.
+  /// A Boolean value that indicates whether a failing sync marks the unsynced pages as clean
+  /// without making them durable.
   package var dropsUnsynced = false
   /// The number of the only read that fails, counted from 1, or `nil` if no read fails.
   package var failingRead: Int?

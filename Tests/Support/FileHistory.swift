@@ -27,7 +27,8 @@ struct FileHistory {
   private(set) var durable = ChunkedBytes()
   private(set) var newest = ChunkedBytes()
   private(set) var changes: [FileChange] = []
-  /// True if a failed sync left bytes in the page cache that no later sync will write.
+  /// A Boolean value that indicates whether a failed sync left bytes in the page cache that no
+  /// later sync will write.
   private var hasDropped = false
   /// The memory that all mappings of the file share, or `nil` before the first mapping.
   private(set) var shared: ByteBlock?

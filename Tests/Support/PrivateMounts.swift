@@ -60,7 +60,7 @@ package enum PrivateMounts {
       return mount?("overlay", path, "overlay", 0, options) == 0
     }
 
-    /// True if this process is permitted to create mounts.
+    /// A Boolean value that indicates whether this process is permitted to create mounts.
     package static let arePossible: Bool = {
       // Look up the symbols before forking, because the child could wait for the loader's lock
       // forever.

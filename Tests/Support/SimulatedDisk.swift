@@ -40,7 +40,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var volume = VolumeType.memory
   /// The defect of the file locks, or `nil` if they work.
   package var lockFault: LockFault?
-  /// True if holes can be punched into files.
+  /// A Boolean value that indicates whether holes can be punched into files.
   package var canPunch = true
   /// Returns whether a sync of the given file or directory reports success without syncing
   /// anything.
@@ -98,10 +98,12 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var openCount: Int { lock.withLock { opens } }
   /// The number of reads so far.
   package var readCount: Int { lock.withLock { reads } }
-  /// True if the plan has cut the power.
+  /// A Boolean value that indicates whether the plan has cut the power.
   package var hasLostPower: Bool { lock.withLock { isPowerOff } }
 
-  /// True if calls are logged as text; off by default, because logging hashes all written bytes.
+  /// A Boolean value that indicates whether calls are logged as text.
+  ///
+  /// Logging is off by default, because it hashes all written bytes.
   package var keepsLog: Bool {
     get { lock.withLock { log.isOn } }
     set { lock.withLock { log.isOn = newValue } }

@@ -1,6 +1,8 @@
 /// The build configuration of the tests.
 package enum TestBuild {
-  /// True if the build is optimised, and therefore many times faster than a debug build.
+  /// A Boolean value that indicates whether the build is optimised.
+  ///
+  /// An optimised build is many times faster than a debug build.
   package static let isOptimised: Bool = {
     var result = true
     assert({ result = false }() == ())

@@ -11,7 +11,7 @@ struct Declaration: Equatable {
   let line: Int
   /// The number of lines from the keyword to the closing brace, or 0 if there is no body.
   let lineCount: Int
-  /// True if the declaration is outside all braces.
+  /// A Boolean value that indicates whether the declaration is outside all braces.
   let isTopLevel: Bool
 }
 

@@ -31,7 +31,7 @@ final class Aside: @unchecked Sendable {
     lock.withLock { if !hasEnded { lock.wait(milliseconds: 200) } }
   }
 
-  /// A Boolean value that is true once the closure has ended.
+  /// A Boolean value that indicates whether the closure has ended.
   var isDone: Bool { lock.withLock { hasEnded } }
 
   /// Waits until the closure has ended, and returns the kind of the error that it threw.

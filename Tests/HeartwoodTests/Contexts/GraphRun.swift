@@ -17,7 +17,8 @@ final class GraphRun {
   private var past: [GraphReference] = []
   /// The states to which `redo` returns; the next state is the last element.
   private var future: [GraphReference] = []
-  /// True while the current step makes changes by operations other than undo and redo.
+  /// A Boolean value that indicates whether the current step makes changes by operations other than
+  /// undo and redo.
   private var isNew = true
 
   init(seed: UInt64, tracksUndo: Bool) throws {

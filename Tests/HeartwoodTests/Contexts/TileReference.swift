@@ -26,7 +26,8 @@ struct TileReference {
     /// For each changed field, the row before its first change.
     var originals: [TileRow.Field: TileRow] = [:]
     var isDeleted = false
-    /// True if the tile is new or deleted, or if any attribute differs from the row that was read.
+    /// A Boolean value that indicates whether the tile is new, deleted, or different in any
+    /// attribute from the row that was read.
     var hasEdits: Bool {
       version == nil || isDeleted || originals.contains { row.differs(from: $1, in: $0) }
     }
@@ -146,9 +147,11 @@ struct TileReference {
   /// The outcome of a save.
   struct Save {
     var tiles: [String: Stored]
-    /// True if the save must fail.
+    /// A Boolean value that indicates whether the save must fail.
     var isRefused = false
-    /// True if the save may fail because the commits that wrote the boxes are not known exactly.
+    /// A Boolean value that indicates whether the save may fail.
+    ///
+    /// The commits that wrote the boxes are not known exactly.
     var mayBeRefused = false
   }
 

@@ -19,10 +19,12 @@ extension MergePolicy {
       }
     }
 
-    /// True if the policy resolves conflicts in favour of the values in the context.
+    /// A Boolean value that indicates whether the policy resolves conflicts in favour of the values
+    /// in the context.
     var prefersMine: Bool { self == .objectTrump || self == .overwrite || self == .custom }
 
-    /// True if the store keeps the values that other contexts have written.
+    /// A Boolean value that indicates whether the store keeps the values that other contexts have
+    /// written.
     var keepsStore: Bool { self == .storeTrump || self == .rollback }
   }
 }

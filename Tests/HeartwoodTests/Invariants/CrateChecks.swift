@@ -5,9 +5,12 @@ import Heartwood
 struct CrateChecks {
   let context: ManagedObjectContext
   let container: PersistentContainer
-  /// True if the context is new and therefore shows exactly the content of the store.
+  /// A Boolean value that indicates whether the context is new.
+  ///
+  /// A new context shows exactly the content of the store.
   var showsStore = false
-  /// True if other contexts may have changed objects that have edits in this context.
+  /// A Boolean value that indicates whether other contexts may have changed objects that have edits
+  /// in this context.
   ///
   /// Fetches do not reread such objects.
   var isStale = false

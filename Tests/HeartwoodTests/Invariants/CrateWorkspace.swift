@@ -9,11 +9,13 @@ final class CrateWorkspace {
   /// The merge policy, or `nil` for a child context, which has no conflicts.
   private(set) var policy: MergePolicy.Each?
   private(set) var lists: CrateLists?
-  /// True if the context shows a fixed generation.
+  /// A Boolean value that indicates whether the context shows a fixed generation.
   private(set) var isPinned = false
-  /// True if a step may have changed the visible content since the last check.
+  /// A Boolean value that indicates whether a step may have changed the visible content since the
+  /// last check.
   var mayHaveChanged = true
-  /// True if other contexts may have changed objects that have edits in this context.
+  /// A Boolean value that indicates whether other contexts may have changed objects that have edits
+  /// in this context.
   private var isStaleItself = false
   /// The newest transaction that the context has merged.
   var token: PersistentHistoryToken?

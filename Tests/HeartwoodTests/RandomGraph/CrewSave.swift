@@ -9,9 +9,13 @@ struct CrewSave {
   var result: CrewGraph
   /// For each new object that has become an existing object, the number of that object.
   var became: [Int: Int] = [:]
-  /// True if the guarantees permit several orders, so that only the members are compared.
+  /// A Boolean value that indicates whether the guarantees permit several orders.
+  ///
+  /// In this case, only the members are compared.
   var isOrderOpen = false
-  /// True if guarantees contradict each other, so that any of their outcomes is correct.
+  /// A Boolean value that indicates whether guarantees contradict each other.
+  ///
+  /// In this case, any of their outcomes is correct.
   var isOpen = false
 
   private var mine: CrewGraph { view.now }

@@ -6,10 +6,14 @@ struct CrewSetting: CustomStringConvertible {
   /// The merge policies of the contexts.
   var policies: [MergePolicy.Each] = [.error]
   var tracksUndo: [Bool] = [false]
-  /// True if undo also reverts saved changes; no other context then makes changes.
+  /// A Boolean value that indicates whether undo also reverts saved changes.
+  ///
+  /// In this case, no other context makes changes.
   var keepsUndo = false
   var containerCount = 1
-  /// True if steps delete the history; `false` if another process still has to read it.
+  /// A Boolean value that indicates whether steps delete the history.
+  ///
+  /// The value is `false` if another process still has to read the history.
   var deletesHistory = true
 
   func policy(_ workspace: Int) -> MergePolicy.Each { policies[workspace % policies.count] }

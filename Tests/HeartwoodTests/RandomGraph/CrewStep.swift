@@ -8,7 +8,8 @@ enum CrewOperation: Int, CaseIterable {
   case batchInsert, batchUpdate, batchDelete, nested
   case pin, unpin, mergeHistory, mergeChangeSet, merging, deleteHistory, revert
 
-  /// True if the operation changes rows outside the context, or the content that the context reads.
+  /// A Boolean value that indicates whether the operation changes rows outside the context, or what
+  /// the context reads.
   var concernsOthers: Bool {
     switch self {
     case .batchInsert, .batchUpdate, .batchDelete, .nested, .pin, .unpin, .mergeHistory,

@@ -121,8 +121,9 @@ enum CrewField: Int, CaseIterable {
   }
 
   var isDerived: Bool { self == .search || self == .jobCount || self == .size }
-  /// True if the attribute is derived from other objects, whose changes are not changes to this
-  /// object.
+  /// A Boolean value that indicates whether the attribute is derived from other objects.
+  ///
+  /// Changes to these objects are not changes to this object.
   var isCount: Bool { self == .jobCount || self == .size }
 
   /// The value that a new object has.
@@ -218,8 +219,8 @@ enum CrewLink: Int, CaseIterable {
     }
   }
 
-  /// True if the relationship is one-to-one.
+  /// A Boolean value that indicates whether the relationship is one-to-one.
   var isPair: Bool { isToOne && inverse?.isToOne == true }
-  /// True if the relationship is many-to-many.
+  /// A Boolean value that indicates whether the relationship is many-to-many.
   var isManyToMany: Bool { !isToOne && inverse?.isToOne == false }
 }

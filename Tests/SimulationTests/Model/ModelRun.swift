@@ -79,7 +79,8 @@ final class ModelRun {
   var durableNumber = 0
   /// The number of transactions so far, including rolled-back transactions.
   var transactionCount = 0
-  /// True if the power was cut and the store has not been opened since then.
+  /// A Boolean value that indicates whether the power was cut and the store has not been opened
+  /// since then.
   var isAfterPowerCut = false
   private var copyCount = 0
 

@@ -37,7 +37,8 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
   /// The prepared transactions whose generations are held only until the end of that maintenance
   /// run.
   var released: Set<Int> = []
-  /// True if an idle process has the store open during the whole schedule.
+  /// A Boolean value that indicates whether an idle process has the store open during the whole
+  /// schedule.
   var isOpenElsewhere = true
 
   var testDescription: String { name }

@@ -301,7 +301,8 @@ final class ScheduledStores: @unchecked Sendable {
 }
 
 extension ScheduleScenario.Role {
-  /// True if a participant with this role opens the store before the schedule begins.
+  /// A Boolean value that indicates whether a participant with this role opens the store before the
+  /// schedule begins.
   fileprivate var opensBefore: Bool {
     switch self {
     case .opener, .killer: false

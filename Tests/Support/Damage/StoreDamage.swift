@@ -5,10 +5,11 @@ package import HeartwoodEngine
 package struct StoreDamage: Hashable, Sendable {
   /// The index of the sample store in ``SampleStore/all``, modulo the number of samples.
   package var sample: UInt8
-  /// True if the hashes of the changed bytes are recomputed.
+  /// A Boolean value that indicates whether the hashes of the changed bytes are recomputed.
   package var repairs: Bool
-  /// True if the store is opened in the same boot, as after the death of its process, instead of a
-  /// later boot.
+  /// A Boolean value that indicates whether the store is opened in the same boot.
+  ///
+  /// The store is opened as after the death of its process, or otherwise as in a later boot.
   package var isSameBoot: Bool
   package var edits: [StoreEdit]
 

@@ -9,7 +9,8 @@ package struct StoreUse {
   private let disk: SimulatedDisk
   private let path: String
   private let options: StoreOptions
-  /// True if a part threw a `StorageError`, or verification reported a finding.
+  /// A Boolean value that indicates whether a part threw a `StorageError`, or verification reported
+  /// a finding.
   package private(set) var metError = false
   /// One sentence for each misbehaviour of the engine.
   package private(set) var findings: [String] = []

@@ -75,7 +75,9 @@ package struct FollowerRole {
 }
 
 extension StorageError {
-  /// True if the error may come from thinning, which removes files that are about to be read.
+  /// A Boolean value that indicates whether the error may come from thinning.
+  ///
+  /// Thinning removes files that are about to be read.
   fileprivate var isOfMissingFile: Bool {
     [.corrupt, .notAStore, .generationExpired].contains(kind)
       && (file?.contains("full-") == true || file?.contains("delta-") == true

@@ -31,7 +31,8 @@ package struct WorkerAssignment: Codable, Sendable {
   package var isReadOnly = false
   /// The name of the process in the list of holders.
   package var name: String?
-  /// True if a process with the role `holder` also holds the writer lock.
+  /// A Boolean value that indicates whether a process with the role `holder` also holds the writer
+  /// lock.
   package var staysWriter = false
   package var busyMilliseconds = 20_000
 
@@ -67,7 +68,7 @@ package struct WorkerAssignment: Codable, Sendable {
     return options
   }
 
-  /// True while the worker should continue.
+  /// A Boolean value that indicates whether the worker should continue.
   package var goesOn: Bool { access(directory + "/stop", F_OK) != 0 }
 
   package static func runFromCommandLine() {

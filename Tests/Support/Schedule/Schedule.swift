@@ -41,8 +41,9 @@ package final class Schedule: @unchecked Sendable {
     let operation: Operation
     /// The participants that could have taken the step, as a bit set.
     let candidates: UInt64
-    /// True if this step follows a switch that was necessary because the previous participant could
-    /// not continue.
+    /// A Boolean value that indicates whether a necessary switch precedes this step.
+    ///
+    /// A switch is necessary if the previous participant could not continue.
     let isForced: Bool
     /// The number of preemptions up to and including this step.
     let preemptionCount: Int
@@ -60,7 +61,8 @@ package final class Schedule: @unchecked Sendable {
     var refused: Set<String> = []
     /// The keys of the locks that the participant waits for.
     var awaited: Set<UInt64> = []
-    /// True if the same request has failed twice and no awaited lock has been released since.
+    /// A Boolean value that indicates whether the same request has failed twice and no awaited lock
+    /// has been released since.
     var isBlocked = false
   }
 
@@ -103,7 +105,8 @@ package final class Schedule: @unchecked Sendable {
   private var trace = Trace(participantCount: 0)
   /// The failures, oldest first.
   package private(set) var failures: [String] = []
-  /// True if a requested switch was impossible because a participant depended on the clock.
+  /// A Boolean value that indicates whether a requested switch was impossible because a participant
+  /// depended on the clock.
   ///
   /// Such a run does not follow the requested order.
   package private(set) var isStray = false
