@@ -28,8 +28,8 @@ struct DerivedAttribute {
 
 /// A derived attribute that is computed from the objects of another entity.
 ///
-/// The dependency is stored in the description of that other entity, because a change to one of its
-/// objects requires the attribute to be recomputed.
+/// The dependency is stored in the description of the other entity, because a change to that
+/// entity's objects requires the attribute to be recomputed.
 struct Dependency {
   /// The entity with the derived attribute.
   unowned let entity: EntityDescription

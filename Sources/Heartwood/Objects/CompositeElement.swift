@@ -4,7 +4,7 @@ struct CompositeElement {
   let path: String
   /// The paths of the element in earlier versions of the structure.
   let formerPaths: [String]
-  /// The position in the structure's memory.
+  /// The offset of the element in the structure's memory.
   let offset: Int
   /// The wrapper with the same memory layout as the element.
   let storage: any PropertyStorage.Type

@@ -11,7 +11,7 @@
 struct MemberDifference {
   private(set) var removed: [ManagedObject] = []
   private(set) var added: [ManagedObject] = []
-  /// The position at which to insert the added members, in order, once the removed members have
+  /// The position at which to insert the added members, in order, after the removed members have
   /// been taken out.
   ///
   /// The position is `nil` if the list must also be reordered, or if sets were compared.
@@ -64,7 +64,7 @@ struct MemberDifference {
         }
       }
       // Stop if the differences found so far account for the change in count, because there are no
-      // more.
+      // further differences.
       if new.count - old.count == added.count - removed.count { return }
     }
     added = new.filter { !old.contains($0) }

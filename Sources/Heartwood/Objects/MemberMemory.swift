@@ -103,7 +103,8 @@ extension ManagedObject {
   ///
   /// If the members are not loaded, this method does nothing.
   ///
-  /// - Parameter known: The position of the member in an ordered relationship, if it is known.
+  /// - Parameter known: The position of the member in an ordered relationship, or `nil` if the
+  ///   position is not known.
   /// - Returns: The former position of the member, or `nil` if the relationship is unordered or did
   ///   not contain the member.
   @discardableResult

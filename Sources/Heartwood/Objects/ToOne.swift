@@ -5,15 +5,15 @@
 /// @ToOne(inverse: \Passport.holder, deleteRule: .cascade) var passport: Passport?
 /// ```
 ///
-/// Only one side declares the inverse. Both sides stay consistent at all times: setting one side
-/// changes the other.
+/// Only one side declares the inverse. Both sides stay consistent at all times, because setting one
+/// side changes the other.
 @propertyWrapper
 public struct ToOne<Destination: ManagedObject> {
   @usableFromInline var target: ToOneTarget = .none
 
   /// Declares a reference.
   ///
-  /// The inverse of the relationship, if there is one, is declared at the other end.
+  /// If the relationship has an inverse, the inverse is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
@@ -121,9 +121,10 @@ extension ManagedObject {
   }
 
   /// Returns the value that was assigned to the relationship at the given offset while the object
-  /// was in no context, or `nil` if none was assigned.
+  /// was not in a context, or `nil` if no value was assigned.
   ///
-  /// Traps if the object's context was deallocated, because the related objects are then unknown.
+  /// The method traps if the object's context was deallocated, because the related objects are then
+  /// unknown.
   final func pendingRelated(at offset: Int) -> PendingRelated? {
     if let related = changes?.pending[offset] { return related }
     if changes?.isOrphaned == true, !isDeleted { requireContext() }
@@ -132,7 +133,8 @@ extension ManagedObject {
 
   /// Inserts this object into the context of `other`, to which it is about to be related.
   ///
-  /// Does nothing if this object is or has been in a context, or if `other` is not in a context.
+  /// The method does nothing if this object is or has been in a context, or if `other` is not in a
+  /// context.
   final func insertIntoContext(of other: ManagedObject?) {
     if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }
   }
