@@ -59,9 +59,9 @@ extension OrderedToMany {
   /// All operations return the same results as operations on the loaded list.
   ///
   /// - Complexity: If the members are not loaded, counting them reads the leaf pages that list
-  ///   them. Appending or removing a member reads a few pages. If the inverse is also ordered, it
-  ///   reads those leaf pages too. The members are loaded only if the context is a child or has
-  ///   unsaved deletions. Saving a changed list reads all leaf pages.
+  ///   them. Appending or removing a member reads a few pages, and also those leaf pages if the
+  ///   inverse is ordered too. The members are loaded only if the context is a child or has unsaved
+  ///   deletions. Saving a changed list reads all leaf pages.
   public struct Members {
     private let members: UnloadedMembers
 

@@ -1,7 +1,8 @@
 public import Foundation
 
 // In a `#Predicate`, `localizedStandardContains` ignores case and diacritics, as `CONTAINS[cd]`
-// does in a format string. On Linux, Foundation has the function, but no predicate node for it.
+// does in a format string. On Linux, Foundation provides this function but no predicate node for
+// it.
 
 #if !canImport(Darwin)
   extension PredicateExpressions {

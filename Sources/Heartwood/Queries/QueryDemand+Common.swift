@@ -64,8 +64,8 @@ extension QueryDemand {
       case .prefix: return nil
       case .range(let lower, let upper): ends.append((lower, upper))
       case .among(let values):
-        // Do not use a range if a value is `nil` or NaN. These have no order, so the range would
-        // exclude them.
+        // Do not use a range if a value is `nil` or NaN. Such values have no order, so the range
+        // would exclude them.
         guard values.allSatisfy({ $0.order(to: $0) == 0 }) else { return nil }
         ends += values.map { ($0, $0) }
       }

@@ -30,7 +30,7 @@ final class QueryResolver {
   /// Creates a resolver for predicates on an entity.
   ///
   /// - Parameter renumbered: A map from the old numbers of renumbered objects to their current
-  ///   numbers, because the object IDs in the predicate may contain old numbers.
+  ///   numbers. The map is needed because object IDs in the predicate may contain old numbers.
   init(
     _ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription,
     _ renumbered: RenumberedObjects

@@ -4,7 +4,9 @@ struct QueryTerm {
   typealias Values = (QueryScope) throws -> [StoredValue]
   typealias Condition = (QueryScope) throws -> Bool
 
-  /// The closure that evaluates a term; each case has a different type of result.
+  /// The closure that evaluates a term.
+  ///
+  /// The closure of each case has a different type of result.
   enum Content {
     case value(Value)
     case values(Values)
@@ -94,8 +96,8 @@ extension StoredValue {
       // can store.
       guard case .attribute(.float, _) = term.property?.kind else { return self }
       let (number, rounded) = (Double(bitPattern: bits), Float(Double(bitPattern: bits)))
-      // Do not convert a number that rounding would turn into infinity or zero, because it does not
-      // equal any value of the attribute's type.
+      // Do not convert a number that rounding would turn into infinity or zero, because such a
+      // number does not equal any value of the attribute's type.
       guard rounded.isInfinite == number.isInfinite, rounded.isZero == number.isZero else {
         return self
       }

@@ -15,10 +15,11 @@ struct TextPattern {
   /// Whether the text contains an ASCII character that is canonically equivalent to a character
   /// outside ASCII: `K` (KELVIN SIGN), `;` (GREEK QUESTION MARK) or a grave accent (GREEK VARIA).
   private let hasEquivalents: Bool
-  /// The position of the byte to search for, which is probably rare.
+  /// The position in the text of the byte that is probably the rarest, for which the search looks
+  /// first.
   private let anchor: Int
 
-  /// The bytes that are most frequent in text, in descending order of frequency.
+  /// The most frequent bytes in typical text, in descending order of frequency.
   private static let frequentBytes = Array(" etaoinshrdlcumwfgypbvk,.xjqz".utf8)
 
   init(_ text: String, _ test: StringOperator, _ options: StringDifferences) {
@@ -39,8 +40,8 @@ struct TextPattern {
     return result ?? test.holds(other.folded(options), text)
   }
 
-  /// Returns whether a string with the given UTF-8 bytes passes the test, or `nil` if that depends
-  /// on its characters.
+  /// Returns whether a string with the given UTF-8 bytes passes the test, or `nil` if the bytes
+  /// alone do not decide the result.
   func matches(utf8 content: UnsafeRawBufferPointer) -> Bool? {
     guard isPlain else { return nil }
     if options.isEmpty, case .contains = test {

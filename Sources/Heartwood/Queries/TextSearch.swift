@@ -70,7 +70,7 @@ final class TextSearch {
     return term
   }
 
-  /// The relevance of objects, negated so that the most relevant one comes first.
+  /// The relevance of objects, negated so that the most relevant object comes first.
   var relevance: QueryTerm.Value {
     { [self] scope in .double(-(try scope.relevance(self))) }
   }
