@@ -1,9 +1,9 @@
 /// A change to one row in a transaction, including the row's current and new values.
 ///
 /// The type is a class, because lists of changes are traversed several times. Each step of a
-/// traversal retains only one object; a struct would contain four objects to retain. The properties
-/// skip exclusivity checks, because they are used several times for every row. This is safe,
-/// because they hold only values and are used by a single thread.
+/// traversal retains only one object, whereas a struct would contain four objects to retain. The
+/// properties skip exclusivity checks, because they are used several times for every row. Skipping
+/// the checks is safe, because the properties contain only values and only one thread uses them.
 final class RowChange {
   let storage: EntityStorage
   let number: ObjectNumber
@@ -32,11 +32,11 @@ final class RowChange {
   /// In a one-to-one relationship, only a reference that was set can separate its target from the
   /// target's previous partner.
   @exclusivity(unchecked) var edited = SlotSet()
-  /// The edits to the to-many relationships, by slot.
+  /// The edits to the to-many relationships, keyed by slot.
   @exclusivity(unchecked) var members: [Int: MemberEdit] = [:]
   /// The slots of to-many relationships whose members or order change.
   @exclusivity(unchecked) var touched: Set<Int> = []
-  /// Whether only attributes derived from other rows change.
+  /// Whether the only changes are to attributes derived from other rows.
   ///
   /// The row then keeps its version, so that other contexts see it as unchanged.
   @exclusivity(unchecked) var isDerivedOnly = false
@@ -99,7 +99,7 @@ struct MemberEdit {
   var removed: [ObjectNumber] = []
   /// The members of an ordered relationship in this context, or `nil` if they are not known.
   var mine: [ObjectNumber]?
-  /// The members when this context read them, or `nil` if they are not known.
+  /// The members at the time when this context read them, or `nil` if they are not known.
   var base: [ObjectNumber]?
 
   /// Adds the edit of another new object that was merged into the same row.

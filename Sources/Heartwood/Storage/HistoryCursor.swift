@@ -1,6 +1,6 @@
 /// Reads the changes of a history one by one.
 ///
-/// Only some of them are in memory at a time.
+/// Only some of the changes are in memory at a time.
 struct HistoryCursor {
   /// A change with its transaction.
   struct Change {
@@ -50,7 +50,8 @@ struct HistoryCursor {
 
   /// Creates a cursor for the changes after a transaction.
   ///
-  /// - Parameter known: The position after the transaction, or `nil` to begin with the oldest one.
+  /// - Parameter known: The position after the transaction, or `nil` to begin with the oldest
+  ///   transaction.
   /// - Throws: `historyExpired` if the position, or a transaction after it, is no longer in the
   ///   history; `corrupt`.
   init(_ snapshot: Snapshot, after known: HistoryPosition?) throws {
@@ -64,7 +65,7 @@ struct HistoryCursor {
     if first <= newest { next = Key(first) }
   }
 
-  /// Returns the next change, or `nil` if there are no more.
+  /// Returns the next change, or `nil` if there are no more changes.
   ///
   /// - Throws: `corrupt` if the history cannot be decoded.
   mutating func nextChange() throws -> Change? {

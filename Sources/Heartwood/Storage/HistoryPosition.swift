@@ -14,7 +14,7 @@ extension HistoryPosition {
 
   /// Checks that the history contains this position and all later transactions.
   ///
-  /// - Throws: `historyExpired` if any of them is missing.
+  /// - Throws: `historyExpired` if the position or any later transaction is missing.
   /// - Complexity: Reads one row.
   func require(_ bounds: HistoryBounds, in keyspace: RowsKeyspace?) throws {
     guard sequence >= bounds.deleted else {

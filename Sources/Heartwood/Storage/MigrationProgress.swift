@@ -32,7 +32,9 @@ struct ProgressCount {
   private let total: Int
   private let report: ((MigrationProgress) -> Void)?
   private var completed = 0
-  /// The last row that was counted; further entries of the same row are not counted.
+  /// The last row that was counted.
+  ///
+  /// Further entries of the same row are not counted.
   private var last: ObjectNumber?
 
   init(

@@ -2,7 +2,7 @@
 extension EntityStorage {
   /// The maximum length of a row in bytes.
   ///
-  /// A longer row could not be read back in one piece.
+  /// A longer row could not be read back as a single value.
   private static let maxRowByteCount = Limits.maxCopiedValueByteCount
 
   /// Returns whether a record must be checked, because it might not be readable after it is stored.

@@ -4,7 +4,7 @@ import Synchronization
 /// The stores of a container, and the classes assigned to each store.
 ///
 /// Other threads may add and remove stores while contexts are in use. Each access uses the stores
-/// in the container at that time.
+/// that are in the container at that time.
 final class StoreGroup: Sendable {
   /// A store that is, or was, in the container.
   struct AttachedStore: Sendable {
@@ -158,8 +158,10 @@ final class StoreGroup: Sendable {
     throw Self.known(known)
   }
 
-  /// Checks that the container contains neither the store with the given identity, even at another
-  /// path, nor a copy of it.
+  /// Checks that the container contains neither the store with the given identity nor a copy of
+  /// that store.
+  ///
+  /// The check finds the store even if it was opened at another path.
   ///
   /// - Parameter space: The identifier of the store in object IDs. A store and its copies share it.
   /// - Throws: `invalidArgument` if the container has the store or a copy of it.

@@ -12,7 +12,7 @@ final class StoreView {
   let model: StoreModel
   /// Whether the view has been used since the flag was last cleared.
   ///
-  /// Every use sets the flag. Views that are no longer used can thus be found and released.
+  /// Every use sets the flag, so that unused views can be found and released.
   let wasUsed = Atomic(true)
   private var keyspaces: [String: RowsKeyspace?] = [:]
   private var objectKeyspaces: [RowsKeyspace??]
@@ -57,7 +57,7 @@ final class StoreView {
 
   /// Whether the view can still be read.
   ///
-  /// It can no longer be read after the store has been suspended.
+  /// A view can no longer be read after the store has been suspended.
   var isCurrent: Bool {
     guard let snapshot else { return true }
     return (try? snapshot.requireCurrent()) != nil

@@ -1,9 +1,10 @@
 import Foundation
 
-/// The declarations of the program that last opened a store, except those on which the rows depend.
+/// The declarations of the program that last opened a store, except the declarations that affect
+/// stored rows.
 ///
-/// Tools read them in place of the program's classes. Unlike the model, they may differ between
-/// programs that have the store open.
+/// Tools read these declarations in place of the program's classes. Unlike the model, the
+/// declarations may differ between programs that have the store open.
 package struct StoredDeclarations: Codable, Equatable {
   struct Declaration: Codable, Equatable {
     /// The number of the entity.

@@ -1,7 +1,8 @@
 /// Compares text indexes with the rows of a view.
 ///
-/// The postings of an index are compared with those that the rows require by the sums of their
-/// hashes. The postings therefore need not be sorted or kept in memory.
+/// The check compares the sums of two sets of hashes: those of the postings in an index, and those
+/// of the postings that the rows require. The postings therefore need not be sorted or kept in
+/// memory.
 struct TextIndexCheck {
   let view: StoreView
 
@@ -60,7 +61,9 @@ struct TextIndexCheck {
     return wrongLength.map { "the length of row \($0) differs" }
   }
 
-  /// The number of groups of terms, each of which has its own sum.
+  /// The number of groups into which terms are divided.
+  ///
+  /// Each group has its own sum.
   private static let groupCount = 1024
 
   private static func group(of term: [UInt8]) -> Int {
@@ -68,7 +71,8 @@ struct TextIndexCheck {
   }
 }
 
-/// The postings of an index for one entity, and those that its rows require.
+/// The postings that an index contains for one entity, and the postings that the entity's rows
+/// require.
 private struct Contents {
   let index: TextIndexDescription
   let reader: TextIndexReader?
