@@ -48,8 +48,8 @@ struct PorterStemmer {
     "ion", "ism", "ate", "ity", "ous", "ive", "ize",
   ].map { Array($0.utf8) }
 
-  /// Returns the stems of words that may start with `beginning`, except stems that start with it
-  /// themselves.
+  /// Returns the stems of possible words that start with `beginning`, except stems that start with
+  /// it themselves.
   mutating func stems(completing beginning: [UInt8]) -> [[UInt8]] {
     guard beginning.count > 2, beginning.allSatisfy({ (0x61...0x7A).contains($0) }) else {
       return []

@@ -169,7 +169,7 @@ struct TextSearchTree {
     return try used.enumerated().map { index, token in
       let isLast = index == used.count - 1
       // To find a single character, search for pairs that begin with it, because the index contains
-      // only pairs.
+      // pairs of characters.
       let own: Leaf.Kind = token.isTail ? .prefix(stems: []) : isLast ? kind : .word
       var leaf = Leaf(kind: own, term: Array(tokens.term(token)), fields: fields)
       if case .prefix = own, !token.isTail { leaf = beginning(text, token, fields) }

@@ -81,8 +81,8 @@ public struct TextTokenizer: Sendable {
     return .words(ignoresCase: scanner.ignoresCase, ignoresDiacritics: scanner.ignoresDiacritics)
   }
 
-  /// Returns the stems of words that may start with `beginning`, except stems that start with it
-  /// themselves.
+  /// Returns the stems of possible words that start with `beginning`, except stems that start with
+  /// it themselves.
   func stems(completing beginning: [UInt8]) -> [[UInt8]] {
     guard case .words(let scanner) = kind, scanner.stemming == .english else { return [] }
     var stemmer = PorterStemmer()

@@ -21,7 +21,7 @@ package struct TextTokens {
     package var position: Int { Int(positionAndTail >> 1) }
     /// Whether the token is the last character of a run that is split into pairs.
     ///
-    /// A query for a single character needs this token. A query for several characters does not.
+    /// Only a query for a single character needs such a token.
     var isTail: Bool { positionAndTail & 1 != 0 }
     /// The range of the word in the text, as offsets of UTF-8 bytes.
     package var sourceStart: Int { Int(source.start) }

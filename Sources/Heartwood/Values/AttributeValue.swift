@@ -1,10 +1,10 @@
-/// A type that an attribute can have.
+/// A type that is allowed as the type of an attribute.
 ///
 /// The conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
 /// `Date`, `Data`, `UUID`, `URL` and `Decimal`, as well as optionals, arrays and sets of these
-/// types, and dictionaries of `Codable` types. A `Codable` type, or an enumeration whose raw value
-/// has one of these types, need only declare the conformance. `#Predicate` requires an enumeration
-/// to be `Codable` as well.
+/// types, and dictionaries of `Codable` types. A `Codable` type need only declare the conformance.
+/// The same is true of an enumeration whose raw values have one of these types. `#Predicate`
+/// requires an enumeration to be `Codable` as well.
 ///
 /// ```swift
 /// enum Severity: Int, Codable, AttributeValue { case low, high }
@@ -23,8 +23,8 @@ public protocol AttributeValue {
   /// Creates a value from its stored representation.
   ///
   /// - Throws: `StorageError.corrupt` if the stored value has the wrong type. Any other error means
-  ///   that another version of the type may have written the value; the attribute then reads as
-  ///   `nil` or as its declared value, and the row is not changed.
+  ///   that another version of the type may have written the value. In this case, the attribute
+  ///   reads as `nil` or as its declared value, and the row is not changed.
   init(storedValue: StoredValue) throws
   /// A placeholder that a managed object stores while the attribute's value is mutated in place.
   /// With a placeholder, the mutation does not copy the value. The placeholder is `nil` for types
@@ -72,7 +72,7 @@ extension AttributeValue {
   }
 }
 
-/// Type information about optionals.
+/// An optional type that provides information about its wrapped type.
 protocol NestableOptional {
   /// Whether the wrapped type is also an optional.
   static var isNested: Bool { get }

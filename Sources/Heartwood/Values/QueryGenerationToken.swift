@@ -5,7 +5,7 @@
 /// can be sent to another thread, written to a file, or passed to another process that has the same
 /// stores open.
 public struct QueryGenerationToken: Hashable, Codable, Sendable {
-  /// A token for whichever generation is newest at the time of each read.
+  /// A token that represents the newest generation at the time of each read.
   public static let current = QueryGenerationToken()
 
   /// The generation of one store.
