@@ -10,9 +10,10 @@ struct DerivedAttribute {
   unowned let destination: EntityDescription?
 
   var slot: Int { property.slot }
-  /// Whether the sources are related objects rather than the object itself.
+  /// A Boolean value that indicates whether the sources are related objects rather than the object
+  /// itself.
   var isOverRelationship: Bool { relationship != nil }
-  /// Whether the source is the time of the save.
+  /// A Boolean value that indicates whether the source is the time of the save.
   var isTime: Bool { relationship == nil && attribute == nil }
 
   /// Returns the derived value for the given source values, or `nil` if the value does not fit in

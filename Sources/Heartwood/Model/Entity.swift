@@ -11,7 +11,7 @@
 public struct Entity {
   /// The entity's name in the store.
   public var name: String
-  /// Whether the class is abstract.
+  /// A Boolean value that indicates whether the class is abstract.
   ///
   /// Only the subclasses of an abstract class have instances.
   public var isAbstract: Bool

@@ -21,7 +21,8 @@ final class EntityDescription: @unchecked Sendable {
   /// The properties that have a field in records, in slot order.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
-  /// Whether declared values, such as `UUID()`, can differ between new objects.
+  /// A Boolean value that indicates whether declared values, such as `UUID()`, can differ between
+  /// new objects.
   let hasVolatileDefaults: Bool
   /// The other side of each relationship, keyed by slot.
   var inverses: [Int: Inverse] = [:]
@@ -29,7 +30,7 @@ final class EntityDescription: @unchecked Sendable {
   var indexes: [IndexDescription] = [] {
     didSet { hasUniqueConstraints = indexes.contains(where: \.isUnique) }
   }
-  /// Whether the entity has a unique constraint.
+  /// A Boolean value that indicates whether the entity has a unique constraint.
   private(set) var hasUniqueConstraints = false
   /// The full-text index, which may be inherited.
   var textIndex: TextIndexDescription?
@@ -156,7 +157,7 @@ struct IndexDescription {
   let position: Int
   let slots: [Int]
   let isUnique: Bool
-  /// Whether any of the attributes is derived from related objects.
+  /// A Boolean value that indicates whether any of the attributes is derived from related objects.
   ///
   /// If so, the index entries can be computed only after the related rows have been written.
   let isOverRelationship: Bool
@@ -193,7 +194,7 @@ extension IndexDescription {
     return ObjectGraphError(
       .constraintConflict,
       "Another \(entity.name) has the same \(names). Change or delete one of the two objects"
-        + (isMergeable ? ", or set a mergePolicy that merges the new one into the other." : "."),
+        + (isMergeable ? ", or set a mergePolicy that merges the new object into the other." : "."),
       objectID: id)
   }
 }

@@ -24,7 +24,8 @@ final class PropertyDescription: Sendable {
   ///
   /// If ``isVolatile`` is `true`, this is one of several possible values.
   let initialValue: StoredValue
-  /// Whether the declared value, such as `UUID()`, can differ between new objects.
+  /// A Boolean value that indicates whether the declared value, such as `UUID()`, can differ
+  /// between new objects.
   let isVolatile: Bool
 
   init(
@@ -53,13 +54,13 @@ final class PropertyDescription: Sendable {
     return false
   }
 
-  /// Whether the property is an optional attribute.
+  /// A Boolean value that indicates whether the property is an optional attribute.
   var isOptionalAttribute: Bool {
     if case .attribute(_, isOptional: true) = kind { return true }
     return false
   }
 
-  /// Whether the property is a to-one relationship.
+  /// A Boolean value that indicates whether the property is a to-one relationship.
   var isReference: Bool {
     if case .toOne = kind { return true }
     return false

@@ -14,7 +14,7 @@ protocol PropertyStorage: SendableMetatype {
   ///
   /// The model contains the elements of the structure in place of the property itself.
   static var composite: (any CompositeValue.Type)? { get }
-  /// Whether the property's type is a nested optional.
+  /// A Boolean value that indicates whether the property's type is a nested optional.
   ///
   /// Nested optionals cannot be stored, because a row cannot record which level is `nil`.
   static var isNestedOptional: Bool { get }
@@ -71,7 +71,7 @@ enum PropertyRepresentation: Sendable {
 }
 
 extension PropertyRepresentation {
-  /// Whether the property can be `nil`.
+  /// A Boolean value that indicates whether the property can be `nil`.
   var isOptional: Bool {
     switch self {
     case .optionalInteger, .optionalDouble, .optionalDate, .optionalString: true

@@ -19,21 +19,21 @@ struct CompositeElement {
     guard !fields.isEmpty else {
       throw ObjectGraphError(
         .invalidModel,
-        "\(type) is not a structure with stored properties. Declare it as one.")
+        "\(type) is not a structure with stored properties. Declare it as such a structure.")
     }
     let former = type.formerElementNames
     for name in former.keys where !fields.contains(where: { $0.label == name }) {
       throw ObjectGraphError(
         .invalidModel,
-        "formerElementNames of \(type) contains \(name), which is not one of its stored "
-          + "properties. Use their current names as keys.")
+        "\(type) has no stored property \(name), but formerElementNames contains it as a key. Use "
+          + "the current names of stored properties as keys.")
     }
     var result: [CompositeElement] = []
     for field in fields {
       guard !field.label.hasPrefix("$") else {
         throw ObjectGraphError(
           .invalidModel,
-          "\(type) has a lazy property, which cannot be stored. Declare a computed property."
+          "\(type) has a lazy property, which cannot be stored. Use a computed property instead."
         )
       }
       let names = former[field.label] ?? []
@@ -46,8 +46,8 @@ struct CompositeElement {
       } else {
         throw ObjectGraphError(
           .invalidModel,
-          "\(type).\(field.label) cannot be stored. Declare it with a type that attributes can "
-            + "have, or make its type a CompositeValue.")
+          "\(type).\(field.label) has a type that cannot be stored. Use a type that attributes "
+            + "support, or make the type conform to CompositeValue.")
       }
     }
     return result

@@ -69,21 +69,26 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
 
   // MARK: State
 
-  /// Whether the object is a fault, which means that its values are not loaded.
+  /// A Boolean value that indicates whether the object is a fault, which means that its values are
+  /// not loaded.
   public final var isFault: Bool { state.contains(.fault) }
-  /// Whether the next save inserts a row for the object.
+  /// A Boolean value that indicates whether the next save inserts a row for the object.
   public final var isInserted: Bool { state.contains(.inserted) }
-  /// Whether properties of the object have been set since it was read or saved.
+  /// A Boolean value that indicates whether properties of the object have been set since it was
+  /// read or saved.
   ///
   /// Setting a property to the value that it already has also counts.
   public final var isUpdated: Bool { state.contains(.updated) && !isDeleted && !isInserted }
-  /// Whether the object's row no longer exists or will be deleted by the next save.
+  /// A Boolean value that indicates whether the object's row no longer exists or will be deleted by
+  /// the next save.
   public final var isDeleted: Bool { state.contains(.deleted) }
-  /// Whether the object was inserted, updated or deleted.
+  /// A Boolean value that indicates whether the object was inserted, updated or deleted.
   public final var hasChanges: Bool { isInserted || isUpdated || isDeleted }
 
-  /// Whether the object is treated as deleted because its row was missing, although `delete` was
+  /// A Boolean value that indicates whether the object is treated as deleted although `delete` was
   /// not called.
+  ///
+  /// An object is treated as deleted if its row was missing when the context tried to load it.
   final var isInaccessible: Bool { isDeleted && version == Self.missingRowVersion }
 
   // MARK: Callbacks

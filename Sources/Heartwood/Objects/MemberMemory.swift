@@ -181,7 +181,7 @@ extension ManagedObject {
 }
 
 extension PropertyDescription {
-  /// Whether the property is an ordered to-many relationship.
+  /// A Boolean value that indicates whether the property is an ordered to-many relationship.
   var isOrdered: Bool {
     if case .toMany(isOrdered: true) = kind { return true }
     return false

@@ -25,7 +25,7 @@ extension ToMany {
     /// The number of members.
     public var count: Int { members.count }
 
-    /// Whether there are no members.
+    /// A Boolean value that indicates whether there are no members.
     public var isEmpty: Bool { count == 0 }
 
     /// Returns whether an object is a member.
@@ -73,7 +73,7 @@ extension OrderedToMany {
     /// The number of members.
     public var count: Int { members.count }
 
-    /// Whether there are no members.
+    /// A Boolean value that indicates whether there are no members.
     public var isEmpty: Bool { count == 0 }
 
     /// Returns whether an object is a member.

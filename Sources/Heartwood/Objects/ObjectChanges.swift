@@ -29,9 +29,12 @@ final class ObjectChanges {
 
   /// The ID space of an object that has left its context, or `nil` for any other object.
   var space: ManagedObjectID.Space?
-  /// Whether the object was new when it left its context, and therefore has no row.
+  /// A Boolean value that indicates whether the object was new when it left its context.
+  ///
+  /// Such an object has no row.
   var wasNew = false
-  /// Whether the object left its context because the context was deallocated.
+  /// A Boolean value that indicates whether the object left its context because the context was
+  /// deallocated.
   var isOrphaned = false
 
   var isEmpty: Bool { originals.isEmpty && members.isEmpty }
@@ -54,7 +57,7 @@ struct MemberChanges {
   /// All objects that the changes refer to.
   var all: [ManagedObject] { added.map { $0 } + removed.map { $0 } + (base ?? []) }
 
-  /// Whether no member was added or removed.
+  /// A Boolean value that indicates whether no member was added or removed.
   var hasSameMembers: Bool { added.isEmpty && removed.isEmpty }
 
   /// Records the addition of a member.

@@ -18,7 +18,8 @@ final class ObjectFiller: Sendable {
     let field: Int
     let target: Int
     let representation: PropertyRepresentation
-    /// Whether the property is `nil` if the record has no value for it.
+    /// A Boolean value that indicates whether the property is `nil` if the record has no value for
+    /// it.
     let isNilHole: Bool
   }
 

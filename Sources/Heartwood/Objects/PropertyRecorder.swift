@@ -9,7 +9,7 @@ import Synchronization
 /// them.
 @usableFromInline
 enum PropertyRecorder {
-  /// Whether a recording is active.
+  /// A Boolean value that indicates whether a recording is active.
   ///
   /// The flag is atomic and not protected by the mutex, because every wrapper of every new object
   /// reads it.

@@ -21,11 +21,12 @@ struct QueryDemand {
 
   let subject: Subject
   let test: Test
-  /// Whether every object that passes the test satisfies the condition.
+  /// A Boolean value that indicates whether every object that passes the test satisfies the
+  /// condition.
   ///
   /// Objects whose value equals the bound of a strict range are an exception.
   var isExact = false
-  /// Whether the range excludes its bound.
+  /// A Boolean value that indicates whether the range excludes its bound.
   var isStrict = false
 
   /// Creates the demand that a comparison between a term and a constant implies, or returns `nil`
@@ -137,7 +138,7 @@ extension QueryTerm {
 }
 
 extension StoredValue {
-  /// Whether the value is a finite number or date.
+  /// A Boolean value that indicates whether the value is a finite number or date.
   ///
   /// For such a value, the next greater and the next smaller value of its type exist.
   fileprivate var hasNeighbours: Bool {
@@ -180,7 +181,7 @@ extension StoredValue {
 }
 
 extension StorageType {
-  /// Whether the type is an integer type.
+  /// A Boolean value that indicates whether the type is an integer type.
   var isInteger: Bool {
     switch self {
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64: true

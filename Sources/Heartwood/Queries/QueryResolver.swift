@@ -20,7 +20,8 @@ final class QueryResolver {
   var variables: [Int: QueryType] = [:]
   /// The number of variables that a scope must provide, including the fetched object.
   private(set) var variableCount = 1
-  /// Whether the predicate depends on objects other than the fetched object.
+  /// A Boolean value that indicates whether the predicate depends on objects other than the fetched
+  /// object.
   var dependsOnOtherObjects = false
   /// The entities whose objects the predicate depends on.
   private(set) var referencedEntities: [EntityDescription]

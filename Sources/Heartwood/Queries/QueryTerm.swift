@@ -23,7 +23,7 @@ struct QueryTerm {
   var constants: [StoredValue]?
   /// The property if the term is a property of the fetched object; otherwise, `nil`.
   var property: PropertyDescription?
-  /// Whether the term is the fetched object itself.
+  /// A Boolean value that indicates whether the term is the fetched object itself.
   var isSubject = false
   /// The tests that an object must pass for the condition to be true, if the term is a condition.
   var demands: [QueryDemand] = []
@@ -108,7 +108,8 @@ extension StoredValue {
     }
   }
 
-  /// Whether all values that equal this value have the same representation and hash.
+  /// A Boolean value that indicates whether all values that equal this value have the same
+  /// representation and hash.
   var isHashedAsCompared: Bool {
     switch self {
     case .null, .bool, .integer, .uuid, .string, .bytes: true

@@ -98,7 +98,7 @@ indirect enum QueryType: Sendable {
     }
   }
 
-  /// Whether values of the type are ordered.
+  /// A Boolean value that indicates whether values of the type are ordered.
   var isOrdered: Bool {
     switch self {
     case .integer, .number, .decimal, .date, .uuid, .text, .bytes, .nothing: true

@@ -10,10 +10,13 @@ struct TextPattern {
   /// The text to find, folded as the options require.
   private let text: String
   private let bytes: [UInt8]
-  /// Whether the text is ASCII and contains neither CR nor LF, which together form one character.
+  /// A Boolean value that indicates whether the text is ASCII and contains neither CR nor LF.
+  ///
+  /// Together, CR and LF form one character.
   private let isPlain: Bool
-  /// Whether the text contains an ASCII character that is canonically equivalent to a character
-  /// outside ASCII: `K` (KELVIN SIGN), `;` (GREEK QUESTION MARK) or a grave accent (GREEK VARIA).
+  /// A Boolean value that indicates whether the text contains an ASCII character that is
+  /// canonically equivalent to a character outside ASCII: `K` (KELVIN SIGN), `;` (GREEK QUESTION
+  /// MARK) or a grave accent (GREEK VARIA).
   private let hasEquivalents: Bool
   /// The position in the text of the byte that is probably the rarest, for which the search looks
   /// first.

@@ -15,8 +15,8 @@ final class TextSearch {
     }
     guard index.tokenizer.isKnown else {
       throw QueryResolver.unsupported(
-        "The tokenizer of the text index of \(entity.name) is part of a program. Search with that "
-          + "program.")
+        "The text index of \(entity.name) has a custom tokenizer, which this program does not "
+          + "contain. Search with the program that defines the tokenizer.")
     }
     self.index = index
     self.entity = entity
@@ -35,8 +35,8 @@ final class TextSearch {
       throw QueryResolver.unsupported(
         "The text query has more than \(TextSearchTree.maxLeafCount) different terms, a phrase of "
           + "more than \(TextSearchTree.maxPhraseWordCount) words, or more than "
-          + "\(TextSearchTree.maxPartCount) parts or \(TextSearchTree.maxLevelCount) levels. Use "
-          + "fewer.")
+          + "\(TextSearchTree.maxPartCount) parts or \(TextSearchTree.maxLevelCount) levels. "
+          + "Simplify the query.")
     }
   }
 

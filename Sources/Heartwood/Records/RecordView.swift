@@ -158,7 +158,7 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether all bytes are ASCII.
+  /// A Boolean value that indicates whether all bytes are ASCII.
   var isASCII: Bool {
     var offset = 0
     while offset + 8 <= count {

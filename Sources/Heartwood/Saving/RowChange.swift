@@ -13,9 +13,9 @@ final class RowChange {
   let version: UInt64
   /// The new values of the row.
   @exclusivity(unchecked) var after: [StoredValue]
-  /// Whether the row is to be deleted.
+  /// A Boolean value that indicates whether the row is to be deleted.
   @exclusivity(unchecked) var isDeleted = false
-  /// Whether the change inserts a new object.
+  /// A Boolean value that indicates whether the change inserts a new object.
   ///
   /// The object may be merged into an existing row.
   @exclusivity(unchecked) var isNew = false
@@ -23,7 +23,8 @@ final class RowChange {
   ///
   /// A new object receives its permanent number only if the transaction succeeds.
   @exclusivity(unchecked) var reportedNumber: ObjectNumber
-  /// Whether the change comes from a managed object that is being saved.
+  /// A Boolean value that indicates whether the change comes from a managed object that is being
+  /// saved.
   @exclusivity(unchecked) var isOfObject = false
   /// The slots of the properties that were set in a new object.
   @exclusivity(unchecked) var assigned = SlotSet()
@@ -36,11 +37,12 @@ final class RowChange {
   @exclusivity(unchecked) var members: [Int: MemberEdit] = [:]
   /// The slots of to-many relationships whose members or order change.
   @exclusivity(unchecked) var touched: Set<Int> = []
-  /// Whether the only changes are to attributes derived from other rows.
+  /// A Boolean value that indicates whether the only changes are to attributes derived from other
+  /// rows.
   ///
   /// The row then keeps its version, so that other contexts see it as unchanged.
   @exclusivity(unchecked) var isDerivedOnly = false
-  /// Whether the new values differ from those that the caller requested.
+  /// A Boolean value that indicates whether the new values differ from the requested values.
   @exclusivity(unchecked) var isAdjusted = false
 
   init(
@@ -72,7 +74,9 @@ final class RowChange {
     }
   }
 
-  /// Whether the row must be written, because it is new or its contents change.
+  /// A Boolean value that indicates whether the row must be written.
+  ///
+  /// A row must be written if it is new or its contents change.
   var isEffective: Bool {
     guard let before else { return true }
     return !touched.isEmpty || !before.isIdentical(to: after)

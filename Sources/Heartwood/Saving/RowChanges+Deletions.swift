@@ -9,9 +9,10 @@ extension RowChanges {
     var references: [Int: ObjectNumber?] = [:]
     /// The removed members, keyed by slot.
     var removed: [Int: Set<ObjectNumber>] = [:]
-    /// Whether delete rules apply.
+    /// A Boolean value that indicates whether delete rules apply.
     var followsRules = true
-    /// Whether the save has already reported that objects in memory prevent the deletion.
+    /// A Boolean value that indicates whether the save has already reported that objects in memory
+    /// prevent the deletion.
     var isDenied = false
   }
 

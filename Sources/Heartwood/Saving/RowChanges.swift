@@ -41,12 +41,13 @@ final class RowChanges {
   /// Cascading deletions must not delete these rows either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
-  /// Whether the changes affect only attributes and no relationships, as in batch insertions and
-  /// updates.
+  /// A Boolean value that indicates whether the changes affect only attributes and no
+  /// relationships, as in batch insertions and updates.
   let areAttributesOnly: Bool
-  /// Whether any of the changed rows may be related to other rows.
+  /// A Boolean value that indicates whether any of the changed rows may be related to other rows.
   @exclusivity(unchecked) private var hasRelationships = false
-  /// Whether attributes derived from the time of the save keep their values.
+  /// A Boolean value that indicates whether attributes derived from the time of the save keep their
+  /// values.
   let keepsTimes: Bool
   /// The number of changes in `list` before consequences were added to it.
   ///
@@ -108,7 +109,7 @@ final class RowChanges {
 
   func report(_ conflict: ObjectGraphError) { conflicts.append(conflict) }
 
-  /// Whether relationships may change.
+  /// A Boolean value that indicates whether relationships may change.
   var affectsRelationships: Bool { hasRelationships && !areAttributesOnly }
 
   // MARK: Rows

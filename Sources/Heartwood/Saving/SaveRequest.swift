@@ -32,9 +32,11 @@ struct SaveRequest {
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   /// The errors for values that cannot be encoded or stored.
   var unstorable: [ObjectGraphError] = []
-  /// Whether the last call to `values(of:)` returned null for a reference whose target has no row.
+  /// A Boolean value that indicates whether the last call to `values(of:)` returned null for a
+  /// reference whose target has no row.
   private var hasLostReference = false
-  /// Whether other contexts have changed any of the objects being saved since they were read.
+  /// A Boolean value that indicates whether other contexts have changed any of the objects being
+  /// saved since they were read.
   private(set) var isContested = false
 
   init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) {

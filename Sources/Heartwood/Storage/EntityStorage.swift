@@ -40,13 +40,13 @@ final class EntityStorage: Sendable {
   let preservedColumns: [PropertyDescription]
   /// The preserved attributes of variable length.
   let preservedVariableColumns: [PropertyDescription]
-  /// Whether any attribute of variable length is a decimal number.
+  /// A Boolean value that indicates whether any attribute of variable length is a decimal number.
   let hasDecimals: Bool
   /// The minimum length of a new record, in bytes.
   let fixedByteCount: Int
-  /// Whether the entity has unique constraints.
+  /// A Boolean value that indicates whether the entity has unique constraints.
   let hasUniqueConstraints: Bool
-  /// Whether the entity has relationships.
+  /// A Boolean value that indicates whether the entity has relationships.
   let hasRelationships: Bool
   /// The to-one relationships.
   let references: [PropertyDescription]

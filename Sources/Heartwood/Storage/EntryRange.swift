@@ -13,7 +13,9 @@ struct EntryRange: Hashable {
     self.upper = upper
   }
 
-  /// Whether the range covers only the requested entries, because its bounds are not shortened.
+  /// A Boolean value that indicates whether the range covers only the requested entries.
+  ///
+  /// The value is `true` if the bounds are not shortened.
   var isExact: Bool {
     max(lower.bytes.count, upper?.bytes.count ?? 0) < EntryKey.prefixByteCount
   }

@@ -9,7 +9,7 @@ struct HistoryCursor {
     let index: Int
     let number: ObjectNumber
     let change: HistoryFormat.Change
-    /// Whether the transaction has no further changes.
+    /// A Boolean value that indicates whether the transaction has no further changes.
     fileprivate(set) var isLast = false
   }
 

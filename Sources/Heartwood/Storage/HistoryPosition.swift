@@ -42,7 +42,7 @@ extension HistoryPosition {
       throw ObjectGraphError(
         .historyExpired,
         "The history ends with transaction \(bounds.next - 1) and does not contain the token's "
-          + "transaction \(sequence): the store was restored to an earlier state, or is a replica "
+          + "transaction \(sequence). The store was restored to an earlier state, or is a replica "
           + "that has not received the transaction. Fetch everything again, and continue from the "
           + "newest token.")
     }

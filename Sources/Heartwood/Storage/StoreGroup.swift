@@ -64,7 +64,8 @@ final class StoreGroup: Sendable {
   /// The store that the container was created with, even if it is no longer in the container.
   let first: AttachedStore
   private let content: Mutex<Content>
-  /// Whether a store was ever added to or removed from the container.
+  /// A Boolean value that indicates whether a store was ever added to or removed from the
+  /// container.
   var wasChanged: Bool { isChanged.load(ordering: .relaxed) }
   private let isChanged = Atomic(false)
 
@@ -204,8 +205,8 @@ final class StoreGroup: Sendable {
         known.type == entity.type
           ? "\(entity.name) is already assigned to the store \(attached.name). A class can belong "
             + "to only one store, so leave it out of the new store."
-          : "The class \(known.type), which is in the store \(attached.name), and the class "
-            + "\(entity.type) have the same name, \(entity.name). Give one of them another name.")
+          : "The class \(entity.type) and the class \(known.type) of the store \(attached.name) "
+            + "have the same name, \(entity.name). Give one of them another name.")
     }
   }
 

@@ -11,11 +11,11 @@ final class StoreModel: Sendable {
   let space: ManagedObjectID.Space
   /// The number of changes to the store's model before this object was created.
   let changeCount: Int64
-  /// Whether changes are recorded in the history.
+  /// A Boolean value that indicates whether changes are recorded in the history.
   let tracksHistory: Bool
-  /// Whether any entity has derived attributes.
+  /// A Boolean value that indicates whether any entity has derived attributes.
   let hasDerived: Bool
-  /// Whether the store was removed from the container.
+  /// A Boolean value that indicates whether the store was removed from the container.
   var isRemoved: Bool { wasRemoved.load(ordering: .relaxed) }
   private let wasRemoved = Atomic(false)
   /// The views that contexts have read recently.

@@ -10,7 +10,7 @@ final class StoreView {
 
   private let source: Source
   let model: StoreModel
-  /// Whether the view has been used since the flag was last cleared.
+  /// A Boolean value that indicates whether the view has been used since the flag was last cleared.
   ///
   /// Every use sets the flag, so that unused views can be found and released.
   let wasUsed = Atomic(true)
@@ -49,13 +49,14 @@ final class StoreView {
     return nil
   }
 
-  /// Whether the view is empty because a generation does not cover the store.
+  /// A Boolean value that indicates whether the view is empty because a generation does not cover
+  /// the store.
   var isEmpty: Bool {
     if case .empty = source { return true }
     return false
   }
 
-  /// Whether the view can still be read.
+  /// A Boolean value that indicates whether the view can still be read.
   ///
   /// A view can no longer be read after the store has been suspended.
   var isCurrent: Bool {

@@ -22,7 +22,7 @@ package struct StoredDeclarations: Codable, Equatable {
     var deleteRule: DeleteRule?
     /// The value in new objects, unless it is null or differs between objects.
     var initialValue: StoredValue?
-    /// Whether the history keeps the value of a deleted object.
+    /// A Boolean value that indicates whether the history keeps the value of a deleted object.
     var isPreservedOnDeletion: Bool?
   }
 
@@ -44,8 +44,8 @@ package struct StoredDeclarations: Codable, Equatable {
     } catch {
       throw StorageError(
         .corrupt,
-        "The store's declarations cannot be decoded. Open the store with its program, which writes "
-          + "them again. The error was: \(error)")
+        "The store's declarations cannot be decoded. To write them again, open the store with its "
+          + "program. The error was: \(error)")
     }
   }
 

@@ -146,7 +146,8 @@ struct StoredSchema {
         throw StorageError(
           .incompatibleFormat,
           "The derived attribute \(entity.name).\(property.name) uses the formula "
-            + "\(found.formula), which this version does not know. Use a newer version.")
+            + "\(found.formula), which this version of Heartwood does not support. Use a newer "
+            + "version.")
       }
       let derived = DerivedAttribute(
         property: property, formula: formula, attribute: attribute, relationship: relationship,

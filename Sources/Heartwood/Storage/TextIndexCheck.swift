@@ -51,14 +51,14 @@ struct TextIndexCheck {
         if Self.group(of: term) == group { own[term, default: 0] &+= hash }
       }
       let terms = own.filter { $0.value != 0 }.map { String(decoding: $0.key, as: UTF8.self) }
-      return "the objects with \"\(terms.min() ?? "")\" differ"
+      return "its entries for the term \"\(terms.min() ?? "")\" do not match the objects"
     }
     let totals = try reader?.totals() ?? TextIndexTotals(nil)
     guard totals.documentCount == documentCount, totals.totalLength == totalLength else {
       return "it counts \(totals.documentCount) objects and \(totals.totalLength) words instead of "
         + "\(documentCount) and \(totalLength)"
     }
-    return wrongLength.map { "the length of row \($0) differs" }
+    return wrongLength.map { "it contains the wrong length for row \($0)" }
   }
 
   /// The number of groups into which terms are divided.

@@ -36,8 +36,8 @@ final class TextIndexWriter {
     guard tokenizer.isKnown else {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "\(index.entity.name) has a text index whose tokenizer is part of a program. Change its "
-          + "objects with that program.")
+        "The text index of \(index.entity.name) has a custom tokenizer, which this program does "
+          + "not contain. Change the objects with the program that defines the tokenizer.")
     }
   }
 
@@ -376,7 +376,7 @@ package struct TextIndexTerm {
     guard count > 0, count <= ObjectNumber.maxRow else { throw TextPostings.damage }
   }
 
-  /// Whether the posting list consists of blocks with separate keys.
+  /// A Boolean value that indicates whether the posting list consists of blocks with separate keys.
   package var hasBlocks: Bool { count > 0 && listOffset == bytes.count }
 
   static func bytes(count: Int, list: [UInt8]) -> [UInt8] {

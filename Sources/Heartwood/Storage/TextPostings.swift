@@ -22,8 +22,8 @@ package struct TextPostings {
   static var damage: StorageError {
     StorageError(
       .corrupt,
-      "A text index of the store is damaged. Open the store once with a model that does not "
-        + "declare the index, and then again with one that does, which rebuilds it.")
+      "A text index of the store is damaged. To rebuild it, open the store with a model that does "
+        + "not declare the index, and then with a model that declares it.")
   }
 
   package init(_ bytes: [UInt8], from offset: Int = 0, fieldCount: Int) {

@@ -14,7 +14,7 @@ struct TextQueryParser {
     /// The name before a colon, which applies to the next part.
     case name(String)
 
-    /// Whether the item applies to the part that follows it.
+    /// A Boolean value that indicates whether the item applies to the part that follows it.
     var hasOperand: Bool {
       switch self {
       case .open, .not, .name: true

@@ -89,7 +89,7 @@ public struct TextTokenizer: Sendable {
     return stemmer.stems(completing: beginning)
   }
 
-  /// Whether the tokenizer can be used.
+  /// A Boolean value that indicates whether the tokenizer can be used.
   ///
   /// A tool cannot use a program's custom tokenizer.
   var isKnown: Bool {
@@ -97,7 +97,8 @@ public struct TextTokenizer: Sendable {
     return true
   }
 
-  /// Whether the name of a custom tokenizer can be part of a keyspace's name.
+  /// A Boolean value that indicates whether the name of a custom tokenizer can be part of a
+  /// keyspace's name.
   var hasValidName: Bool {
     guard case .custom(let tokenizer) = kind else { return true }
     return (1...64).contains(tokenizer.name.utf8.count)

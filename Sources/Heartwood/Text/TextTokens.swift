@@ -19,7 +19,8 @@ package struct TextTokens {
     var end: Int { Int(bytes.end) }
     /// The number of words that precede this word.
     package var position: Int { Int(positionAndTail >> 1) }
-    /// Whether the token is the last character of a run that is split into pairs.
+    /// A Boolean value that indicates whether the token is the last character of a run that is
+    /// split into pairs.
     ///
     /// Only a query for a single character needs such a token.
     var isTail: Bool { positionAndTail & 1 != 0 }

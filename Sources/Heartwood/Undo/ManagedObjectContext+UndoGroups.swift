@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Whether changes are recorded for ``undo()``.
+  /// A Boolean value that indicates whether changes are recorded for ``undo()``.
   ///
   /// The default is `false`. ``rollback()``, ``reset()`` and saves that merge a new object into an
   /// existing row discard the recorded changes. If ``discardsUndoOnSave`` is `true`, every save
@@ -27,9 +27,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether there are changes that ``undo()`` can revert.
+  /// A Boolean value that indicates whether there are changes that ``undo()`` can revert.
   public var canUndo: Bool { undoLog?.canUndo ?? false }
-  /// Whether there are changes that ``redo()`` can reapply.
+  /// A Boolean value that indicates whether there are changes that ``redo()`` can reapply.
   public var canRedo: Bool { undoLog?.canRedo ?? false }
 
   /// The maximum number of groups that can be undone, or `nil` for no limit.

@@ -59,9 +59,9 @@ final class UndoLog {
   private struct Group {
     var steps: [Step] = []
     var name: String?
-    /// Whether a save followed the changes.
+    /// A Boolean value that indicates whether a save followed the changes.
     ///
-    /// If so, all earlier groups were also saved.
+    /// If the group was saved, all earlier groups were saved too.
     var isSaved = false
 
     /// Applies `transform` to each step, and drops the steps for which it returns `nil`.
@@ -90,7 +90,7 @@ final class UndoLog {
 
   var canUndo: Bool { !undoable.isEmpty || !open.steps.isEmpty }
   var canRedo: Bool { !redoable.isEmpty }
-  /// Whether an undo, rather than a redo, is in progress.
+  /// A Boolean value that indicates whether an undo, rather than a redo, is in progress.
   var isUndoing: Bool { direction == .undoing }
 
   /// The name of the open group or, if it is empty, of the last group that can be undone.

@@ -16,7 +16,7 @@
 public protocol AttributeValue {
   /// The storage type of the values.
   static var storageType: StorageType { get }
-  /// Whether values of the type can be `nil`.
+  /// A Boolean value that indicates whether values of the type can be `nil`.
   static var isOptional: Bool { get }
   /// The stored representation of the value.
   var storedValue: StoredValue { get throws }
@@ -33,7 +33,7 @@ public protocol AttributeValue {
 }
 
 extension AttributeValue {
-  /// Whether values of the type can be `nil`.
+  /// A Boolean value that indicates whether values of the type can be `nil`.
   ///
   /// The default is `false`.
   public static var isOptional: Bool { false }
@@ -74,7 +74,7 @@ extension AttributeValue {
 
 /// An optional type that provides information about its wrapped type.
 protocol NestableOptional {
-  /// Whether the wrapped type is also an optional.
+  /// A Boolean value that indicates whether the wrapped type is also an optional.
   static var isNested: Bool { get }
   /// The wrapped type.
   static var wrappedType: Any.Type { get }
@@ -199,7 +199,7 @@ extension UInt64: AttributeValue {
 extension Optional: AttributeValue where Wrapped: AttributeValue {
   /// The storage type of the values.
   public static var storageType: StorageType { Wrapped.storageType }
-  /// Whether values of the type can be `nil`.
+  /// A Boolean value that indicates whether values of the type can be `nil`.
   public static var isOptional: Bool { true }
   /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try self?.storedValue ?? .null } }

@@ -36,7 +36,7 @@ public struct ChangeSet: Sendable {
     generation = QueryGenerationToken(generation.generations + other.generation.generations)
   }
 
-  /// Whether there are no changes.
+  /// A Boolean value that indicates whether there are no changes.
   public var isEmpty: Bool { entities.isEmpty }
   /// The inserted objects of all entities.
   public var inserted: Set<ManagedObjectID> { Set(entities.values.flatMap(\.inserted)) }

@@ -94,7 +94,7 @@ extension Decimal: AttributeValue {
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
   /// The storage type of the values.
   public static var storageType: StorageType { RawValue.storageType }
-  /// Whether values of the type can be `nil`.
+  /// A Boolean value that indicates whether values of the type can be `nil`.
   public static var isOptional: Bool { RawValue.isOptional }
   /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try rawValue.storedValue } }

@@ -26,7 +26,8 @@ public struct ManagedObjectID: Hashable, Sendable {
   let space: Space
   let number: ObjectNumber
 
-  /// Whether the ID is temporary, which means that it was obtained before the object's first save.
+  /// A Boolean value that indicates whether the ID is temporary, which means that it was obtained
+  /// before the object's first save.
   public var isTemporary: Bool { number.isTemporary }
 
   /// The name of the object's entity, or `nil` if the store's schema did not contain the entity

@@ -10,7 +10,7 @@ public struct ObjectVersion: Sendable {
   /// If the history does not contain the transaction that wrote this version, the date is the
   /// commit time of the oldest readable generation that contains it.
   public let date: Date
-  /// Whether the object was deleted in this version.
+  /// A Boolean value that indicates whether the object was deleted in this version.
   public let isDeleted: Bool
   /// The values, keyed by property name, or `nil` if the object was deleted or no generation
   /// contains this version.

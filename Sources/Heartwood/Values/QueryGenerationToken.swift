@@ -39,7 +39,7 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
     others = sorted.count == 1 ? nil : Array(sorted.dropFirst())
   }
 
-  /// Whether the token is ``current``.
+  /// A Boolean value that indicates whether the token is ``current``.
   var isCurrent: Bool { generation == nil && others == nil }
 
   /// The generations, one for each store, or an empty array for ``current``.

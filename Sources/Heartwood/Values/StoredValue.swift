@@ -49,7 +49,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
     }
   }
 
-  /// Whether the value is `null`.
+  /// A Boolean value that indicates whether the value is `null`.
   public var isNull: Bool { if case .null = self { true } else { false } }
 }
 

@@ -105,7 +105,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether the scalar is known to be stable.
+  /// A Boolean value that indicates whether the scalar is known to be stable.
   ///
   /// A stable scalar never combines with a preceding scalar, and never changes on its own.
   ///
