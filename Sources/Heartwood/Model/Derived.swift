@@ -34,7 +34,9 @@ public struct Derivation<Owner, Value: AttributeValue> {
 
 /// The sources of a derivation, and the function that computes its value.
 struct DerivationFormula {
-  /// The name of the function, which must never change, because stores record it.
+  /// The name of the function.
+  ///
+  /// The name must never change, because stores record it.
   let name: String
   /// The relationship to the source objects, or `nil` if the source is the object itself.
   var relationship: AnyKeyPath?

@@ -11,7 +11,7 @@ public struct ObjectGraphError: Error, Sendable {
 
     /// Another context saved a change to an object after this context had read the object.
     public static let mergeConflict = Kind(name: "mergeConflict")
-    /// Two objects would have the same values for attributes that the model declares unique.
+    /// Two objects would have the same values for attributes that the model declares as unique.
     public static let constraintConflict = Kind(name: "constraintConflict")
     /// One or more objects fail the validation of their class.
     public static let validation = Kind(name: "validation")

@@ -57,7 +57,7 @@ struct CompositeElement {
     _: Value.Type
   ) -> any PropertyStorage.Type { Attribute<Value>.self }
 
-  /// Returns this element of a nested value as an element of the structure that contains the value.
+  /// Converts this element of a nested value to an element of the enclosing structure.
   private func within(_ field: ClassLayout.Field, _ formerNames: [String]) -> CompositeElement {
     let separator = CompositeDescription.separator
     let paths = ([field.label] + formerNames).flatMap { name in

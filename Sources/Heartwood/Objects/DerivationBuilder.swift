@@ -68,8 +68,8 @@ struct DerivationBuilder {
 
   /// Returns an error for each attribute that is derived from a derived attribute.
   ///
-  /// Such a derivation is not allowed, because the order of computing the two attributes would be
-  /// undefined.
+  /// Such a derivation is not allowed, because the order in which the two attributes are computed
+  /// would be undefined.
   func failures(of entity: EntityDescription) -> [ObjectGraphError] {
     entity.derived.filter { entity.declares($0.property) }.compactMap { derived in
       guard let attribute = derived.attribute,

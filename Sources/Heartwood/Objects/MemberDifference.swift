@@ -20,8 +20,8 @@ struct MemberDifference {
   /// Compares two lists.
   ///
   /// - Complexity: O(members) address comparisons, which take a few microseconds for ten thousand
-  ///   members, plus time linear in the number of members between the first and the last
-  ///   difference.
+  ///   members. The rest of the work is linear in the number of members between the first and the
+  ///   last difference.
   init(from old: UnsafeBufferPointer<ManagedObject>, to new: UnsafeBufferPointer<ManagedObject>) {
     let start = Self.commonPrefix(old, new)
     let end = Self.commonSuffix(old, new, max: min(old.count, new.count) - start)

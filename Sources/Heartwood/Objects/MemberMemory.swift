@@ -1,8 +1,8 @@
 /// Accesses the members of to-many relationships in the memory of objects.
 ///
 /// A list or set of a subclass of ``ManagedObject`` has the same memory layout as a list or set of
-/// ``ManagedObject``. This code therefore accesses the collection directly; converting it would
-/// allocate a new collection.
+/// ``ManagedObject``. This code therefore accesses the collection directly, because a conversion
+/// would allocate a new collection.
 extension ManagedObject {
   /// Returns the memory location of the members of the ordered relationship at the given offset.
   ///

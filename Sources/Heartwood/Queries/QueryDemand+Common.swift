@@ -23,8 +23,8 @@ extension QueryDemand {
     }
   }
 
-  /// Returns the narrowest test of a subject that several demands together imply, or `nil` if none
-  /// of them tests the subject.
+  /// Returns the narrowest test of a subject that several demands together imply, or `nil` if no
+  /// demand tests the subject.
   private static func narrowest(_ demands: [QueryDemand], _ subject: Subject) -> Test? {
     var result: Test?
     for demand in demands where demand.subject == subject {

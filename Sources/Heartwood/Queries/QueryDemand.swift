@@ -101,7 +101,8 @@ extension QueryTerm {
     isSubject ? .own : property.map { .property($0.slot) }
   }
 
-  /// Returns whether a value has the term's storage type, so that it can be looked up in an index.
+  /// Returns whether a value has the term's storage type and can therefore be looked up in an
+  /// index.
   fileprivate func holds(_ value: StoredValue) -> Bool {
     guard let property else {
       if case .integer = value { return isSubject }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A constant string that a condition looks for in other strings.
+/// A constant string for which a condition searches in other strings.
 ///
 /// Most strings are compared in place as UTF-8 bytes, without creating a `String`. The result is
 /// the same as that of a character-by-character comparison.
@@ -15,11 +15,12 @@ struct TextPattern {
   /// Together, CR and LF form one character.
   private let isPlain: Bool
   /// A Boolean value that indicates whether the text contains an ASCII character that is
-  /// canonically equivalent to a character outside ASCII: `K` (KELVIN SIGN), `;` (GREEK QUESTION
+  /// canonically equivalent to a character outside ASCII.
+  ///
+  /// There are three such characters: `K` (KELVIN SIGN), `;` (GREEK QUESTION
   /// MARK) or a grave accent (GREEK VARIA).
   private let hasEquivalents: Bool
-  /// The position in the text of the byte that is probably the rarest, for which the search looks
-  /// first.
+  /// The position in the text of the byte to search for first, which is probably the rarest byte.
   private let anchor: Int
 
   /// The most frequent bytes in typical text, in descending order of frequency.

@@ -1,6 +1,6 @@
 /// The progress of a store's migration to another model.
 public struct MigrationProgress: Sendable, Hashable {
-  /// The kinds of work that a migration does on rows.
+  /// The kinds of work that a migration performs on rows.
   public enum Work: Sendable {
     /// The conversion of relationships to their new storage format.
     case relationships

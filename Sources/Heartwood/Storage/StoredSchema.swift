@@ -123,7 +123,7 @@ struct StoredSchema {
 
   // MARK: Derived attributes
 
-  /// Adds the derivations that an entity itself declares to the entity and its subentities.
+  /// Adds an entity's own derivations to the entity and its subentities.
   private func addOwnDerivations(to entity: EntityDescription) throws(StorageError) {
     guard let stored = model.entity(named: entity.name) else { throw Self.damage(entity.name) }
     for description in stored.derived ?? [] {
@@ -169,7 +169,7 @@ struct StoredSchema {
 
   // MARK: Indexes
 
-  /// Adds the indexes that an entity itself declares to the entity and its subentities.
+  /// Adds an entity's own indexes to the entity and its subentities.
   private func addOwnIndexes(to entity: EntityDescription) throws(StorageError) {
     guard let stored = model.entity(named: entity.name) else { throw Self.damage(entity.name) }
     var position = 0

@@ -1,8 +1,7 @@
 /// Compares text indexes with the rows of a view.
 ///
-/// The check compares the sums of two sets of hashes: those of the postings in an index, and those
-/// of the postings that the rows require. The postings therefore need not be sorted or kept in
-/// memory.
+/// The check compares the sum of the hashes of an index's postings with the sum of the hashes of
+/// the postings that the rows require. The postings therefore need not be sorted or kept in memory.
 struct TextIndexCheck {
   let view: StoreView
 

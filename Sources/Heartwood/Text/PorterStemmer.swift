@@ -39,7 +39,7 @@ struct PorterStemmer {
 
   // MARK: Beginnings of words
 
-  /// The word endings, parts of which may occur at the end of a beginning.
+  /// The word endings that can complete a partially typed word.
   private static let endings = [
     "s", "es", "ies", "ed", "ied", "ing", "y", "ly", "ational", "tional", "ency", "ancy", "izer",
     "ably", "ally", "ently", "ely", "ously", "ization", "ation", "ator", "alism", "iveness",

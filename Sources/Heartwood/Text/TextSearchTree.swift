@@ -35,11 +35,11 @@ struct TextSearchTree {
 
   private(set) var leaves: [Leaf] = []
   private(set) var root: Node?
-  /// For each leaf, `true` if it contributes to the relevance.
+  /// For each leaf, a Boolean value that indicates whether it contributes to the relevance.
   ///
   /// A leaf below a negation does not contribute.
   private(set) var areScored: [Bool] = []
-  /// For each leaf, `true` if its positions are needed.
+  /// For each leaf, a Boolean value that indicates whether its positions are needed.
   ///
   /// The positions of a leaf are needed if the leaf is part of a phrase.
   private(set) var needPositions: [Bool] = []

@@ -3,7 +3,7 @@
 /// The conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
 /// `Date`, `Data`, `UUID`, `URL` and `Decimal`, as well as optionals, arrays and sets of these
 /// types, and dictionaries of `Codable` types. A `Codable` type need only declare the conformance.
-/// The same is true of an enumeration whose raw values have one of these types. `#Predicate`
+/// The same is true of an enumeration whose raw values have one of the listed types. `#Predicate`
 /// requires an enumeration to be `Codable` as well.
 ///
 /// ```swift
