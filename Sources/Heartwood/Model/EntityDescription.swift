@@ -116,8 +116,8 @@ final class EntityDescription: @unchecked Sendable {
   /// The unique attribute whose value represents an object in references, or `nil` if there is
   /// none.
   ///
-  /// It is the first unique attribute that is not optional. If all unique attributes are optional,
-  /// it is the first unique attribute.
+  /// This is the first unique attribute that is not optional. If all unique attributes are
+  /// optional, the first one is used.
   var referringAttribute: PropertyDescription? {
     let unique = uniqueProperties
     return unique.first { !$0.isOptionalAttribute } ?? unique.first
@@ -159,7 +159,8 @@ struct IndexDescription {
   let isUnique: Bool
   /// A Boolean value that indicates whether any of the attributes is derived from related objects.
   ///
-  /// If so, the index entries can be computed only after the related rows have been written.
+  /// If an attribute is derived from related objects, the index entries can be computed only after
+  /// the related rows have been written.
   let isOverRelationship: Bool
 }
 

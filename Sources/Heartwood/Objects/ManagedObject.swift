@@ -77,7 +77,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// A Boolean value that indicates whether properties of the object have been set since it was
   /// read or saved.
   ///
-  /// Setting a property to the value that it already has also counts.
+  /// Setting a property to its current value counts too.
   public final var isUpdated: Bool { state.contains(.updated) && !isDeleted && !isInserted }
   /// A Boolean value that indicates whether the object's row no longer exists or will be deleted by
   /// the next save.

@@ -2,7 +2,7 @@ import Foundation
 
 /// Fills objects of one class with values from records of one layout.
 ///
-/// Values that have the same representation in records and in memory are copied directly; other
+/// Values that have the same representation in records and in memory are copied directly. Other
 /// values are converted through ``StoredValue``. Fields that are copied directly are represented by
 /// plain offsets, because a loop would retain and release references to property descriptions.
 final class ObjectFiller: Sendable {

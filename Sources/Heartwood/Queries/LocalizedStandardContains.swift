@@ -15,7 +15,7 @@ public import Foundation
 
       /// Returns whether the first string contains the second one.
       ///
-      /// - Throws: Any error from evaluating the operands.
+      /// - Throws: Any error that occurs while the operands are evaluated.
       public func evaluate(_ bindings: PredicateBindings) throws -> Bool {
         let text = try root.evaluate(bindings)
         return TextPattern(try other.evaluate(bindings), .contains, [.case, .diacritics])

@@ -9,8 +9,8 @@ indirect enum QueryExpression: Sendable {
   case list([QueryExpression])
   /// A variable, identified by its number.
   ///
-  /// Variable 0 is the fetched object; all other variables are elements of the collections being
-  /// iterated over.
+  /// Variable 0 is the fetched object. Each other variable is an element of a collection over which
+  /// the predicate iterates.
   case variable(Int)
   /// A property of an object, or of each object in a collection.
   case property(QueryExpression, QueryProperty)

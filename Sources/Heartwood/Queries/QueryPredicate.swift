@@ -26,7 +26,7 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
 
   /// Creates a predicate from a string in the format language of `NSPredicate`.
   ///
-  /// Arguments are treated as values only; they are never parsed as part of the format.
+  /// Arguments are treated only as values, and are never parsed as part of the format.
   ///
   /// - Parameters:
   ///   - format: The condition, with `%@` for a value, `%K` for the name of a property, and `%d`,

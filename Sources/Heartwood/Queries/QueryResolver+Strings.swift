@@ -157,7 +157,7 @@ struct Wildcards {
   /// - Complexity: O(m · n) for m characters in the string and n elements in the pattern.
   func match(_ text: String) -> Bool {
     var (element, position) = (0, text.startIndex)
-    // The state to resume from if the text after the last `*` does not match.
+    // Resume from this state if the text after the last `*` does not match.
     var retry: (element: Int, position: String.Index)?
     while position < text.endIndex {
       if element < elements.count, elements[element] == .many {

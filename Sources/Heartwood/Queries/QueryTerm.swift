@@ -66,12 +66,12 @@ struct QueryTerm {
 }
 
 extension QueryTerm {
-  /// If this term is a constant, converts it to the type of `other` for a lookup in an index.
+  /// Converts this term to the type of `other` for a lookup in an index, if the term is a constant.
   ///
   /// `other` is the term with which this term is compared.
   ///
-  /// - Returns: The converted term. Returns this term unchanged if it is not a constant, if `other`
-  ///   is also a constant, or if the type of `other` cannot represent the constant.
+  /// - Returns: The converted term. The term is returned unchanged if it is not a constant, if
+  ///   `other` is also a constant, or if the type of `other` cannot represent the constant.
   func fitted(to other: QueryTerm) -> QueryTerm {
     guard let constant, other.constant == nil else { return self }
     let value = constant.fitted(to: other)

@@ -17,8 +17,8 @@ struct TextPattern {
   /// A Boolean value that indicates whether the text contains an ASCII character that is
   /// canonically equivalent to a character outside ASCII.
   ///
-  /// There are three such characters: `K` (KELVIN SIGN), `;` (GREEK QUESTION
-  /// MARK) or a grave accent (GREEK VARIA).
+  /// There are three such characters: `K` (KELVIN SIGN), `;` (GREEK QUESTION MARK) and the grave
+  /// accent (GREEK VARIA).
   private let hasEquivalents: Bool
   /// The position in the text of the byte to search for first, which is probably the rarest byte.
   private let anchor: Int

@@ -6,8 +6,8 @@ final class TextSearch {
   let tree: TextSearchTree
   private let locations: [PropertyLocation]
 
-  /// - Throws: `unsupportedPredicate` if the entity has no text index or the query is too large;
-  ///   `unknownProperty` if the query contains an attribute that is not part of the index.
+  /// - Throws: `unsupportedPredicate` if the entity has no text index or the query is too large,
+  ///   and `unknownProperty` if the query contains an attribute that is not part of the index.
   init(_ query: TextQuery, _ entity: EntityDescription, _ schema: Schema.Content) throws {
     guard let index = entity.textIndex else {
       throw QueryResolver.unsupported(

@@ -11,10 +11,10 @@ extension ManagedObjectContext {
   /// Unless ``generationAfterSave`` specifies otherwise, a pinned context then advances to the new
   /// generation. If there are no changes, it advances to the newest generation.
   ///
-  /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict` or
-  ///   `constraintConflict`; `multipleStores` if objects of several stores have changed;
-  ///   `saveDidNotConverge`; an error thrown by `willSave` or a custom policy; or an error from
-  ///   writing to the store. If a save fails, the changes remain in the context and can be saved
+  /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict`,
+  ///   `constraintConflict`, `saveDidNotConverge`, or `multipleStores` if objects of several stores
+  ///   have changed. The method also throws the errors that `willSave`, a custom policy or writing
+  ///   to the store throws. If a save fails, the changes remain in the context and can be saved
   ///   again.
   /// - Complexity: For each changed object, a save reads and writes one row, and writes one entry
   ///   for each of the object's indexes. The save syncs to disk once.

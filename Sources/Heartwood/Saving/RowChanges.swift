@@ -172,8 +172,8 @@ final class RowChanges {
 
   /// Determines the consequences of the changes and writes all rows.
   ///
-  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`; or
-  ///   `validation` if a value cannot be stored.
+  /// - Throws: `mergeConflict` or `constraintConflict` with all conflicts, `deniedDelete` if a
+  ///   delete rule prevents a deletion, or `validation` if a value cannot be stored.
   func write() throws {
     if model.hasDerived {
       for change in list where !change.isDeleted {

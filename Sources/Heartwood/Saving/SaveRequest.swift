@@ -50,8 +50,8 @@ struct SaveRequest {
 
   /// Writes all changes in the context.
   ///
-  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`; or
-  ///   `validation` if a value cannot be stored.
+  /// - Throws: `mergeConflict` or `constraintConflict` with all conflicts, `deniedDelete` if a
+  ///   delete rule prevents a deletion, or `validation` if a value cannot be stored.
   mutating func run() throws {
     let inserted = context.inserted
     outcomes.reserveCapacity(inserted.count)

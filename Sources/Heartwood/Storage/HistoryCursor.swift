@@ -52,8 +52,8 @@ struct HistoryCursor {
   ///
   /// - Parameter known: The position after the transaction, or `nil` to begin with the oldest
   ///   transaction.
-  /// - Throws: `historyExpired` if the position, or a transaction after it, is no longer in the
-  ///   history; `corrupt`.
+  /// - Throws: `historyExpired` if the position or a later transaction is no longer in the history,
+  ///   or `corrupt` if the history cannot be decoded.
   init(_ snapshot: Snapshot, after known: HistoryPosition?) throws {
     keyspace = try snapshot.keyspace(HistoryFormat.keyspace)
     let rows = keyspace.map { RowsKeyspace.snapshot($0) }

@@ -15,7 +15,7 @@ extension HistoryPosition {
   /// Checks that the history contains this position and all later transactions.
   ///
   /// - Throws: `historyExpired` if the position or any later transaction is missing.
-  /// - Complexity: Reads one row.
+  /// - Complexity: The method reads one row.
   func require(_ bounds: HistoryBounds, in keyspace: RowsKeyspace?) throws {
     guard sequence >= bounds.deleted else {
       throw ObjectGraphError(
@@ -29,7 +29,7 @@ extension HistoryPosition {
   /// Checks that the history has not diverged before this position.
   ///
   /// - Throws: `historyExpired` if the history has diverged.
-  /// - Complexity: Reads one row.
+  /// - Complexity: The method reads one row.
   func requireCommon(_ bounds: HistoryBounds, in keyspace: RowsKeyspace?) throws {
     guard sequence >= bounds.deleted else { return }
     var isKnown = sequence < bounds.next

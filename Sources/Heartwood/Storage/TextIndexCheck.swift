@@ -130,7 +130,7 @@ private struct Contents {
 extension TextIndexReader {
   /// Calls `body` with all postings, except those of pending rows.
   ///
-  /// - Throws: `corrupt` if a list cannot be decoded, or if its length differs from the one
+  /// - Throws: `corrupt` if a list cannot be decoded, or if its length differs from the length
   ///   recorded for its term.
   fileprivate func forEachPosting(
     _ body: (_ term: [UInt8], _ row: Int64, _ content: ArraySlice<UInt8>) throws -> Void
