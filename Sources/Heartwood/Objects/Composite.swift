@@ -5,7 +5,7 @@
 /// @Composite("home", renamedFrom: "house") var homeAddress = Address()
 /// ```
 ///
-/// A composite attribute cannot be optional; declare the elements of the structure as optionals
+/// A composite attribute cannot be optional. Declare the elements of the structure as optionals
 /// instead.
 ///
 /// - Complexity: The cost for each element is the same as for an ``Attribute``. Mutating an element

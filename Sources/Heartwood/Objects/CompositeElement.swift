@@ -9,7 +9,7 @@ struct CompositeElement {
   /// The wrapper with the same memory layout as the element.
   let storage: any PropertyStorage.Type
 
-  /// Returns the elements of a structure, including those of nested composite values.
+  /// Returns the elements of a structure, including the elements of nested composite values.
   ///
   /// - Throws: `invalidModel` if the type is not a structure with elements that can be stored.
   static func elements(

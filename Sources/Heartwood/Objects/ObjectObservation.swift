@@ -6,7 +6,7 @@ import Observation
 /// The values that observers read are therefore kept until the notification.
 final class ObjectObservation {
   private let registrar = ObservationRegistrar()
-  /// The values that observers have read, by slot.
+  /// The values that observers have read, indexed by slot.
   ///
   /// An element is `nil` if observers have not read the property.
   private(set) var seen: [StoredValue?]

@@ -68,7 +68,7 @@ public struct ToOne<Destination: ManagedObject> {
 @usableFromInline
 enum ToOneTarget {
   case none
-  /// The related object has not been accessed yet; only its number is known.
+  /// The related object has not been accessed yet, so only its number is known.
   case number(Int64)
   case object(ManagedObject)
 }

@@ -123,7 +123,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Updates those properties of an object that differ from `values`, the values of its row.
+  /// Updates the properties of an object that differ from `values`, the values of the object's row.
   private func apply(_ values: [StoredValue], to object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]

@@ -88,7 +88,7 @@ final class RowChange {
   /// Returns the target of a reference in the store, or `nil` if there is none.
   func targetBefore(_ slot: Int) -> ObjectNumber? { before?[slot].reference }
 
-  /// Sets a reference to a target other than the requested one, or clears it if `target` is `nil`.
+  /// Replaces the requested target of a reference, or clears the reference if `target` is `nil`.
   func redirect(_ slot: Int, to target: ObjectNumber?) {
     after[slot] = target.map { .integer($0.bits) } ?? .null
     isAdjusted = true

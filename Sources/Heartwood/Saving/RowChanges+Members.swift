@@ -69,8 +69,8 @@ extension RowChanges {
   /// edge.
   ///
   /// The edges are needed only if a new object was merged into an existing row. In this case, one
-  /// edit may remove a member by the new object's number while another edit adds it by the row's
-  /// number. Such a member must not be removed. If no object was merged, the result is empty.
+  /// edit may remove a member by the new object's number while another edit adds the member by the
+  /// row's number. Such a member must not be removed. If no object was merged, the result is empty.
   private func joinedEdges() -> Set<ListEdits.Edge> {
     var result: Set<ListEdits.Edge> = []
     guard !replaced.isEmpty else { return result }

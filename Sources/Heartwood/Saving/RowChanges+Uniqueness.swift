@@ -146,12 +146,12 @@ extension RowChanges {
 
   /// Merges the values of a new object into an existing row.
   ///
-  /// The merge policy determines which values of the object replace those of the row.
+  /// The merge policy determines which values of the object replace the values of the row.
   private func merge(_ new: RowChange, into row: RowChange) throws {
     row.isAdjusted = true
     row.isOfObject = row.isOfObject || new.isOfObject
     var lost = SlotSet()
-    // Do not copy derived attributes; they are recomputed below.
+    // Do not copy derived attributes, because the code below recomputes them.
     let computed = SlotSet(row.storage.entity.derived.map(\.slot))
     for property in row.storage.entity.columns
     where (!areAttributesOnly || property.isAttribute) && !computed.contains(property.slot) {

@@ -73,7 +73,7 @@ struct EntryRange: Hashable {
     return Key.successor(of: Array(bytes.prefix(EntryKey.prefixByteCount)))
   }
 
-  /// Returns the ranges in ascending order, merging those that overlap.
+  /// Returns the ranges in ascending order, and merges ranges that overlap.
   static func merged(_ ranges: [EntryRange]) -> [EntryRange] {
     var result: [EntryRange] = []
     for range in ranges.sorted(by: { $0.lower < $1.lower }) {

@@ -73,7 +73,7 @@ struct SchemaReconciliation {
 
   // MARK: Names
 
-  /// Returns the names that entities or properties have in the store, by their names in the schema.
+  /// Returns the names of entities or properties in the store, keyed by their names in the schema.
   ///
   /// Declarations that match nothing in the store are omitted. A renamed declaration matches its
   /// first former name that is in the store and not yet taken, even if a new declaration now uses
@@ -261,7 +261,8 @@ struct SchemaReconciliation {
     }
   }
 
-  /// Compares a relationship's destinations and inverse with those in the store.
+  /// Compares a relationship's destinations and inverse with the destinations and inverse in the
+  /// store.
   private mutating func compareEnds(
     _ known: StoredModel.StoredProperty, _ property: PropertyDescription,
     _ entity: EntityDescription, _ destination: EntityDescription?

@@ -13,7 +13,9 @@ package struct StoredModel: Codable, Equatable {
     /// The highest number that a property of the entity has ever had.
     var lastProperty: UInt16 = 0
     var properties: [StoredProperty] = []
-    /// All layouts of the entity's records; new records use the last layout.
+    /// All layouts of the entity's records.
+    ///
+    /// New records use the last layout.
     var layouts: [StoredLayout] = []
     /// The keyspaces of all indexes that contain the entity's objects.
     var indexes: [String] = []

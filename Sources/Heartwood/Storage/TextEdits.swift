@@ -40,8 +40,8 @@ struct TextEdits {
   private var termBytes: [UInt8] = []
   /// A hash table with open addressing, in which 0 is an empty slot.
   ///
-  /// The low half of a slot is the number of a term plus 1; the high half is the high half of the
-  /// term's hash.
+  /// The low half of a slot is the number of a term plus 1. The high half of the slot is the high
+  /// half of the term's hash.
   private var slots: [UInt64] = Array(repeating: 0, count: 1024)
   private var content: [UInt8] = []
 

@@ -127,8 +127,8 @@ extension ManagedObjectContext {
     if isFirstAssignment { object.changes?.assigned.remove(property.slot) }
     discardNoOpEdit(of: object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
-    // Remove the object from its current owner here, because no recorded step does so if another
-    // context has moved it in the meantime.
+    // Remove the object from its current owner here. If another context has moved the object in the
+    // meantime, no recorded step removes it.
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }
