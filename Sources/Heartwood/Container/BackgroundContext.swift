@@ -27,7 +27,7 @@ public actor BackgroundContext {
   private var calls = [0: Call()]
   private var lastCall = 0
 
-  /// The calls within which the current task runs, innermost last, by the identity of their
+  /// The calls that enclose the current task, innermost last, keyed by the identity of their
   /// contexts.
   @TaskLocal private static var outerCalls: [ObjectIdentifier: [Int]] = [:]
 
@@ -48,8 +48,8 @@ public actor BackgroundContext {
   /// runs while `body` waits, and ends before the outer call does. If calls on two contexts wait
   /// for each other, they never finish.
   ///
-  /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns: other
-  /// calls may run before the caller's next call, and would see unsaved changes.
+  /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns. Other
+  /// calls may run before the caller's next call, and those calls would see unsaved changes.
   ///
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws.

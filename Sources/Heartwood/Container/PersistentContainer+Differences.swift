@@ -11,9 +11,9 @@ extension PersistentContainer {
   /// - Returns: The changes in the stores that both tokens cover.
   /// - Throws: `generationExpired`; `foreignStore` if a token's store is not in the container;
   ///   `removedStore` if that store was removed; `corrupt` or `io`.
-  /// - Complexity: Independent of the size of the store. Each database page that was written
-  ///   between the two generations is read a few times, and two rows are read for each updated
-  ///   object. Memory use grows with the number of changed objects.
+  /// - Complexity: The cost does not depend on the size of the store. The method reads each
+  ///   database page that was written between the two generations a few times, and reads two rows
+  ///   for each updated object. Memory use grows with the number of changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {
@@ -40,10 +40,10 @@ extension PersistentContainer {
   /// in this state.
   ///
   /// If a context has unsaved changes to the same objects, its next save finds a conflict. Contexts
-  /// are not notified; merge the returned changes or the history into them.
+  /// are not notified. Merge the returned changes or the history into them.
   ///
-  /// If the container has several stores, only one of them may differ from the generation; that
-  /// store is reverted.
+  /// If the container has several stores, only one store may differ from the generation. The method
+  /// reverts that store.
   ///
   /// - Parameters:
   ///   - token: The generation to revert to.
@@ -51,7 +51,7 @@ extension PersistentContainer {
   ///     changes. If any object has changed since this generation, the method throws.
   ///   - author: The author of the change, for the history.
   /// - Returns: The changes that the call made. Their ``ChangeSet/generation`` is the generation
-  ///   that the call created or, if that one no longer exists, the newest generation.
+  ///   that the call created. If that generation no longer exists, it is the newest generation.
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` if
   ///   objects have changed since `known` (the error contains the ID of one of them);
   ///   `unknownEntity` if the model has no class for a changed object; `incompatibleSchema` if the
@@ -80,8 +80,8 @@ extension PersistentContainer {
     return changes
   }
 
-  /// Returns the only store whose objects differ from those in its snapshot, or an arbitrary store
-  /// if no store differs.
+  /// Returns the only store whose objects differ from its snapshot, or an arbitrary store if no
+  /// store differs.
   ///
   /// - Throws: `multipleStores` if the objects of several stores differ.
   private func differing(

@@ -23,9 +23,9 @@ extension PersistentContainer {
   ///   - entities: The classes whose objects the store contains, including their superclasses and
   ///     all destinations of their relationships.
   /// - Throws: `invalidModel` if a class is already assigned to a store, or if a relationship
-  ///   refers to a class outside the store, in which case the message names the property;
-  ///   `invalidArgument` if the container already has the store; otherwise, the same errors as
-  ///   ``init(url:schema:options:)``. If the method throws, the container is unchanged.
+  ///   refers to a class outside the store; `invalidArgument` if the container already has the
+  ///   store; the same errors as ``init(url:schema:options:)``. If a relationship is invalid, the
+  ///   message names the property. If the method throws, the container is unchanged.
   /// - Complexity: The same as ``init(url:schema:options:)``.
   public func addStore(url: URL, entities: [ManagedObject.Type]) throws {
     try group.requireNew(url)
@@ -38,8 +38,8 @@ extension PersistentContainer {
       options.isInMemory
       ? try NamedStores.store(url.storeLocation, options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
-    // Check the identity before opening the model, which can migrate the store: a store that is
-    // rejected must stay unchanged.
+    // Opening the model can migrate the store. Check the identity first, because a rejected store
+    // must stay unchanged.
     let known = try StoredState(
       store.snapshot().keyspace(StoredModel.keyspace).map { .snapshot($0) })
     try group.requireNew(store.files.identity, known.identity)
@@ -103,11 +103,12 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws an error for a class that a class of the new store refers to or inherits from, but that
-  /// was not itself specified.
+  /// Throws an error for a class that the new store requires but that was not specified for the
+  /// store.
   ///
-  /// The message of the error begins with `reason`. If the class already belongs to another store,
-  /// the message ends with `remedy`.
+  /// A class of the new store refers to this class or inherits from it. The message of the error
+  /// begins with `reason`. If the class already belongs to another store, the message ends with
+  /// `remedy`.
   private func requireNamed(
     _ entity: EntityDescription, _ reason: String, _ remedy: String
   ) throws {

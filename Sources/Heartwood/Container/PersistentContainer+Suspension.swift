@@ -12,7 +12,7 @@ extension PersistentContainer {
   /// first read after ``resume()``, it pins the newest generation, as with
   /// ``QueryGenerationToken/current``. To return to its generation later, give the generation a
   /// name before the call. Batched results become invalid and must be fetched again. No thread may
-  /// be reading during the call.
+  /// read from the stores during the call.
   ///
   /// - Throws: `busy` if a transaction of another process or thread takes longer than
   ///   `busyTimeout`, in which case nothing has changed; `closed` or `io`.

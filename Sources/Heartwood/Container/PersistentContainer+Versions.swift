@@ -2,9 +2,9 @@ extension PersistentContainer {
   /// Returns the versions of an object from one generation to another, oldest first.
   ///
   /// The first element is the version in `source`, if the object existed there. The other versions
-  /// come from the history and from the readable generations in between, which are those that have
-  /// a name or are held by a process. A version known only from the history has no values. Without
-  /// the history, versions between two readable generations are missing.
+  /// come from the history and from the readable generations in between. A generation is readable
+  /// if it has a name or a process holds it. A version known only from the history has no values.
+  /// Without the history, versions between two readable generations are missing.
   ///
   /// - Parameters:
   ///   - id: The ID of the object. The object may have been deleted in the meantime.

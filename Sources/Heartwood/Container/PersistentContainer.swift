@@ -4,9 +4,10 @@ import Synchronization
 
 /// The options of a container.
 public struct ContainerOptions: Sendable {
-  /// Whether the store is kept only in memory and is freed with the container.
+  /// A Boolean value that indicates whether the store is kept only in memory and freed with the
+  /// container.
   public var isInMemory = false
-  /// Whether saves are recorded in the history.
+  /// A Boolean value that indicates whether saves are recorded in the history.
   public var tracksHistory = true
   /// The options of the store.
   public var store = StoreOptions()
