@@ -1,6 +1,6 @@
 /// The fast paths of a store context, and counts of their use.
 ///
-/// Tests turn them off to compare their results with those of the general paths.
+/// Tests turn the fast paths off to compare their results with the results of the general paths.
 package struct FastPaths {
   /// Whether the context uses fast paths.
   package var areOn = true

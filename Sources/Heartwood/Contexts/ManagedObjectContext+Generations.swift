@@ -13,7 +13,8 @@ extension ManagedObjectContext {
   enum Pin {
     /// The newest generation, at every read.
     case none
-    /// The newest generation at the time of the next read, which pins the context to it.
+    /// The generation that is newest at the next read, which also pins the context to that
+    /// generation.
     case atNextRead
     /// A fixed generation, which the view retains.
     case at(StoreView)
@@ -49,8 +50,8 @@ extension ManagedObjectContext {
   /// Pins the context to a generation, so that changes saved later by other contexts are not
   /// visible in it.
   ///
-  /// Objects that were already read keep their values until they are fetched again or refreshed;
-  /// faults are read from the new generation. Saves are applied to the newest generation.
+  /// Objects that were already read keep their values until they are fetched again or refreshed.
+  /// Faults are read from the new generation. Saves are applied to the newest generation.
   ///
   /// - Parameter token: A token, which may come from another context or process; `.current` to pin
   ///   the newest generation at the next read; or `nil` to remove the pin.
@@ -201,8 +202,8 @@ extension ManagedObjectContext {
   ) throws {
     let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
     context.pin = .within(transaction, StoreView(transaction, model))
-    // Empty the context, because the program may have kept a reference to it, and its objects would
-    // no longer fit the store once the migration changes the model.
+    // Empty the context, because the program may have kept a reference to the context. Its objects
+    // no longer match the store once the migration changes the model.
     defer {
       context.abandonAll()
       context.pin = .none
