@@ -38,8 +38,9 @@ extension ChangeFeed {
     public let author: String?
     /// The time of the transaction or, for existing objects, the time of the generation.
     public let time: Date
-    /// The number of the transaction in the store's history or, for existing objects, of the newest
-    /// transaction.
+    /// The number of the transaction in the store's history.
+    ///
+    /// For an existing object, this is the number of the newest transaction.
     public let transaction: Int64
     /// The position of the change in its transaction.
     public let index: Int
@@ -55,7 +56,7 @@ extension ChangeFeed {
     public let newestTransaction: Int64
     /// A token that resumes a feed.
     ///
-    /// If this event is the last of its transaction, the feed resumes after the event; otherwise,
+    /// If this event is the last of its transaction, the feed resumes after the event. Otherwise,
     /// it resumes before the transaction. The token is `nil` until all existing objects have been
     /// returned.
     public internal(set) var token: PersistentHistoryToken?
@@ -68,8 +69,8 @@ extension ChangeFeed {
 
     /// The identifier of the event, which is the same in all feeds of the store.
     ///
-    /// It consists of the transaction number, followed by the position of the change, the ID of the
-    /// existing object, or `complete`.
+    /// The identifier consists of the transaction number, followed by the position of the change,
+    /// the ID of the existing object, or `complete`.
     public var id: String {
       switch operation {
       case .existing: "\(transaction)-\(objectID?.shortText ?? "")"

@@ -4,8 +4,9 @@ extension ChangeFeed {
   /// The values of an object in one generation.
   ///
   /// The values include all attributes that are not derived, all to-one relationships, and the
-  /// changed to-many relationships that the inverse does not determine. If a deleted object's
-  /// generation cannot be read, its values contain only the attributes that the history preserves.
+  /// changed to-many relationships that cannot be determined from their inverses. If a deleted
+  /// object's generation cannot be read, its values contain only the attributes that the history
+  /// preserves.
   public struct Values: Sendable {
     let entity: FeedEntity
     /// The values of the attributes, in the entity's order.
@@ -88,8 +89,8 @@ final class FeedEntity: Sendable {
   /// The attributes that are not derived.
   let attributes: [Property]
   let references: [Property]
-  /// The to-many relationships whose members or order the inverse does not determine, each with the
-  /// keyspace that lists its members.
+  /// The to-many relationships whose members or order cannot be determined from their inverses,
+  /// each with the keyspace that lists its members.
   let lists: [(property: Property, keyspace: String)]
 
   init(_ storage: EntityStorage, _ model: StoreModel) {

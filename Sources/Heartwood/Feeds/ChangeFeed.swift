@@ -11,12 +11,12 @@ import Foundation
 /// }
 /// ```
 ///
-/// Events are read when the loop asks for them, so a slow loop needs no buffer and pins only the
-/// generation that it is reading. Each iterator reads the feed independently.
+/// The feed reads events when the loop requests them. A slow loop therefore needs no buffer, and
+/// pins only the generation that it is reading. Each iterator reads the feed independently.
 ///
 /// A feed delivers each change at least once. A feed with a consumer begins after the transactions
 /// that the consumer has acknowledged, and the history keeps all later transactions. A repeated
-/// event has the same ``Event/id``, by which a program can detect it.
+/// event has the same ``Event/id``, so a program can detect repeated events.
 ///
 /// The feed ends when the task is cancelled or the store is closed, and waits while the store is
 /// suspended. The feed throws `historyExpired` if the next transactions have been deleted, and
@@ -61,7 +61,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   private let container: PersistentContainer
   private let consumer: String?
   private let values: IncludedValues
-  /// The position at which the feed begins; never `now`.
+  /// The position at which the feed begins, which is never `now`.
   private let start: Start
 
   /// Creates the feed of a container.
@@ -93,14 +93,14 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 
   /// Records that the consumer has processed an event and all earlier events.
   ///
-  /// If the event is the last of its transaction, the consumer's next feed begins after it;
-  /// otherwise, the method does nothing.
+  /// If the event is the last of its transaction, the consumer's next feed begins after the event.
+  /// Otherwise, the method does nothing.
   ///
   /// - Throws: `invalidArgument` if the feed has no consumer; `foreignStore` if the event comes
   ///   from another store; `historyExpired` if later transactions have been deleted, or if the
   ///   store was restored to a state before the event; any error from writing the store.
-  /// - Complexity: One transaction, which writes one row. If the feed has many small transactions,
-  ///   acknowledging only some of them saves time.
+  /// - Complexity: The method runs one transaction, which writes one row. If the feed has many
+  ///   small transactions, acknowledging only some of them saves time.
   public func acknowledge(_ event: Event) throws {
     let consumer = try requireConsumer()
     guard event.isLast, let token = event.token else { return }
@@ -140,8 +140,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     }
   }
 
-  /// Returns a sequence of arrays, each of which contains the events available when the loop asks
-  /// for it.
+  /// Returns a sequence of arrays, each of which contains the events that are available when the
+  /// loop requests the array.
   ///
   /// The sequence waits only for the first event of an array.
   ///
@@ -236,7 +236,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 
   /// A sequence of arrays of events.
   public struct Batches: AsyncSequence, Sendable {
-    /// At least one event.
+    /// A nonempty array of events.
     public typealias Element = [Event]
     /// Any error from reading the store.
     public typealias Failure = any Error
@@ -244,7 +244,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     fileprivate let feed: ChangeFeed
     fileprivate let maxCount: Int
 
-    /// Creates an iterator, which begins where the feed's iterator would.
+    /// Creates an iterator, which begins at the same position as an iterator of the feed.
     public func makeAsyncIterator() -> Iterator {
       Iterator(events: feed.makeAsyncIterator(), maxCount: maxCount)
     }

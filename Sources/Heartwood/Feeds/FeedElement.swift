@@ -54,7 +54,7 @@ struct FeedElement: Decodable {
   let time: Int64
   /// The time at which the object counts as seen.
   ///
-  /// It is never earlier than the time recorded for the previous event.
+  /// The time is never earlier than the time recorded for the previous event.
   var seen: Int64 = 0
   /// The value of the unique attribute that identifies the object, or `nil` if there is none.
   private(set) var key: StoredValue?
