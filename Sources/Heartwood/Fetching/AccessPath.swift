@@ -107,8 +107,8 @@ struct AccessPlanner {
     let total: Double
     let candidates: [Candidate]
 
-    /// Returns the estimated share of rows that meet all conditions except those on the given
-    /// properties.
+    /// Returns the estimated share of rows that meet all conditions except the conditions on the
+    /// given properties.
     func share(besides slots: [Int]) -> Double {
       var share = 1.0
       var known = Set(slots)
@@ -128,8 +128,10 @@ struct AccessPlanner {
       plan.needsSorting ? 0.5 * count : 0
     }
 
-    /// Returns the paths that use one index: a path that reads rows by number and, if it reduces
-    /// sorting, paths in index order.
+    /// Returns the paths that use one index.
+    ///
+    /// One path reads rows by number. If reading rows in index order reduces sorting, the result
+    /// also contains paths in index order.
     func paths(_ candidate: Candidate) -> [AccessPath] {
       let (use, count) = (candidate.use, candidate.count)
       let share = share(besides: use.slots)
@@ -148,8 +150,8 @@ struct AccessPlanner {
           AccessPath(kind: .index(use), direction: direction, rowCount: needed, cost: 1 + cost))
       }
       if let groups = candidate.groups, let limit = plan.limit {
-        // Include the rest of the group in which the limit is reached, because the scan reads it to
-        // the end.
+        // Include the rest of the group in which the limit is reached, because the scan reads that
+        // group to the end.
         let needed = min(count, Double(limit) / max(share, 1e-9) + 2 * groups.rowCount)
         let cost = needed * (AccessPlanner.entryCost + AccessPlanner.lookupCost)
         paths.append(

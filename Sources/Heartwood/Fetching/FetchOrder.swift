@@ -2,9 +2,9 @@ import Foundation
 
 /// The sort order of a fetch, based on stored values.
 ///
-/// In ascending order, `nil` comes first and NaN last, and strings compare as Swift's
-/// `String` does. Objects with equal values are in creation order or, if the last descriptor is
-/// reversed, in reverse creation order. Every access path therefore yields the same list.
+/// In ascending order, `nil` comes first and NaN comes last. Strings compare like Swift's `String`.
+/// Objects with equal values are in creation order, or in reverse creation order if the last
+/// descriptor is reversed. Every access path therefore yields the same list.
 struct FetchOrder {
   struct Term {
     let name: String
@@ -16,7 +16,8 @@ struct FetchOrder {
     let isDecimal: Bool
     /// Whether all values have the same size.
     let hasFixedLength: Bool
-    /// The text search by whose relevance objects are compared, if any.
+    /// The text search whose relevance the term sorts by, or `nil` if the term sorts by another
+    /// value.
     var textSearch: TextSearch?
   }
 
@@ -26,7 +27,7 @@ struct FetchOrder {
     let number: ObjectNumber
   }
 
-  /// The sort terms; the section key, if any, comes first.
+  /// The sort terms, which begin with the section key if the request has sections.
   let terms: [Term]
 
   private init() { terms = [] }
@@ -38,9 +39,9 @@ struct FetchOrder {
   /// from its paths.
   ///
   /// - Parameters:
-  ///   - search: The text search by whose relevance objects are sorted if there are no descriptors.
-  ///   - section: The key by which objects are grouped; it precedes the sort descriptors.
-  /// - Returns: `nil` if the descriptors compare anything other than stored values.
+  ///   - search: The text search whose relevance determines the order if there are no descriptors.
+  ///   - section: The key by which objects are grouped. It precedes the sort descriptors.
+  /// - Returns: `nil` unless all descriptors compare stored values.
   init?<M>(
     _ request: FetchRequest<M>, _ resolver: QueryResolver, _ search: TextSearch?,
     section: AnyKeyPath? = nil
@@ -85,7 +86,8 @@ struct FetchOrder {
     Keys(values: try terms.map { try $0.value(scope) }, number: number)
   }
 
-  /// Returns whether the object with the first sort keys comes before the one with the second.
+  /// Returns whether the object with the sort keys `first` precedes the object with the keys
+  /// `second`.
   func areInOrder(_ first: Keys, _ second: Keys) -> Bool {
     // Use indices, because an iterator would retain and release each term.
     for position in terms.indices {

@@ -25,11 +25,11 @@ extension ManagedObjectContext {
   /// limit.
   ///
   /// - Parameters:
-  ///   - inOrder: Whether `body` is called in the order of the plan. If `false`, it is called as
-  ///     soon as each object is found, without regard to the limit. If the objects are found in the
-  ///     order of the plan, this makes no difference.
-  ///   - body: A closure that is called with each object, in which case the method returns an empty
-  ///     array; or `nil` to return the objects.
+  ///   - inOrder: Whether `body` is called in the order of the plan. If `false`, `body` is called
+  ///     as soon as each object is found, without regard to the limit. If the objects are found in
+  ///     the order of the plan, the parameter has no effect.
+  ///   - body: A closure that is called with each object, or `nil` to return the objects. If there
+  ///     is a closure, the method returns an empty array.
   func candidates(
     _ plan: FetchPlan, _ includesPendingChanges: Bool, _ content: CandidateContent,
     inOrder: Bool = false, consumedBy body: ((Candidate) throws -> Void)? = nil
@@ -184,8 +184,8 @@ extension ManagedObjectContext {
   /// Returns a scope for the conditions of a plan.
   ///
   /// The scope reads objects from their rows. If an object was changed in this context or in a
-  /// parent, or if it hides objects that were deleted in one of them, the scope reads it from
-  /// memory instead.
+  /// parent, or hides objects that were deleted there, the scope reads the object from memory
+  /// instead.
   ///
   /// - Parameter hiding: The objects of this context that hide deleted objects.
   private func scope(
@@ -205,8 +205,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the object with the given number if it is registered and has changes; otherwise,
-  /// `nil`.
+  /// Returns the object with the given number, or `nil` if it is not registered or has no changes.
   ///
   /// An object whose values equal those of its row does not count as changed. A fetch then
   /// evaluates the row, which may be newer than the values in memory (C-05).

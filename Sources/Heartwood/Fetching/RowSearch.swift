@@ -32,7 +32,7 @@ struct RowSearch {
   /// Calls `body` with each matching record until `body` returns `false`.
   ///
   /// During each call, the record is the subject of `scope`. If the path provides the plan's order,
-  /// rows are passed in that order; otherwise, they are sorted by number.
+  /// the method passes rows in that order. Otherwise, it passes rows in the order of their numbers.
   func forEach(
     _ scope: QueryScope,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
@@ -143,8 +143,8 @@ struct RowSearch {
 
   /// Pending row lookups, which run in batches of one entity so that their cache misses overlap.
   ///
-  /// The variables skip exclusivity checks, because they are used for every entry of an index. This
-  /// is safe, because only one thread uses them.
+  /// The variables skip exclusivity checks, because they are used for every entry of an index.
+  /// Skipping the checks is safe, because only one thread uses the variables.
   private final class RowLookups {
     let search: RowSearch
     let scope: QueryScope
