@@ -8,7 +8,9 @@ struct ExportedColumns {
     /// The attribute whose value is exported: the property itself, or a unique attribute of the
     /// object to which it refers.
     let attribute: PropertyDescription
-    /// The path of keys to the value; an element of a composite attribute has several keys.
+    /// The path of keys to the value.
+    ///
+    /// An element of a composite attribute has several keys.
     let keys: [ImportKey]
     /// The key of the value in a nested object, or `nil` if the value stands alone.
     ///
@@ -45,8 +47,8 @@ struct ExportedColumns {
   func text(_ value: StoredValue, _ column: Column, _ encoder: JSONEncoder) throws -> String? {
     switch value {
     case .null: return nil
-    // Handle common types here. The result is the same as that of the code below, but this is fifty
-    // times as fast.
+    // Handle common types here, because this code is fifty times as fast as the code below, and its
+    // result is the same.
     case .bool(let value): return "\(value)"
     case .integer(let value): return "\(value)"
     case .uuid: return try UUID(storedValue: value).uuidString

@@ -11,7 +11,7 @@ package struct CSVRecords {
 
   package init(_ read: @escaping () throws -> [UInt8]) { self.read = read }
 
-  /// Returns the fields of the next record, or `nil` if there are no more.
+  /// Returns the fields of the next record, or `nil` if there are no more records.
   ///
   /// An empty field without quotes is `nil`.
   ///

@@ -14,7 +14,7 @@ package struct EntityFacts: Sendable {
     package let isOrdered: Bool
     /// The name of the destination entity.
     package let destination: String
-    /// The name of the relationship at the other end, or `nil` if there is none.
+    /// The name of the inverse relationship, or `nil` if there is none.
     package let inverse: String?
     package let deleteRule: DeleteRule
     /// The keyspace that lists the members, or `nil` if there is no such list.
@@ -34,7 +34,7 @@ package struct EntityFacts: Sendable {
 
   package let name: String
   package let number: Int
-  /// The name of the entity from which this one inherits, or `nil` if there is none.
+  /// The name of the superentity, or `nil` if there is none.
   package let superentity: String?
   package let isAbstract: Bool
   package let attributes: [Attribute]
@@ -50,8 +50,7 @@ package struct EntityFacts: Sendable {
     superentity = entity.superentity?.name
     isAbstract = entity.isAbstract
     keyspace = storage.keyspace
-    // Read the attribute's number and the formula, with which the description of a derivation
-    // begins.
+    // The description of a derivation begins with the attribute's number and the formula.
     let derived = (stored.derived ?? []).map { $0.split(separator: " ") }.filter { $0.count > 1 }
     attributes = entity.properties.compactMap { property in
       guard case .attribute(let type, let isOptional) = property.kind else { return nil }
@@ -68,7 +67,7 @@ package struct EntityFacts: Sendable {
         deleteRule: property.options.deleteRule ?? .nullify,
         keyspace: storage.relationshipKeyspaces[property.slot])
     }
-    // Append the text index last, because its keyspace follows those of the other indexes.
+    // Append the text index last, because its keyspace follows the keyspaces of the other indexes.
     indexes =
       zip(entity.indexes, stored.indexes).map { index, keyspace in
         Index(

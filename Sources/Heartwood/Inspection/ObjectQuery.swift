@@ -4,7 +4,7 @@ package struct ObjectQuery: Sendable {
   package var entity: String
   /// The condition, or `nil` for all objects.
   package var condition: String?
-  /// The input for a search of the text index, or `nil`.
+  /// The input for a search of the text index, or `nil` for no search.
   package var text: String?
   /// The values by which the objects are sorted, most significant first.
   package var order: [(path: String, isReversed: Bool)] = []

@@ -5,12 +5,12 @@ package struct ObjectDifference: Encodable, Sendable {
   package let operation: String
   /// The values before the change.
   ///
-  /// For an inserted object, the property is `nil`; for an updated object, it contains only the
-  /// values that differ.
+  /// For an inserted object, the property is `nil`. For an updated object, the property contains
+  /// only the values that differ.
   package let before: [String: ObjectValue]?
   package let after: [String: ObjectValue]?
 
-  /// Whether nothing differs.
+  /// A Boolean value that indicates whether the two states are equal.
   package var isEmpty: Bool { (before ?? [:]).isEmpty && (after ?? [:]).isEmpty }
 
   package init(
