@@ -32,8 +32,8 @@ final class ImportPlan: @unchecked Sendable {
     where !entity.isComposite(name) && !entity.properties.contains(where: { $0.name == name }) {
       throw ObjectGraphError(
         .unknownProperty,
-        "The import specifies a key for \(name), which is not a property of \(entity.name). Use the "
-          + "names of the class's properties.")
+        "The import specifies a key for \(name), which is not a property of \(entity.name). Use "
+          + "the names of the class's properties.")
     }
     fields = entity.properties.filter { $0.isAttribute || $0.isRelationship }.map { property in
       Field(property: property, keys: Self.path(of: property, keys))

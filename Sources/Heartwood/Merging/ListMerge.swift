@@ -36,7 +36,7 @@ struct ListMerge {
     return mineCounts ? Self.insert(theirs, into: mine) : Self.insert(mine, into: theirs)
   }
 
-  /// Returns a copy of `list` that also contains the members found only in `others`.
+  /// Returns a copy of `list` that also contains the members that are only in `others`.
   ///
   /// Each of these members is placed after its predecessor in `others`. Members at the start or end
   /// of `others` are placed at the start or end of the result.
