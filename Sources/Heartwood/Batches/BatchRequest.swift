@@ -77,7 +77,7 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
 public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   /// The condition that rows must meet, or `nil` to update all rows.
   public var predicate: QueryPredicate<M>?
-  /// Whether rows of subclasses are included.
+  /// A Boolean value that indicates whether rows of subclasses are included.
   public var includesSubentities = true
   /// The kind of information to return in the ``BatchResult``.
   public var resultType = BatchResultType.statusOnly
@@ -117,7 +117,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
 public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
   /// The condition that rows must meet, or `nil` to delete all rows.
   public var predicate: QueryPredicate<M>?
-  /// Whether rows of subclasses are included.
+  /// A Boolean value that indicates whether rows of subclasses are included.
   public var includesSubentities = true
   /// The kind of information to return in the ``BatchResult``.
   public var resultType = BatchResultType.statusOnly

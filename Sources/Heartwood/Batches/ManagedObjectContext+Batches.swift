@@ -50,7 +50,7 @@ protocol ExecutableBatch: BatchRequest {
   var resultType: BatchResultType { get }
   /// The description of the request in the log.
   var phrase: String { get }
-  /// Whether the request changes relationships.
+  /// A Boolean value that indicates whether the request changes relationships.
   var changesRelationships: Bool { get }
   func execute(_ run: inout BatchRun) throws
 }

@@ -166,7 +166,7 @@ private final class CommitObservers: Sendable {
     for observed in state.content.withLock({ $0.observedStores }) { observed.task?.cancel() }
   }
 
-  /// Whether any observed store can still have commits.
+  /// A Boolean value that indicates whether any observed store can still have commits.
   var isObserving: Bool { state.content.withLock { $0.observedStores.contains { $0.task != nil } } }
 
   /// Observes a store until it is closed or the observation is cancelled.

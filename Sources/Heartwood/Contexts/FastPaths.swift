@@ -2,7 +2,7 @@
 ///
 /// Tests turn the fast paths off to compare their results with the results of the general paths.
 package struct FastPaths {
-  /// Whether the context uses fast paths.
+  /// A Boolean value that indicates whether the context uses fast paths.
   package var areOn = true
   /// The number of new objects whose rows were written without a ``RowChange``.
   package var insertionCount = 0

@@ -88,7 +88,7 @@ extension ManagedObjectContext {
     try pin(to: token)
   }
 
-  /// Whether the context is pinned to a generation.
+  /// A Boolean value that indicates whether the context is pinned to a generation.
   ///
   /// A child context is pinned if its topmost parent is pinned.
   var isPinned: Bool {

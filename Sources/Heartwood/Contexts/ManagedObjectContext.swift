@@ -19,7 +19,8 @@ public final class ManagedObjectContext {
   let parent: ManagedObjectContext?
   /// The root context that owns this store context, or `nil` for a root context.
   unowned let owner: ManagedObjectContext?
-  /// Whether another context owns this store context, even if the owner has been deallocated.
+  /// A Boolean value that indicates whether another context owns this store context, even if the
+  /// owner has been deallocated.
   let isOwned: Bool
   /// The store contexts of all stores except the first one, created on first use.
   @exclusivity(unchecked) var otherStoreContexts: [ManagedObjectContext] = []
@@ -35,7 +36,8 @@ public final class ManagedObjectContext {
   ///
   /// By default, a conflict makes the save throw an error.
   public var mergePolicy: MergePolicy = .error
-  /// Whether reading an object whose row no longer exists marks the object as deleted.
+  /// A Boolean value that indicates whether reading an object whose row no longer exists marks the
+  /// object as deleted.
   ///
   /// If the property is `false`, reading such an object sets ``faultError``.
   public var shouldDeleteInaccessibleFaults = true
@@ -46,7 +48,8 @@ public final class ManagedObjectContext {
   /// `existingObject(_:with:)` do not call the closure either, because their results report a
   /// missing row.
   public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
-  /// Whether the context retains all its objects, not only those with unsaved changes.
+  /// A Boolean value that indicates whether the context retains all its objects, including objects
+  /// without unsaved changes.
   @exclusivity(unchecked) public var retainsRegisteredObjects = false {
     didSet {
       retained = retainsRegisteredObjects ? allRegistered() : []
@@ -88,16 +91,16 @@ public final class ManagedObjectContext {
   /// with it.
   var upToDate: Generation?
   @exclusivity(unchecked) var undoLog: UndoLog?
-  /// Whether all changes during one event form one undo group.
+  /// A Boolean value that indicates whether all changes during one event form one undo group.
   ///
   /// The default is `false`. In a view context, an event ends when the main actor is free. In a
   /// background context, an event ends when a `perform` block ends. In other contexts, the property
   /// has no effect.
   public var groupsUndoByEvent = false
-  /// Whether each save discards the recorded changes, so that ``undo()`` reverts only changes made
-  /// since that save.
+  /// A Boolean value that indicates whether each save discards the recorded changes.
   ///
-  /// The default is `false`.
+  /// If the property is `true`, ``undo()`` reverts only changes made since the last save. The default is
+  /// `false`.
   public var discardsUndoOnSave = false
   /// A closure that is called at the first change of each undo group.
   ///
@@ -108,7 +111,8 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var changeQueues: [WeakChangeQueue] = []
   /// The follower that maintains lists of this store context's objects.
   @exclusivity(unchecked) var follower: (any ContextFollower)?
-  /// Whether this store context or one of its children has a follower.
+  /// A Boolean value that indicates whether this store context or one of its children has a
+  /// follower.
   @exclusivity(unchecked) var isFollowed = false
   /// The closure that schedules a call to ``processPendingChanges()``, or `nil` if calls cannot be
   /// scheduled.
@@ -182,7 +186,7 @@ public final class ManagedObjectContext {
 
   // MARK: Changes
 
-  /// Whether a save would write anything.
+  /// A Boolean value that indicates whether a save would write anything.
   ///
   /// Objects that other contexts deleted do not count. Objects whose properties were only set to
   /// their existing values do not count either.
@@ -192,14 +196,15 @@ public final class ManagedObjectContext {
     observer?.recordRead(\.hasChanges)
     return storeContexts.contains(where: \.hasEffectiveChanges)
   }
-  /// Whether a save would write anything for this store context.
+  /// A Boolean value that indicates whether a save would write anything for this store context.
   private var hasEffectiveChanges: Bool {
     // Iterate over copies, because discarding edits changes the lists.
     let (updated, deleted) = (updated, deleted)
     return !inserted.isEmpty || deleted.contains { !$0.isInaccessible }
       || updated.contains { !discardNoOpEdits(of: $0) }
   }
-  /// Whether this store context has recorded changes, even if a save would write nothing for them.
+  /// A Boolean value that indicates whether this store context has recorded changes, even if a save
+  /// would write nothing for them.
   var hasOwnChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
   /// The objects that the next save inserts.
   public var insertedObjects: Set<ManagedObject> {
@@ -336,7 +341,8 @@ extension ManagedObject {
   /// The store context of the object, or `nil` if the object is in no context.
   final var storeContext: ManagedObjectContext? { source as? ManagedObjectContext }
 
-  /// Whether the object has left its context and was neither new nor deleted at that time.
+  /// A Boolean value that indicates whether the object has left its context and was neither new nor
+  /// deleted at that time.
   ///
   /// As far as the context knew, such an object had a row.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }

@@ -44,8 +44,8 @@ extension ChangeFeed {
     public let transaction: Int64
     /// The position of the change in its transaction.
     public let index: Int
-    /// Whether this event is the last of its transaction or, for existing objects, the last event
-    /// for the store.
+    /// A Boolean value that indicates whether this event is the last of its transaction or, for
+    /// existing objects, the last event for the store.
     public let isLast: Bool
     /// The generation that contains the values, which may be newer than the transaction.
     public let generation: Generation
@@ -62,9 +62,10 @@ extension ChangeFeed {
     public internal(set) var token: PersistentHistoryToken?
     /// The URI of the store.
     public let source: String
-    /// Whether the values from before the change are known and included in the feed.
+    /// A Boolean value that indicates whether the values from before the change are known and
+    /// included in the feed.
     var includesBefore = false
-    /// Whether the feed includes the values after the change.
+    /// A Boolean value that indicates whether the feed includes the values after the change.
     let includesAfter: Bool
 
     /// The identifier of the event, which is the same in all feeds of the store.

@@ -88,7 +88,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     }
   }
 
-  /// Whether the feed has a consumer.
+  /// A Boolean value that indicates whether the feed has a consumer.
   var hasConsumer: Bool { consumer != nil }
 
   /// Records that the consumer has processed an event and all earlier events.
@@ -157,7 +157,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     private let feed: ChangeFeed
     private var reader: FeedReader?
     private var commits: RemoteChanges.Iterator
-    /// Whether the last commit to the stores has been received.
+    /// A Boolean value that indicates whether the last commit to the stores has been received.
     private var hasAllCommits = false
     private var isEnded = false
 

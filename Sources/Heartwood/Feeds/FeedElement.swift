@@ -42,10 +42,10 @@ struct FeedElement: Decodable {
   let operation: ChangeFeed.Event.Operation
   let transaction: Int64
   let index: Int64
-  /// Whether this event is the last of its transaction or, for existing objects, the last event for
-  /// the store.
+  /// A Boolean value that indicates whether this event is the last of its transaction or, for
+  /// existing objects, the last event for the store.
   let isLast: Bool
-  /// Whether this event is the last of its generation.
+  /// A Boolean value that indicates whether this event is the last of its generation.
   var isLastOfGeneration: Bool { isLast && transaction >= newestTransaction }
   /// The number of the newest transaction whose changes the values contain.
   let newestTransaction: Int64

@@ -53,7 +53,7 @@ public struct FeedReceiver {
       container.group.attachedStores.map(\.model.schema))
   }
 
-  /// Whether enough events are waiting to fill a transaction.
+  /// A Boolean value that indicates whether enough events are waiting to fill a transaction.
   ///
   /// A program that rarely calls ``apply(isComplete:)`` can check this property to limit the memory
   /// that waiting events use.

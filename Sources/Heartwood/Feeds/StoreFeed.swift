@@ -75,7 +75,7 @@ struct StoreFeed {
     }
   }
 
-  /// Whether existing objects remain to be returned.
+  /// A Boolean value that indicates whether existing objects remain to be returned.
   var isReadingExisting: Bool { existing != nil }
 
   /// Returns the time of the next transaction, or `nil` if there is none yet.

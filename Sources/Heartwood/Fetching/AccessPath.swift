@@ -14,7 +14,8 @@ struct AccessPath {
   }
 
   let kind: Kind
-  /// Whether index entries are read backwards, or `nil` if rows are not read in index order.
+  /// A Boolean value that indicates whether index entries are read backwards, or `nil` if rows are
+  /// not read in index order.
   var direction: Bool?
   /// The number of leading sort terms by which the path orders the rows.
   ///

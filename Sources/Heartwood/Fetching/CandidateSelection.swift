@@ -3,9 +3,9 @@ struct CandidateSelection {
   typealias Candidate = ManagedObjectContext.Candidate
 
   private let plan: FetchPlan
-  /// Whether candidates arrive in the order of the plan.
+  /// A Boolean value that indicates whether candidates arrive in the order of the plan.
   let areInOrder: Bool
-  /// Whether the sort keys of candidates must be computed.
+  /// A Boolean value that indicates whether the sort keys of candidates must be computed.
   let needsKeys: Bool
   /// A Boolean value that indicates whether the requested content is read from each row
   /// immediately.

@@ -12,9 +12,10 @@ struct FetchOrder {
     /// The slot of the property, if the property belongs to the fetched object itself.
     let slot: Int?
     let isReversed: Bool
-    /// Whether the values are decimal numbers, which are stored as strings.
+    /// A Boolean value that indicates whether the values are decimal numbers, which are stored as
+    /// strings.
     let isDecimal: Bool
-    /// Whether all values have the same size.
+    /// A Boolean value that indicates whether all values have the same size.
     let hasFixedLength: Bool
     /// The text search whose relevance the term sorts by, or `nil` if the term sorts by another
     /// value.
@@ -78,7 +79,8 @@ struct FetchOrder {
     self.terms = terms
   }
 
-  /// Whether objects with equal values are in reverse creation order.
+  /// A Boolean value that indicates whether objects with equal values are in reverse creation
+  /// order.
   var endsReversed: Bool { terms.last?.isReversed ?? false }
 
   /// Returns the sort keys of the subject of `scope`, which has the given number.
@@ -170,7 +172,8 @@ extension QueryType {
     }
   }
 
-  /// Whether values of the type can be sorted so that equal values are adjacent.
+  /// A Boolean value that indicates whether values of the type can be sorted so that equal values
+  /// are adjacent.
   fileprivate var hasOrder: Bool {
     switch self {
     case .bool, .integer, .number, .decimal, .date, .uuid, .text: true
@@ -243,7 +246,7 @@ extension SortDescriptor where Compared: ManagedObject {
 }
 
 extension SortDescriptor {
-  /// Whether the descriptor compares values with `<`.
+  /// A Boolean value that indicates whether the descriptor compares values with `<`.
   fileprivate var isPlain: Bool {
     #if canImport(Darwin)
       // On Darwin, a string descriptor without an explicit comparator uses `.localizedStandard`.

@@ -84,7 +84,7 @@ struct FetchPlan {
   /// The entities whose rows are examined, sorted by number.
   var storages: [EntityStorage] { resolved.storages }
 
-  /// Whether the conditions also depend on other objects.
+  /// A Boolean value that indicates whether the conditions also depend on other objects.
   var dependsOnOtherObjects: Bool { resolved.dependsOnOtherObjects }
 
   /// The entities that the conditions depend on, including the entity of the requested objects.
@@ -105,7 +105,7 @@ struct FetchPlan {
   /// The name of each condition.
   var names: [String] { resolved.terms.map(\.name) }
 
-  /// Whether the requested order differs from the order of the rows.
+  /// A Boolean value that indicates whether the requested order differs from the order of the rows.
   var needsSorting: Bool { order.map { !$0.terms.isEmpty } ?? true }
 
   /// The plan that finds all objects, whether or not they match the conditions, in row order.
@@ -270,7 +270,8 @@ struct FetchPlan {
 }
 
 extension QueryTerm {
-  /// Whether a single demand on a property expresses the condition exactly.
+  /// A Boolean value that indicates whether a single demand on a property expresses the condition
+  /// exactly.
   fileprivate var isExactDemand: Bool {
     guard demands.count == 1, case .property = demands[0].subject else { return false }
     return demands[0].isExact

@@ -32,17 +32,17 @@ public struct FetchRequest<M: ManagedObject> {
   public var fetchBatchSize: Int
   /// The relationships whose objects are loaded together with the fetched objects.
   public var relationshipKeyPathsForPrefetching: [PartialKeyPath<M>] = []
-  /// Whether values are read together with the objects.
+  /// A Boolean value that indicates whether values are read together with the objects.
   ///
   /// This property has no effect. It exists so that code ported from Core Data compiles.
   public var includesPropertyValues = true
-  /// Whether objects are returned as faults.
+  /// A Boolean value that indicates whether objects are returned as faults.
   ///
   /// This property has no effect. It exists so that code ported from Core Data compiles.
   public var returnsObjectsAsFaults = true
-  /// Whether the context's unsaved changes are included.
+  /// A Boolean value that indicates whether the context's unsaved changes are included.
   public var includesPendingChanges = true
-  /// Whether objects of subclasses are included.
+  /// A Boolean value that indicates whether objects of subclasses are included.
   public var includesSubentities = true
   /// The position after which the result begins, or `nil` to begin with the first object.
   var position: FetchOrder.Keys?

@@ -57,7 +57,7 @@ struct PropertyDemand {
     }
   }
 
-  /// Whether objects without a value are requested.
+  /// A Boolean value that indicates whether objects without a value are requested.
   var includesNull: Bool {
     if let values { return values.contains(.null) }
     return false

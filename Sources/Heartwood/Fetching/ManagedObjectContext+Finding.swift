@@ -15,7 +15,7 @@ extension ManagedObjectContext {
     var object: ManagedObject?
     /// The values, if requested.
     var values: [StoredValue] = []
-    /// Whether the candidate has the requested content.
+    /// A Boolean value that indicates whether the candidate has the requested content.
     var isComplete = false
   }
 

@@ -140,7 +140,8 @@ extension QueryProperty {
 }
 
 extension FetchRequest {
-  /// Whether the request has no sort descriptors, limit, offset or prefetched relationships.
+  /// A Boolean value that indicates whether the request has no sort descriptors, limit, offset or
+  /// prefetched relationships.
   fileprivate var isUnsortedAndComplete: Bool {
     sortDescriptors.isEmpty && fetchLimit == nil && fetchOffset == 0
       && position == nil && relationshipKeyPathsForPrefetching.isEmpty

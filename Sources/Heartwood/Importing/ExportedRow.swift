@@ -16,7 +16,7 @@ struct ExportedColumns {
     ///
     /// A unique value alone identifies an object only if its class has no other unique attribute.
     let key: ImportKey?
-    /// Whether an object may exist even if its value is missing.
+    /// A Boolean value that indicates whether an object may exist even if its value is missing.
     var omitsNull = false
   }
 

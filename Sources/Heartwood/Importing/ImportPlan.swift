@@ -14,7 +14,8 @@ final class ImportPlan: @unchecked Sendable {
   let fields: [Field]
   /// The attributes by which an object can be found.
   let uniqueProperties: [PropertyDescription]
-  /// Whether rows list the keys that do not correspond to a property.
+  /// A Boolean value that indicates whether rows list the keys that do not correspond to a
+  /// property.
   var reportsIgnoredKeys = false
   private let schema: Schema.Content
   private var plans: [Int: ImportPlan] = [:]

@@ -26,7 +26,8 @@ package struct EntityFacts: Sendable {
     package let attributes: [String]
     package let isUnique: Bool
     package let keyspace: String
-    /// Whether the entity itself declares the index, instead of inheriting it.
+    /// A Boolean value that indicates whether the entity itself declares the index, instead of
+    /// inheriting it.
     package let isOwn: Bool
     /// The identifier of a text index's tokenizer, or `nil` for any other index.
     package var tokenizer: String?

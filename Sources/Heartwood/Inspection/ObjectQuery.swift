@@ -10,7 +10,7 @@ package struct ObjectQuery: Sendable {
   package var order: [(path: String, isReversed: Bool)] = []
   package var limit: Int?
   package var offset = 0
-  /// Whether objects of subentities are included.
+  /// A Boolean value that indicates whether objects of subentities are included.
   package var includesSubentities = true
 
   package init(entity: String, condition: String? = nil) {

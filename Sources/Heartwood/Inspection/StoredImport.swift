@@ -12,7 +12,7 @@ struct StoredImport {
   private var undo: [ObjectNumber: RowChange.Request] = [:]
   /// The relationships to objects that did not exist when their elements were applied.
   private var postponed: [Postponed] = []
-  /// Whether all elements have been applied.
+  /// A Boolean value that indicates whether all elements have been applied.
   ///
   /// If so, an object that is still missing will not arrive.
   private var isComplete = false

@@ -87,7 +87,7 @@ extension StoredObjects {
 }
 
 extension ObjectGraphError {
-  /// Whether the error concerns only one element of an import.
+  /// A Boolean value that indicates whether the error concerns only one element of an import.
   fileprivate var isOfElement: Bool {
     [.constraintConflict, .validation, .foreignObject, .unknownEntity].contains(kind)
   }

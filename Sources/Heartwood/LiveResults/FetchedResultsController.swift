@@ -105,7 +105,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// - Complexity: O(1) if nothing has changed.
   public var count: Int { currentList()?.count ?? 0 }
 
-  /// Whether the list has no objects.
+  /// A Boolean value that indicates whether the list has no objects.
   ///
   /// - Complexity: O(1) if nothing has changed.
   public var isEmpty: Bool { count == 0 }

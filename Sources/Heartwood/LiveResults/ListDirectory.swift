@@ -91,7 +91,7 @@ struct ListDirectory {
     self.ranges = ranges.map { Ranges($0.key, $0.value) }
   }
 
-  /// Whether every list must evaluate every object.
+  /// A Boolean value that indicates whether every list must evaluate every object.
   var coversAll: Bool { ranges.isEmpty }
 
   /// A search for the lists that an object may belong to, based on its old or new values.

@@ -22,8 +22,8 @@ final class LiveQuery {
   let entities: [Int]
   /// The numbers of the entities whose objects can affect the list.
   let referencedEntities: Set<Int>
-  /// Whether the list must be refetched after any change to the objects of an entity that it
-  /// depends on.
+  /// A Boolean value that indicates whether the list must be refetched after any change to the
+  /// objects of an entity that it depends on.
   ///
   /// Refetching is necessary if the conditions depend on objects outside the list, if the sort
   /// order depends on more than the objects' stored values, or if the list belongs to a child
@@ -39,7 +39,8 @@ final class LiveQuery {
   private let renumbered: RenumberedObjects
   /// The number of renumberings that the plan reflects.
   private var changeCount: Int
-  /// Whether the object numbers in the plan have changed since the list was fetched.
+  /// A Boolean value that indicates whether the object numbers in the plan have changed since the
+  /// list was fetched.
   private(set) var hasNewNumbers = false
   private let scope: QueryScope
   /// The closure that sorts objects, or `nil` if the request orders them by stored values.

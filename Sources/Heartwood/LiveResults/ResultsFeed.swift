@@ -24,9 +24,10 @@ final class ResultsFeed: ContextFollower {
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
-  /// Whether all objects that are shown with unsaved changes must be examined.
+  /// A Boolean value that indicates whether all objects that are shown with unsaved changes must be
+  /// examined.
   private var mustExamineAll = false
-  /// Whether a parent context has changed.
+  /// A Boolean value that indicates whether a parent context has changed.
   private var didParentChange = false
   /// The new numbers of objects that were renumbered since the last update, keyed by old number.
   private var renumbered: [ObjectNumber: ObjectNumber] = [:]

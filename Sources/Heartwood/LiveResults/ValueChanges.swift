@@ -5,7 +5,7 @@ final class ValueChanges {
   private let feed: ResultsFeed
   private let before: StoreView?
   private let after: StoreView
-  /// Whether the rows of the shown generation can be read.
+  /// A Boolean value that indicates whether the rows of the shown generation can be read.
   private let isReadable: Bool
   /// The cached results for lists that include unsaved changes, keyed by object number.
   private var known: [ObjectNumber: Bool] = [:]

@@ -1,7 +1,8 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// Whether the context automatically merges the changes that other contexts save.
+  /// A Boolean value that indicates whether the context automatically merges the changes that other
+  /// contexts save.
   ///
   /// The context merges new history transactions before each fetch and save in the same way as
   /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Between these times, saves by other

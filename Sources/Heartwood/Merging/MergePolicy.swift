@@ -75,7 +75,7 @@ public struct MergeConflict: Sendable {
   /// The targets of to-one relationships in the store, by name, or `nil` if the object was deleted
   /// in the store.
   public let theirReferences: [String: ManagedObjectID]?
-  /// Whether the object was deleted in this context.
+  /// A Boolean value that indicates whether the object was deleted in this context.
   public let isDeletedHere: Bool
   /// The attribute values that the policy chooses, by attribute name.
   public var result: [String: StoredValue] = [:]
