@@ -89,7 +89,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   ///   - type: The class of the rows, if it cannot be inferred.
   ///   - predicate: The condition that rows must meet, or `nil` to update all rows.
   ///   - change: A closure that is called once for each matching row. The closure can read the
-  ///     row's current values and set new ones.
+  ///     row's current values and set new values.
   public init(
     _ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil,
     set change: @escaping (_ row: inout BatchRow<M>) throws -> Void
@@ -161,8 +161,9 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of the current row of a batch request.
 ///
-/// The properties skip exclusivity checks for speed: each access to an attribute uses several of
-/// the properties. Skipping the checks is safe, because only one thread uses this instance.
+/// The properties skip exclusivity checks for speed, because each access to an attribute uses
+/// several of the properties. Skipping the checks is safe, because only one thread uses this
+/// instance.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content

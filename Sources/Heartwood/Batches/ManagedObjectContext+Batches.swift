@@ -3,7 +3,7 @@ extension ManagedObjectContext {
   ///
   /// This context's unsaved changes are neither written nor modified.
   ///
-  /// - Returns: The number of affected rows and, if the request specifies so, their IDs.
+  /// - Returns: The number of affected rows and, depending on the result type, their IDs.
   /// - Throws: Any error that the request's closure throws; `constraintConflict`, `deniedDelete`,
   ///   `unknownEntity`, `unknownProperty` or `foreignObject`; any error from writing the store. If
   ///   the method throws, the store is unchanged.

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A context that runs its work on a separate thread instead of the caller's.
+/// A context that runs its work on a separate thread instead of the caller's thread.
 ///
 /// Saves wait for locks and for the disk. On a separate thread, they do not block the threads of
 /// Swift's concurrency pool.
@@ -15,7 +15,7 @@ import Dispatch
 public actor BackgroundContext {
   /// A call to ``perform(_:)``, and the calls within it that wait for their turn.
   ///
-  /// Call 0 represents the context itself: every top-level call counts as a call within it.
+  /// Call 0 represents the context itself. Every top-level call counts as a call within call 0.
   private struct Call {
     var isBusy = false
     /// The waiting calls, earliest first.

@@ -1,13 +1,13 @@
 extension PersistentContainer {
   /// Returns the changes from one generation to another.
   ///
-  /// The target may be older than the source. The method compares the generations directly; it does
-  /// not use the history. A to-many relationship counts as changed if its members differ or, for an
-  /// ordered relationship, if their order differs.
+  /// The target may be older than the source. The method compares the generations directly instead
+  /// of using the history. A to-many relationship counts as changed if its members differ. An
+  /// ordered relationship also counts as changed if the order of its members differs.
   ///
   /// - Parameters:
-  ///   - source: The starting generation, or `.current` for the newest one.
-  ///   - target: The final generation, or `.current` for the newest one.
+  ///   - source: The starting generation, or `.current` for the newest generation.
+  ///   - target: The final generation, or `.current` for the newest generation.
   /// - Returns: The changes in the stores that both tokens cover.
   /// - Throws: `generationExpired`; `foreignStore` if a token's store is not in the container;
   ///   `removedStore` if that store was removed; `corrupt` or `io`.
@@ -52,11 +52,11 @@ extension PersistentContainer {
   ///   - author: The author of the change, for the history.
   /// - Returns: The changes that the call made. Their ``ChangeSet/generation`` is the generation
   ///   that the call created. If that generation no longer exists, it is the newest generation.
-  /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` if
-  ///   objects have changed since `known` (the error contains the ID of one of them);
-  ///   `unknownEntity` if the model has no class for a changed object; `incompatibleSchema` if the
-  ///   generation was written with another model; `generationExpired`, `foreignStore`; any error
-  ///   from writing the store. If the method throws, nothing has changed.
+  /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` with the
+  ///   ID of one changed object if objects have changed since `known`; `unknownEntity` if the model
+  ///   has no class for a changed object; `incompatibleSchema` if the generation was written with
+  ///   another model; `generationExpired`, `foreignStore`; any error from writing the store. If the
+  ///   method throws, nothing has changed.
   /// - Complexity: The same as ``changes(from:to:)``, plus one row write for each object that
   ///   differs. Other writers wait until the method returns.
   @discardableResult

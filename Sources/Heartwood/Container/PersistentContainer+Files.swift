@@ -20,7 +20,7 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - source: The URL of a store.
-  ///   - target: A URL at which nothing exists yet; its parent directory must exist.
+  ///   - target: A URL at which nothing exists yet. Its parent directory must exist.
   /// - Throws: `busy` under the same condition as ``destroyStore(at:)``; `notAStore`;
   ///   `invalidArgument` if something exists at `target`; `io`, for example if the URLs are on
   ///   different volumes.

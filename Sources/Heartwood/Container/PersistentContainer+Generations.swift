@@ -27,7 +27,7 @@ extension PersistentContainer {
   /// ```
   ///
   /// - Parameters:
-  ///   - token: The generation, or `.current` for the newest one.
+  ///   - token: The generation, or `.current` for the newest generation.
   ///   - name: The name, which must be 1 to 255 bytes of UTF-8. The generation may already have
   ///     this name.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `invalidArgument` if another
@@ -66,7 +66,7 @@ extension PersistentContainer {
   /// Contexts that are pinned to the generation remain pinned.
   ///
   /// - Throws: Any error from writing the store.
-  /// - Complexity: Two syncs.
+  /// - Complexity: The method syncs twice.
   public func releaseGeneration(_ name: String) throws {
     for attached in group.attachedStores { try attached.store.release(name) }
   }
@@ -129,7 +129,7 @@ extension PersistentContainer {
 
   /// Creates a context that is pinned to a generation.
   ///
-  /// The context can change objects like any other context; its saves are applied to the newest
+  /// The context can change objects like any other context. Its saves are applied to the newest
   /// generation.
   ///
   /// - Throws: `generationExpired`, `foreignStore` or `removedStore`.

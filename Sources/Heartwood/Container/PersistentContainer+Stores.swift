@@ -56,7 +56,7 @@ extension PersistentContainer {
   /// their generations of the other stores.
   ///
   /// When the contexts that have used the store are deallocated or reset, its locks are released
-  /// and its files are closed. The store stays on disk unchanged and can be added again; its
+  /// and its files are closed. The store stays on disk unchanged and can be added again. Its
   /// objects are then new instances with the same IDs. An in-memory store is freed with these
   /// contexts, unless another container uses it.
   ///
@@ -65,7 +65,7 @@ extension PersistentContainer {
   ///
   /// - Parameter url: The directory of the store.
   /// - Throws: `invalidArgument` if the container has no such store; any error from the final
-  ///   checkpoint, in which case the store is removed nevertheless.
+  ///   checkpoint. If the checkpoint fails, the store is removed nevertheless.
   /// - Complexity: Waits for running transactions, and runs a checkpoint like `Store.close`.
   public func removeStore(url: URL) throws {
     let removed = try group.remove(url)
@@ -138,7 +138,8 @@ enum NamedStores {
 
   /// Returns the store with the given name, creating it if it is not open.
   ///
-  /// - Parameter options: The options for a new store; a store that is already open ignores them.
+  /// - Parameter options: The options for a new store. A store that is already open ignores these
+  ///   options.
   static func store(_ name: String, _ options: StoreOptions = StoreOptions()) throws -> Store {
     try entries.withLock { entries in
       entries = entries.filter { $0.value.store != nil }

@@ -4,7 +4,7 @@ extension PersistentContainer {
   /// Call this method before the system suspends the app, because some systems terminate an app
   /// that is suspended while it holds a lock on a shared file. All saves are durable on return. The
   /// call applies to all stores of the container, and to all containers in this process that use
-  /// these stores; other processes are not affected. Until ``resume()`` is called, all reads and
+  /// these stores. Other processes are not affected. Until ``resume()`` is called, all reads and
   /// writes of the stores throw `suspended`, and ``remoteChanges`` keeps waiting. Reading a fault
   /// in the meantime sets ``ManagedObjectContext/faultError``.
   ///
@@ -15,8 +15,8 @@ extension PersistentContainer {
   /// read from the stores during the call.
   ///
   /// - Throws: `busy` if a transaction of another process or thread takes longer than
-  ///   `busyTimeout`, in which case nothing has changed; `closed` or `io`.
-  /// - Complexity: One sync if a commit is not yet durable.
+  ///   `busyTimeout`; `closed` or `io`. If the method throws `busy`, nothing has changed.
+  /// - Complexity: The method syncs once if a commit is not yet durable.
   public func suspend() throws {
     var done: [Store] = []
     do {

@@ -8,8 +8,8 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - id: The ID of the object. The object may have been deleted in the meantime.
-  ///   - source: The starting generation, which must be the older one.
-  ///   - target: The final generation, or `.current` for the newest one.
+  ///   - source: The starting generation, which must be the older generation.
+  ///   - target: The final generation, or `.current` for the newest generation.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` if the object
   ///   belongs to another store or was never saved; `unknownEntity` if the model has no class for
   ///   the object; `corrupt` or `io`.

@@ -93,8 +93,8 @@ public final class PersistentContainer: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name of the store. Containers with the same name in this process share a store,
-  ///     which is freed with the last of them. Without a name, the store is private to this
-  ///     container.
+  ///     which is freed with the last of these containers. Without a name, the store is private to
+  ///     this container.
   ///   - schema: The model.
   /// - Throws: `invalidModel` with all errors in the classes.
   public static func inMemory(

@@ -126,7 +126,7 @@ extension ManagedObjectContext {
     updated.insert(object)
   }
 
-  /// Returns whether the next change to a property is the first since the object was read or
+  /// Returns whether the next change to a property is the first change since the object was read or
   /// inserted.
   func isFirstChange(of object: ManagedObject, _ property: PropertyDescription) -> Bool {
     object.isInserted

@@ -165,8 +165,8 @@ extension ManagedObjectContext {
   /// stage's transaction instead.
   ///
   /// - Returns: The generation that the transaction creates.
-  /// - Throws: The error that `body` throws, in which case nothing has changed;
-  ///   `incompatibleSchema` if the store's model has changed; any error from writing the store.
+  /// - Throws: The error that `body` throws; `incompatibleSchema` if the store's model has changed;
+  ///   any error from writing the store. If `body` throws, nothing has changed.
   func write(_ body: (WriteTransaction) throws -> Void) throws -> Generation {
     if case .within(var transaction, _) = pin {
       do {

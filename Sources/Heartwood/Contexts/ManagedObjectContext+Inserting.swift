@@ -1,9 +1,9 @@
 extension ManagedObjectContext {
   /// Inserts an object into the context.
   ///
-  /// The next save creates a row for it. Related objects that do not belong to a context are also
-  /// inserted. Inserting an object whose deletion has not been saved reverts the deletion. An
-  /// object whose insertion was reverted before a save, or whose row was deleted, becomes a new
+  /// The next save creates a row for the object. Related objects that do not belong to a context
+  /// are also inserted. Inserting an object whose deletion has not been saved reverts the deletion.
+  /// An object whose insertion was reverted before a save, or whose row was deleted, becomes a new
   /// object with another ID.
   ///
   /// - Precondition: The object's class is in the model and is not abstract. The object belongs to

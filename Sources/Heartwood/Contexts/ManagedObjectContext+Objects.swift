@@ -5,7 +5,7 @@ extension ManagedObjectContext {
   /// this context, a parent or a child, its temporary ID still identifies it after a save. For a
   /// temporary ID from any other context, the method returns a fault without a row.
   ///
-  /// - Precondition: The ID belongs to this container and to class `M`.
+  /// - Precondition: The ID identifies an object of class `M` in this container.
   public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
     if let storeContext = otherStoreContext(of: id.space.store) {
       return storeContext.object(type, with: id)
@@ -168,8 +168,9 @@ extension ManagedObjectContext {
 
   /// Removes all objects and changes from the context.
   ///
-  /// Objects that the program still holds no longer belong to a context. These objects keep their
-  /// loaded attributes, but lose their related objects. Faults have the same values as new objects.
+  /// Objects that the program still references no longer belong to a context. These objects keep
+  /// their loaded attributes, but lose their related objects. Faults have the same values as new
+  /// objects.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }

@@ -15,7 +15,8 @@ extension ManagedObjectContext {
   /// This is the owner of this store context or, if there is no owner, this context itself.
   var rootContext: ManagedObjectContext { owner ?? self }
 
-  /// All store contexts if this is the root context; otherwise, only this store context.
+  /// All store contexts of the root context, or only this store context if it is not the root
+  /// context.
   var storeContexts: [ManagedObjectContext] { [self] + otherStoreContexts }
 
   /// Returns the store context of a store, creating it if necessary.
@@ -161,7 +162,8 @@ extension ManagedObjectContext {
       (storeContext(of: attached), try StoreView(snapshot, attached.model))
     }
     for attached in group.attachedStores { _ = storeContext(of: attached) }
-    // Discard loaded members, because they may come from a newer generation than the pinned one.
+    // Discard loaded members, because they may come from a newer generation than the pinned
+    // generation.
     for storeContext in storeContexts {
       storeContext.upToDate = nil
       for object in storeContext.allRegistered() { object.state.insert(.membersMayBeStale) }

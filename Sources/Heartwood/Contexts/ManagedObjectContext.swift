@@ -3,7 +3,7 @@
 /// A save commits all changes as one generation. A context and its objects must be used by one
 /// thread at a time. Debug builds trap if two threads use a context at once. Release builds trap
 /// only if `HEARTWOOD_CHECKS=1` is set in the environment. A context has at most one object for
-/// each row. It references its objects weakly, unless they have unsaved changes.
+/// each row. A context references its objects weakly, unless they have unsaved changes.
 ///
 /// ```swift
 /// let note = Note(context: context)
@@ -22,7 +22,7 @@ public final class ManagedObjectContext {
   /// A Boolean value that indicates whether another context owns this store context, even if the
   /// owner has been deallocated.
   let isOwned: Bool
-  /// The store contexts of all stores except the first one, created on first use.
+  /// The store contexts of all stores except the first store, created on first use.
   @exclusivity(unchecked) var otherStoreContexts: [ManagedObjectContext] = []
   @exclusivity(unchecked) var children: [Child] = []
   /// The check that detects simultaneous use of the context, its parents and its children by two
@@ -68,7 +68,7 @@ public final class ManagedObjectContext {
   /// The state of automatic merging, or `nil` if it is off.
   var autoMerge: AutoMerge?
 
-  /// The registered objects by number.
+  /// The registered objects, keyed by number.
   ///
   /// The objects are not retained: each object removes itself when it is deallocated. Like the
   /// context's other collections, the table skips exclusivity checks, because it is used for every
@@ -104,8 +104,8 @@ public final class ManagedObjectContext {
   public var discardsUndoOnSave = false
   /// A closure that is called at the first change of each undo group.
   ///
-  /// The default is `nil`. Another undo manager can use it to register an action that calls
-  /// ``undo()``.
+  /// The default is `nil`. Another undo manager can use the closure to register an action that
+  /// calls ``undo()``.
   public var undoGroupBegan: (() -> Void)?
   /// The queues that receive the context's changes, one for each observer.
   @exclusivity(unchecked) var changeQueues: [WeakChangeQueue] = []
@@ -140,7 +140,7 @@ public final class ManagedObjectContext {
   public var generationAfterSave = GenerationAfterSave.advance
   /// The objects whose deletion is in progress.
   ///
-  /// This record ends cyclic cascades.
+  /// This set stops cyclic cascades.
   var isDeleting: Set<ObjectIdentifier> = []
   /// The relationships whose members are about to be removed all at once, because their objects are
   /// being deleted.

@@ -113,7 +113,7 @@ extension ManagedObjectContext {
     guard let number = try view.number(in: model.keyspace(index), [value]),
       let storage = model.storage(of: number)
     else { return nil }
-    // An object whose values equal the original ones does not count as changed, so it gets the
+    // An object whose values equal the original values does not count as changed, so it gets the
     // row's values.
     if let object = registeredObject(number) { _ = discardNoOpEdits(of: object) }
     return try view.withRecord(number, storage) { try materialize(number, storage, $0) } ?? nil
