@@ -99,8 +99,8 @@ public final class ManagedObjectContext {
   public var groupsUndoByEvent = false
   /// A Boolean value that indicates whether each save discards the recorded changes.
   ///
-  /// If the property is `true`, ``undo()`` reverts only changes made since the last save. The default is
-  /// `false`.
+  /// If the property is `true`, ``undo()`` reverts only changes made since the last save. The
+  /// default is `false`.
   public var discardsUndoOnSave = false
   /// A closure that is called at the first change of each undo group.
   ///

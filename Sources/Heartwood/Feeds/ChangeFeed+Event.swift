@@ -40,7 +40,7 @@ extension ChangeFeed {
     public let time: Date
     /// The number of the transaction in the store's history.
     ///
-    /// For an existing object, this is the number of the newest transaction.
+    /// For an existing object, the property contains the number of the newest transaction.
     public let transaction: Int64
     /// The position of the change in its transaction.
     public let index: Int
@@ -57,8 +57,8 @@ extension ChangeFeed {
     /// A token that resumes a feed.
     ///
     /// If this event is the last of its transaction, the feed resumes after the event. Otherwise,
-    /// it resumes before the transaction. The token is `nil` until all existing objects have been
-    /// returned.
+    /// the feed resumes before the transaction. The token is `nil` until all existing objects have
+    /// been returned.
     public internal(set) var token: PersistentHistoryToken?
     /// The URI of the store.
     public let source: String

@@ -9,14 +9,14 @@ extension ChangeFeed {
   /// preserves.
   public struct Values: Sendable {
     let entity: FeedEntity
-    /// The values of the attributes, in the entity's order.
+    /// The values of the attributes, in the order of the entity's properties.
     let attributes: [StoredValue?]
-    /// The targets of the to-one relationships, in the entity's order.
+    /// The targets of the to-one relationships, in the order of the entity's properties.
     let references: [Reference?]
     /// The members of to-many relationships.
     let lists: [(property: FeedEntity.Property, members: [Reference])]
 
-    /// The values of the attributes, by name.
+    /// The values of the attributes, keyed by name.
     ///
     /// - Complexity: O(attributes).
     public var attributeValues: [String: StoredValue] {
@@ -26,7 +26,7 @@ extension ChangeFeed {
       return Dictionary(named) { first, _ in first }
     }
 
-    /// The targets of the to-one relationships that are set, by name.
+    /// The targets of the to-one relationships that are set, keyed by name.
     ///
     /// - Complexity: O(to-one relationships).
     public var referencedObjects: [String: ManagedObjectID] {
@@ -36,7 +36,7 @@ extension ChangeFeed {
       return Dictionary(named) { first, _ in first }
     }
 
-    /// The members of the to-many relationships that the event contains, by name.
+    /// The members of the to-many relationships that the event contains, keyed by name.
     ///
     /// - Complexity: O(members).
     public var members: [String: [ManagedObjectID]] {
@@ -45,7 +45,8 @@ extension ChangeFeed {
       }
     }
 
-    /// The value of the attribute with the given name, or `nil` if the values do not contain it.
+    /// The value of the attribute with the given name, or `nil` if the values do not include the
+    /// attribute.
     ///
     /// - Complexity: O(attributes).
     public subscript(name: String) -> StoredValue? {

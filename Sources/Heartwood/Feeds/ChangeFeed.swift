@@ -18,11 +18,11 @@ import Foundation
 /// that the consumer has acknowledged, and the history keeps all later transactions. A repeated
 /// event has the same ``Event/id``, so a program can detect repeated events.
 ///
-/// The feed ends when the task is cancelled or the store is closed, and waits while the store is
-/// suspended. The feed throws `historyExpired` if the next transactions have been deleted, and
+/// The feed ends when the task is cancelled or the store is closed. While the store is suspended,
+/// the feed waits. The feed throws `historyExpired` if the next transactions have been deleted, and
 /// `incompatibleSchema` if another process has changed the model of the store.
 ///
-/// Changes that are not in the history are omitted: see ``ContainerOptions/tracksHistory``.
+/// The feed omits changes that are not in the history. See ``ContainerOptions/tracksHistory``.
 public struct ChangeFeed: AsyncSequence, Sendable {
   /// A change to an object.
   public typealias Element = Event

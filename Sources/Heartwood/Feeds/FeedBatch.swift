@@ -203,7 +203,7 @@ struct FeedBatch {
   ) throws -> RowChange {
     let change = try run.insert(entity)
     for property in entity.columns where change.after[property.slot].isNull {
-      // Fill required attributes with zeros for now; the object's own event will provide the real
+      // Fill required attributes with zeros for now. The object's own event will provide the real
       // values.
       guard case .attribute(let type, isOptional: false) = property.kind else { continue }
       change.after[property.slot] = type.zero

@@ -37,7 +37,7 @@ struct FeedElement: Decodable {
   let id: String
   /// The store from which the event comes.
   let source: String
-  /// The object's ID in that store, or `nil` if the event is not about an object.
+  /// The object's ID in the source store, or `nil` if the event is not about an object.
   let subject: String?
   let operation: ChangeFeed.Event.Operation
   let transaction: Int64

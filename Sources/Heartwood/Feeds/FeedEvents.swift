@@ -2,7 +2,7 @@
 struct FeedSubject: Hashable {
   /// The URI of the store.
   let source: String
-  /// The object's ID in that store.
+  /// The object's ID in its store.
   let id: String
 }
 
@@ -12,7 +12,7 @@ struct FeedEvents {
   private(set) var subjects: [FeedSubject] = []
   /// The last new event about each object.
   private(set) var last: [FeedSubject: FeedElement] = [:]
-  /// The time of each completed snapshot of existing objects, by source.
+  /// The time of each completed snapshot of existing objects, keyed by source.
   private(set) var completed: [String: Int64] = [:]
   /// The position of the last event of each source.
   private(set) var positions: [String: FeedPosition] = [:]

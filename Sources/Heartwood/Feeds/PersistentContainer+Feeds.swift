@@ -25,7 +25,7 @@ extension PersistentContainer {
 
   // MARK: Applying
 
-  /// Applies the complete events of another container's feed, such as those in a file, to objects
+  /// Applies the complete events of another container's feed, such as events in a file, to objects
   /// of the same entities.
   ///
   /// For details, and for feeds that do not end, see ``FeedReceiver``.

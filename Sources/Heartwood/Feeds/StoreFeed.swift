@@ -28,7 +28,7 @@ struct StoreFeed {
   private struct Changes {
     let view: FeedView
     var cursor: HistoryCursor
-    /// The next change, or `nil` if there are no more.
+    /// The next change, or `nil` if there are no more changes.
     var next: HistoryCursor.Change?
   }
 
@@ -78,7 +78,7 @@ struct StoreFeed {
   /// A Boolean value that indicates whether existing objects remain to be returned.
   var isReadingExisting: Bool { existing != nil }
 
-  /// Returns the time of the next transaction, or `nil` if there is none yet.
+  /// Returns the time of the next transaction, or `nil` if there is no next transaction yet.
   ///
   /// - Throws: `historyExpired` if transactions that follow the position have been deleted;
   ///   `incompatibleSchema` if the store's model has changed; any error from reading the store.
@@ -87,7 +87,7 @@ struct StoreFeed {
     return changes?.next?.transaction.header.timestamp
   }
 
-  /// Returns the next event, or `nil` if there is none yet.
+  /// Returns the next event, or `nil` if no event is available yet.
   ///
   /// - Throws: The same errors as ``nextTime()``.
   mutating func next() throws -> ChangeFeed.Event? {

@@ -19,7 +19,7 @@ struct AccessPath {
   var direction: Bool?
   /// The number of leading sort terms by which the path orders the rows.
   ///
-  /// The property is `nil` if the path orders rows by all terms or by none.
+  /// The property is `nil` if the path orders rows by all terms or by no term.
   var leadingTermCount: Int?
   /// The estimated number of rows to examine.
   let rowCount: Double
@@ -29,10 +29,10 @@ struct AccessPath {
 
 /// Chooses the cheapest access path for a plan.
 ///
-/// The number of rows that an index yields is estimated from its tree at planning time, so there
-/// are no statistics to maintain. The unit of cost is one row that is read sequentially and checked
-/// against the conditions. The costs were measured once, and are accurate to within a factor of two
-/// on the tested machines.
+/// At planning time, the planner estimates from an index's tree how many rows the index yields. The
+/// store therefore needs no statistics. The unit of cost is one row that is read sequentially and
+/// checked against the conditions. The costs were measured once, and are accurate to within a
+/// factor of two on the tested machines.
 struct AccessPlanner {
   /// The cost of an index entry that is read sequentially.
   private static let entryCost = 0.3

@@ -54,7 +54,8 @@ final class ObjectBatches {
   /// The generation of the fetch, or `nil` in a child context, which reads from its parent.
   private let view: StoreView?
   private let size: Int
-  /// Objects without a row, by the temporary numbers that they had at the time of the fetch.
+  /// The objects without a row, keyed by the temporary numbers that they had at the time of the
+  /// fetch.
   private let unsaved: [ObjectNumber: ManagedObject]
   private var batch: [ManagedObject] = []
   private var start = 0

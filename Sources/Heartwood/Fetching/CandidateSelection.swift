@@ -24,7 +24,7 @@ struct CandidateSelection {
   /// A new candidate that sorts after these keys cannot belong to the result.
   private var lastWanted: FetchOrder.Keys?
 
-  /// The number of candidates to collect, beyond twice the limit, before sorting them.
+  /// The number of candidates to collect in addition to twice the limit, before sorting them.
   private static let maxSpareCount = 256
 
   init(

@@ -2,9 +2,9 @@ import Foundation
 
 /// The sort order of a fetch, based on stored values.
 ///
-/// In ascending order, `nil` comes first and NaN comes last. Strings compare like Swift's `String`.
-/// Objects with equal values are in creation order, or in reverse creation order if the last
-/// descriptor is reversed. Every access path therefore yields the same list.
+/// In ascending order, `nil` comes first and NaN comes last. Strings are compared like values of
+/// Swift's `String`. Objects with equal values are in creation order, or in reverse creation order
+/// if the last descriptor is reversed. Every access path therefore yields the same list.
 struct FetchOrder {
   struct Term {
     let name: String
@@ -157,8 +157,8 @@ extension FetchOrder.Term {
 
   /// Compares two values in ascending order, even if the term is reversed.
   ///
-  /// - Returns: A negative number if `first` precedes `second`, a positive number if it follows,
-  ///   and 0 if the values are equal.
+  /// - Returns: A negative number if `first` precedes `second`, a positive number if `first`
+  ///   follows `second`, and 0 if the values are equal.
   func order(_ first: StoredValue, _ second: StoredValue) -> Int {
     first.sortOrder(relativeTo: second, isDecimal: isDecimal)
   }

@@ -9,7 +9,7 @@ struct FetchPlan {
   ///
   /// If the property is `nil`, the objects are created first and then sorted in memory.
   let order: FetchOrder?
-  /// The maximum number of objects needed, including those that the offset skips, or `nil` for no
+  /// The maximum number of objects needed, including objects that the offset skips, or `nil` for no
   /// limit.
   let limit: Int?
 

@@ -11,9 +11,9 @@ extension ManagedObjectContext {
     let number: ObjectNumber
     /// The sort keys, or `nil` if they are not needed because the object was found in order.
     var keys: FetchOrder.Keys?
-    /// The object, if requested.
+    /// The object, or `nil` if the fetch does not need it.
     var object: ManagedObject?
-    /// The values, if requested.
+    /// The values, or an empty array if the fetch does not need them.
     var values: [StoredValue] = []
     /// A Boolean value that indicates whether the candidate has the requested content.
     var isComplete = false
@@ -112,8 +112,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns candidates for a fetch in a child of this context: the objects that match a plan in
-  /// this context and were not changed in the child.
+  /// Returns candidates for a fetch in a child of this context.
+  ///
+  /// The candidates are the objects that match the plan in this context and were not changed in the
+  /// child.
   private func candidates(
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
     _ content: CandidateContent, for child: ManagedObjectContext, hidesObjects: Bool
@@ -205,9 +207,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the object with the given number, or `nil` if it is not registered or has no changes.
+  /// Returns the object with the given number, or `nil` if the object is not registered or has no
+  /// changes.
   ///
-  /// An object whose values equal those of its row does not count as changed. A fetch then
+  /// An object whose values equal the values in its row does not count as changed. A fetch then
   /// evaluates the row, which may be newer than the values in memory (C-05).
   private func changedObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = registeredObject(parent == nil ? number : resolved(number)),

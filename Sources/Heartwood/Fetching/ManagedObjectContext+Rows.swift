@@ -16,8 +16,8 @@ extension ManagedObjectContext {
   /// as a structure or as a ``ManagedObjectID``, and the key `objectID` is the ID of the object.
   /// Unsaved changes are included, unless the request excludes them.
   ///
-  /// - Throws: The same errors as ``fetch(_:)``; `DecodingError`, with the path of the key, if a
-  ///   value is not of the type that the structure declares; any error from the type's
+  /// - Throws: The same errors as ``fetch(_:)``; `DecodingError` with the path of the key if a
+  ///   value does not have the type that the structure declares; any error from the type's
   ///   `init(from:)`.
   /// - Complexity: The same as ``fetch(_:)``. Only the values that the type decodes are read.
   public func fetch<M: ManagedObject, Row: Decodable>(

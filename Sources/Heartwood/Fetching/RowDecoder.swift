@@ -57,7 +57,8 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try columns.value(name(key), key, in: node, codingPath)
   }
 
-  /// Returns the decoder of a composite attribute, or `nil` if the key does not name one.
+  /// Returns the decoder of a composite attribute, or `nil` if the key does not name such an
+  /// attribute.
   private func composite(_ key: Key) -> RowDecoder? {
     guard columns.isComposite(name(key), in: node) else { return nil }
     return RowDecoder(

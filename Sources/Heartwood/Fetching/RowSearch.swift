@@ -71,8 +71,8 @@ struct RowSearch {
     case .text(let search):
       try scope.textRun(search)?.numbers().filter { plan.includes($0) } ?? []
     case .everyRow: nil
-    // Skip temporary numbers. An object with such a number has no row, even if the row bits of the
-    // number match those of an existing row.
+    // Skip temporary numbers. An object with such a number has no row, even if the number has the
+    // same row bits as an existing row.
     case .objects(let numbers):
       Set(numbers).filter { !$0.isTemporary && plan.includes($0) }.sorted()
     case .index(let use): try numbers(use).sorted()

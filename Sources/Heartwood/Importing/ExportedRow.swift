@@ -6,7 +6,7 @@ struct ExportedColumns {
     let property: PropertyDescription
     let expression: QueryExpression
     /// The attribute whose value is exported: the property itself, or a unique attribute of the
-    /// object to which it refers.
+    /// object to which the property refers.
     let attribute: PropertyDescription
     /// The path of keys to the value.
     ///
@@ -47,8 +47,7 @@ struct ExportedColumns {
   func text(_ value: StoredValue, _ column: Column, _ encoder: JSONEncoder) throws -> String? {
     switch value {
     case .null: return nil
-    // Handle common types here, because this code is fifty times as fast as the code below, and its
-    // result is the same.
+    // This code handles common types fifty times as fast as the code below, with the same result.
     case .bool(let value): return "\(value)"
     case .integer(let value): return "\(value)"
     case .uuid: return try UUID(storedValue: value).uuidString

@@ -23,8 +23,8 @@ final class ImportPlan: @unchecked Sendable {
   /// Creates a plan.
   ///
   /// - Parameters:
-  ///   - keys: The paths of the properties' values, by property name. For any other property, the
-  ///     path is the property's name.
+  ///   - keys: The paths of the properties' values, keyed by property name. For any other property,
+  ///     the path is the property's name.
   init(_ entity: EntityDescription, _ schema: Schema.Content, keys: [String: String] = [:]) throws {
     self.entity = entity
     self.schema = schema

@@ -199,7 +199,7 @@ struct ImportRun {
 }
 
 extension ManagedObject {
-  /// Sets an attribute as its setter does.
+  /// Sets an attribute in the same way as its setter.
   fileprivate func assign(_ value: StoredValue, _ property: PropertyDescription) throws {
     if hooks.contains(.writing) { willWrite(at: property.offset) }
     try setStoredValue(value, property)

@@ -1,4 +1,4 @@
-/// An entity as the store's model describes it.
+/// The description of an entity in the store's model.
 package struct EntityFacts: Sendable {
   package struct Attribute: Sendable {
     package let name: String

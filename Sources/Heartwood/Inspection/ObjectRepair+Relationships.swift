@@ -1,7 +1,7 @@
 extension ObjectRepair {
   // MARK: Edges
 
-  /// Builds the keyspaces that list, for each object, the objects that refer to it.
+  /// Builds the keyspaces that contain the referring objects of each object.
   func rebuildEdges() throws {
     let names = stored.relationshipKeyspaces.filter { $0.hasPrefix("edges.") }
     try store.write { transaction in

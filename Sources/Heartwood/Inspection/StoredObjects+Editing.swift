@@ -36,9 +36,9 @@ extension StoredObjects {
   /// Sets attributes and to-one relationships of an object.
   ///
   /// - Parameters:
-  ///   - texts: The new values as text, by name. A `nil` text represents no value.
+  ///   - texts: The new values as text, keyed by name. A `nil` text represents no value.
   ///   - commits: Whether the changes are committed, rather than only returned.
-  /// - Returns: All objects that change.
+  /// - Returns: All objects that the call changes.
   /// - Throws: `unknownProperty`, `validation` if a text is not a value of the attribute's type,
   ///   `constraintConflict`, `foreignObject` if there is no such object; any error from writing the
   ///   store.

@@ -40,7 +40,7 @@ extension StoredObjects {
     version.generation?.generations.first?.generation.frame
   }
 
-  /// Returns an object's values in a given version, by name, or `nil` if they are unknown.
+  /// Returns an object's values in a given version, keyed by name, or `nil` if they are unknown.
   package func values(of version: ObjectVersion, _ id: ManagedObjectID) -> [String: ObjectValue]? {
     guard let storage = model.storage(of: id.number), let values = version.values else {
       return nil

@@ -97,8 +97,8 @@ extension ObjectGraphError {
 private protocol ImportedRows {
   /// Returns the next row, or `nil` if there are no more rows.
   ///
-  /// - Throws: `DecodingError` for a row that cannot be decoded, after which the next row can be
-  ///   read; any other error if the text cannot be read further.
+  /// - Throws: `DecodingError` if a row cannot be decoded; any other error if the text cannot be
+  ///   read further. After a `DecodingError`, the next row can be read.
   mutating func next() throws -> ImportedRow?
 }
 

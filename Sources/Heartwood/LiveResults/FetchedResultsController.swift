@@ -17,7 +17,8 @@ public import Observation
 ///
 /// Updates examine only the objects that changed, unless the request depends on more than the
 /// values of the objects themselves. `Docs/Guides/LiveResults.md` lists such requests. The
-/// controller must be used on the thread of its context, and retains the generation that it shows.
+/// controller must be used on the thread of its context. The controller retains the generation that
+/// it shows.
 public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The fetch request.
   ///
@@ -58,8 +59,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// Performs the fetch, and keeps the list up to date from then on.
   ///
   /// If the list has already been fetched, the differences are reported like any other change. If
-  /// the store has been removed, the list is empty. It stays empty until the store is added again
-  /// and this method is called.
+  /// the store has been removed, the list is empty. The list stays empty until the store is added
+  /// again and this method is called.
   ///
   /// - Throws: The same errors as ``ManagedObjectContext/fetch(_:)``; `unknownProperty` if the
   ///   property cannot define sections.

@@ -2,8 +2,8 @@
 ///
 /// The list stores the order and the sort keys of objects. It retains an object only after the
 /// object has been accessed. The ``ResultsFeed`` of the store context first records the new states
-/// of the objects that may have changed. It then calls ``update(isUpdated:)`` to apply these states
-/// to the list.
+/// of the objects that may have changed. The feed then calls ``update(isUpdated:)`` to apply these
+/// states to the list.
 final class LiveList {
   typealias Entry = ResultsTree.Entry
 
@@ -159,9 +159,9 @@ final class LiveList {
   ///
   /// - Parameters:
   ///   - number: The number of the object.
-  ///   - keys: The new sort keys of the object, or `nil` if it does not match the request.
-  ///   - isUpdated: A closure that returns whether a value of the object has changed, called only
-  ///     for objects in the list.
+  ///   - keys: The new sort keys of the object, or `nil` if the object does not match the request.
+  ///   - isUpdated: A closure that returns whether a value of the object has changed. The list
+  ///     calls the closure only for objects that it contains.
   func recordState(
     of number: ObjectNumber, _ keys: FetchOrder.Keys?, isUpdated: () throws -> Bool
   ) rethrows {
@@ -179,7 +179,7 @@ final class LiveList {
   ///
   /// - Parameter isUpdated: A closure that returns whether a value of an object has changed.
   /// - Returns: A function that notifies the observer, or `nil` if nothing has changed.
-  /// - Throws: Any error from reading rows, in which case the list is unchanged.
+  /// - Throws: Any error from reading rows. If the method throws, the list is unchanged.
   func update(isUpdated: (ObjectNumber) throws -> Bool) throws -> (() -> Void)? {
     defer {
       edits = [:]

@@ -222,8 +222,8 @@ final class LiveQuery {
 }
 
 extension ManagedObject {
-  /// Returns the values of the object's attributes and to-one relationships by slot, and loads the
-  /// object if it is a fault.
+  /// Returns the values of the object's attributes and to-one relationships, indexed by slot, and
+  /// loads the object if it is a fault.
   func columnValues() throws -> [StoredValue] {
     // Load a fault first, because its properties have only their declared values until then.
     source?.fire(self)

@@ -1,9 +1,9 @@
 /// Updates the lists of a store context after objects have changed.
 ///
 /// Changes come from two sources. The context reports changes to its own objects, which are
-/// recorded as they happen. Other changes are found by comparing the generation that the lists show
-/// with the generation that the context reads now. Each changed object is examined once, and is
-/// evaluated only by the lists to which it may belong.
+/// recorded as they happen. The feed finds other changes by comparing the generation that the lists
+/// show with the generation that the context reads now. Each changed object is examined once, and
+/// is evaluated only by the lists to which it may belong.
 final class ResultsFeed: ContextFollower {
   /// The store context of the lists, which retains this object.
   unowned let storeContext: ManagedObjectContext

@@ -222,8 +222,8 @@ final class ResultsTree {
 
   /// Returns the index of the child into which to insert an entry with the given sort keys.
   ///
-  /// This is the last child whose start does not sort after the keys or, if there is none, the
-  /// first child.
+  /// The result is the last child whose start does not sort after the keys. If there is no such
+  /// child, the result is the first child.
   private func child(of node: Node, for keys: FetchOrder.Keys) -> Int {
     var (lower, upper) = (1, node.children.count)
     while lower < upper {

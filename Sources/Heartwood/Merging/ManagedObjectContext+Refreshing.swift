@@ -108,8 +108,8 @@ extension ManagedObjectContext {
   private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
     var values: [(PropertyDescription, StoredValue)] = []
-    // Keep each target as an object rather than as a number, because a new object has only a
-    // temporary number, which a save replaces.
+    // Keep each target as an object rather than as a number. A new object has only a temporary
+    // number, which a save replaces.
     var references: [ChangedReference] = []
     for (slot, original) in changes.originals {
       let property = entity.properties[slot]

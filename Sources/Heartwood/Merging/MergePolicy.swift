@@ -1,7 +1,7 @@
 /// A policy that determines how a save handles conflicts.
 ///
-/// An object is in conflict if another context has changed it since it was read, or if its unique
-/// values would equal those of another object.
+/// An object is in conflict if another context has changed it since it was read, or if it would
+/// have the unique values of another object.
 ///
 /// If only one side has changed a property, a merge-by-property or custom policy keeps this change.
 /// The policies work in the same way as the policies of Core Data.
@@ -61,25 +61,25 @@ public struct MergeConflict: Sendable {
   public let objectID: ManagedObjectID
   /// The name of the object's entity.
   public let entityName: String
-  /// The values of the attributes when the object was read, by name.
+  /// The values of the attributes when the object was read, keyed by name.
   public let base: [String: StoredValue]
   /// The values of the attributes in this context, or an empty dictionary if the object was deleted
   /// in this context.
   public let mine: [String: StoredValue]
   /// The values of the attributes in the store, or `nil` if the object was deleted in the store.
   public let theirs: [String: StoredValue]?
-  /// The targets of to-one relationships when the object was read, by name.
+  /// The targets of to-one relationships when the object was read, keyed by name.
   public let baseReferences: [String: ManagedObjectID]
-  /// The targets of to-one relationships in this context.
+  /// The targets of to-one relationships in this context, keyed by name.
   public let myReferences: [String: ManagedObjectID]
-  /// The targets of to-one relationships in the store, by name, or `nil` if the object was deleted
-  /// in the store.
+  /// The targets of to-one relationships in the store, keyed by name, or `nil` if the object was
+  /// deleted in the store.
   public let theirReferences: [String: ManagedObjectID]?
   /// A Boolean value that indicates whether the object was deleted in this context.
   public let isDeletedHere: Bool
-  /// The attribute values that the policy chooses, by attribute name.
+  /// The attribute values that the policy chooses, keyed by attribute name.
   public var result: [String: StoredValue] = [:]
-  /// The to-one targets that the policy chooses, by relationship name.
+  /// The to-one targets that the policy chooses, keyed by relationship name.
   public var resultReferences: [String: ManagedObjectID?] = [:]
   /// A Boolean value that indicates whether the save deletes the row.
   ///
