@@ -120,7 +120,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     if let consumer { return consumer }
     throw StorageError(
       .invalidArgument,
-      "The feed has no consumer, so events cannot be acknowledged. Pass a name to changeFeed.")
+      "The feed has no consumer, so events cannot be acknowledged. Pass a consumer's name to "
+        + "changeFeed.")
   }
 
   /// The first store of the container.

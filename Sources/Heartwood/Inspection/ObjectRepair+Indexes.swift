@@ -105,7 +105,7 @@ extension ObjectRepair {
       try transaction.keyspace(StoredModel.keyspace).put(StoredModel.key, model.encoded())
     }
     notes.append(
-      "Text indexes with tokenizers of a program are rebuilt when that program first opens the "
+      "Text indexes that use a program's tokenizer are rebuilt when that program first opens the "
         + "store for writing.")
   }
 

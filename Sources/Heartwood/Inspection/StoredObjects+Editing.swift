@@ -111,7 +111,10 @@ extension StoredObjects {
 
   private func missing(_ id: ManagedObjectID) -> ObjectGraphError {
     ObjectGraphError(
-      .foreignObject, "There is no object \(id.shortText) in the newest generation.", objectID: id)
+      .foreignObject,
+      "There is no object \(id.shortText) in the newest generation. Use the ID of an "
+        + "existing object.",
+      objectID: id)
   }
 
   private func property(

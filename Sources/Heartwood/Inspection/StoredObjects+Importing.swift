@@ -29,7 +29,8 @@ extension StoredObjects {
     skipsInvalid: Bool, progress: ((Int) -> Void)? = nil, _ read: @escaping () throws -> [UInt8]
   ) throws -> ImportReport {
     guard let entity = model.schema.entity(named: entity) else {
-      throw ObjectGraphError(.unknownEntity, "The store has no entity named \(entity).")
+      throw ObjectGraphError(
+        .unknownEntity, "The store has no entity named \(entity). Use the name of an entity.")
     }
     let property = try matchingProperty(key, of: entity)
     let plan = try ImportPlan(entity, model.schema)
