@@ -181,9 +181,9 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - name: The name of the consumer, which must be short enough for a key.
-  ///   - token: The last transaction that the consumer has processed. If there is no token, or if
-  ///     the token does not cover a store, an existing consumer keeps its position in that store. A
-  ///     new consumer starts at the oldest transaction.
+  ///   - token: The last transaction that the consumer has processed. In stores that the token does
+  ///     not cover, or if there is no token, an existing consumer keeps its position. In the same
+  ///     cases, a new consumer starts at the oldest transaction.
   /// - Throws: `historyExpired` if the token's position, or a transaction after it, is no longer in
   ///   the history; `foreignStore`; any error from writing the store.
   /// - Complexity: Writes one row, unless the position is unchanged.
