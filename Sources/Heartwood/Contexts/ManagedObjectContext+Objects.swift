@@ -5,7 +5,7 @@ extension ManagedObjectContext {
   /// this context, a parent or a child, its temporary ID still identifies it after a save. For a
   /// temporary ID from any other context, the method returns a fault without a row.
   ///
-  /// - Precondition: The ID identifies an object of class `M` in this container.
+  /// - Precondition: The ID belongs to this container and to class `M`.
   public func object<M: ManagedObject>(_ type: M.Type = M.self, with id: ManagedObjectID) -> M {
     if let storeContext = otherStoreContext(of: id.space.store) {
       return storeContext.object(type, with: id)
