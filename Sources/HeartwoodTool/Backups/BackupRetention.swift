@@ -29,7 +29,7 @@ struct BackupRetention {
   }
 
   private static func invalid(_ text: Substring) -> ToolFailure {
-    .usage("--keep \(text) is invalid: use a list such as 2h,24hourly,30daily,52weekly.")
+    .usage("--keep \(text) is invalid. Use a list such as 2h,24hourly,30daily,52weekly.")
   }
 
   /// Removes the restore points that the list does not keep, and returns their number.

@@ -82,7 +82,7 @@ enum PromoteCommand {
     let path = invocation.required(.replica)
     try Replica.promote(path)
     if invocation.wantsJSON { return try output.json(Document(path: path)) }
-    try output.line("\(QuotedText.escaped(path)) can be written now.")
+    try output.line("\(QuotedText.escaped(path)) is now a writable store.")
   }
 }
 

@@ -37,7 +37,7 @@ struct Invocation {
     let formats = [Flag.json, .jsonLines, .csv, .markdown].filter(has)
     if formats.count > 1 { try exclude(formats[0], formats[1], "both select a format") }
     if from != nil, self[.keyspace] == nil {
-      throw .usage("--from needs a keyspace. \(HelpText.usageSentence(command))")
+      throw .usage("--from requires a keyspace. \(HelpText.usageSentence(command))")
     }
   }
 
@@ -100,7 +100,7 @@ struct Invocation {
     } else {
       value = parts.count == 2 ? String(parts[1]) : remaining.popFirst()
       guard value?.isEmpty == false else {
-        throw .usage("\(name) needs a value: \(flag.usage).")
+        throw .usage("\(name) requires a value: use \(flag.usage).")
       }
     }
     values[flag] = value ?? ""
@@ -114,7 +114,7 @@ struct Invocation {
 
   private static func count(_ flag: Flag, _ value: String) throws(ToolFailure) -> Int {
     guard let count = Int(value), count >= 0 else {
-      throw .usage("\(flag.rawValue) \(value) is invalid: use a number, such as 20.")
+      throw .usage("\(flag.rawValue) \(value) is invalid. Use a number, such as 20.")
     }
     return count
   }

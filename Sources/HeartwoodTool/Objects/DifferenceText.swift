@@ -33,7 +33,7 @@ enum DifferenceText {
     let changes =
       after.filter { !old.contains($0) }.map { "+" + $0.shortText }
       + before.filter { !new.contains($0) }.map { "-" + $0.shortText }
-    guard !changes.isEmpty else { return "a different order" }
+    guard !changes.isEmpty else { return "changed order" }
     let rest = changes.count - memberLimit
     return changes.prefix(memberLimit).map(QuotedText.escaped).joined(separator: " ")
       + (rest > 0 ? " and \(HumanText.count(rest)) more" : "")

@@ -53,7 +53,7 @@ struct PageSum {
     "\(generation), \(HumanText.count(pageCount, "page")) of "
       + "\(HumanText.count(pageByteCount, "byte")), "
       + "\(HumanText.size(pageCount * pageByteCount)), "
-      + "\(HumanText.share(usedByteCount, of: pageCount * pageByteCount)) of it in use"
+      + "\(HumanText.share(usedByteCount, of: pageCount * pageByteCount)) in use"
   }
 }
 

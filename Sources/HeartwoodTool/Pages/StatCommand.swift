@@ -49,8 +49,8 @@ enum StatCommand {
         try Data(chart.svg.utf8).write(to: URL(fileURLWithPath: path))
       } catch {
         throw ToolFailure.refused(
-          "The chart could not be written to \(path): "
-            + "\(error.localizedDescription) Use --svg with another file.")
+          "The chart could not be written to \(path) (\(error.localizedDescription)). Use --svg "
+            + "with another file.")
       }
     }
     if invocation.wantsJSON { return try output.json(Document(sum)) }

@@ -66,7 +66,7 @@ enum StoreAccess {
     }
     throw ToolFailure.refused(
       "No readable generation dates from \(text) or earlier. Run heartwoodctl generations "
-        + "\(invocation.path) for a list.")
+        + "\(invocation.path) to list the readable generations.")
   }
 
   private static func snapshot(
@@ -120,8 +120,8 @@ enum StoreAccess {
     guard HeaderSlotLayout.offsets.contains(where: { isHeader(file, at: $0) }) else {
       throw .refused(
         "The directory \(path) contains no store: its file named pages does not have the "
-          + "signature of a Heartwood store. Specify another directory, or restore a backup if "
-          + "this was a store.")
+          + "signature of a Heartwood store. Specify another directory. If the directory used to "
+          + "contain a store, restore a backup.")
     }
   }
 

@@ -142,7 +142,7 @@ private final class Shell {
     .help [COMMAND]                 show this text, or the help of a command
     .quit                           end the shell
 
-    All commands read the pinned generation, whatever other programs write.
+    All commands read the pinned generation, even while other programs write.
     """
 }
 
