@@ -69,8 +69,8 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// Returns a sentence that says which value of the feed is wrong or where its JSON syntax is
-  /// invalid.
+  /// Returns a sentence that names the invalid value in the feed, or the position of a JSON syntax
+  /// error.
   private static func reason(_ error: DecodingError, _ content: Data) -> String {
     switch error {
     case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing."

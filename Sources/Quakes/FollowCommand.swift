@@ -5,7 +5,7 @@ import Heartwood
 /// transactions of the imports are merged into it.
 ///
 /// A program with a user interface can work in the same way. Its screen does not change while other
-/// processes write; the program updates it by merging their transactions from the history.
+/// processes write. The program updates the screen by merging new transactions from the history.
 struct FollowCommand: Command {
   static let name = "follow"
   static let summary = "import feeds, and show how a pinned view advances"

@@ -27,8 +27,8 @@ enum SQLiteFormat {
   /// The maximum length of an SQL statement, in bytes; § 3 of the limits.
   static let maximumSQLByteCount = 1_000_000
 
-  /// The version number in the file header: that of the SQLite version whose rules this code
-  /// follows.
+  /// The version number in the file header, which identifies the SQLite version whose rules this
+  /// code follows.
   static let versionNumber: UInt32 = 3_040_001
 
   /// The kinds of b-tree pages, with the first byte of each; § 1.6.
@@ -79,7 +79,7 @@ enum SQLiteFormat {
     if typesByteCount < 127 { return typesByteCount + 1 }
     let guess = typesByteCount + varintByteCount(UInt64(typesByteCount))
     // Compute the size of the number again, because the number itself can make the header one byte
-    // longer than the guess.
+    // longer.
     return typesByteCount + varintByteCount(UInt64(guess))
   }
 }

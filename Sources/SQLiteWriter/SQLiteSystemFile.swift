@@ -33,8 +33,8 @@ final class SQLiteSystemFile {
       }
       throw Self.failure("created", path, code)
     }
-    // Do not use the descriptor of a closed standard stream, because the file would then receive
-    // output.
+    // Do not use the descriptor of a closed standard stream, because output to that stream would
+    // then be written to the file.
     if result <= 2 {
       let moved = fcntl(result, F_DUPFD_CLOEXEC, 3)
       code = errno

@@ -36,7 +36,7 @@ struct BackupRetention {
   func apply(to backup: Backup) throws -> Int {
     let now = UInt64(Date.now.timeIntervalSince1970 * 1000)
     let points = try backup.restorePoints()
-    // Name the points to remove, so that points added by another process in the meantime remain.
+    // List the points to remove, so that points that another process has added since then remain.
     let removed = Set(points.map(\.generation)).subtracting(kept(points, now: now))
     return try backup.thin { !removed.contains($0.generation) }
   }

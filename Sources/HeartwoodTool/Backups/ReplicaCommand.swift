@@ -38,8 +38,8 @@ enum ReplicaCommand {
     repeat {
       do {
         let added = try replica.advance { point in
-          // Ignore a failure to write: if the process that reads the output has ended, the next
-          // wait reports it.
+          // Ignore write errors. If the process that reads the output has ended, the next wait
+          // reports the error.
           try? show(Document(point), invocation, output)
         }
         if added.isEmpty, !follows { try showUnchanged(replica, invocation, output) }
@@ -87,7 +87,8 @@ enum PromoteCommand {
 }
 
 extension StorageError {
-  /// Whether a later attempt may succeed, because the directory changes or disk space is freed.
+  /// Whether a later attempt may succeed, for example because the directory has changed or disk
+  /// space has been freed.
   fileprivate var mayPass: Bool {
     [.corrupt, .notAStore, .io, .diskFull, .busy].contains(kind)
   }

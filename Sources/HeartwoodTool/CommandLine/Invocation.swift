@@ -54,7 +54,7 @@ struct Invocation {
   /// The directory of the store.
   var path: String { operands[.path] ?? "" }
 
-  /// Returns an operand, or `nil` if the command line does not have it.
+  /// Returns an operand, or `nil` if the command line does not contain it.
   subscript(operand: Operand) -> String? { operands[operand] }
 
   /// Returns an operand that the command requires.
@@ -65,10 +65,10 @@ struct Invocation {
     return word
   }
 
-  /// Returns the value of an option, or `nil` if the command line does not have it.
+  /// Returns the value of an option, or `nil` if the command line does not contain the option.
   subscript(flag: Flag) -> String? { values[flag] }
 
-  /// Returns whether the command line has an option.
+  /// Returns whether the command line contains an option.
   func has(_ flag: Flag) -> Bool { values[flag] != nil }
 
   /// Returns the elements of an option whose value is a list.

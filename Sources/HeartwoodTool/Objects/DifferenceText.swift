@@ -3,8 +3,7 @@ import Heartwood
 /// Differences between two states of objects, as readable text.
 enum DifferenceText {
   private static let valueWidth = 60
-  /// The maximum number of added members to show for a relationship, and the maximum number of
-  /// removed ones.
+  /// The maximum number of added members, and of removed members, to show for a relationship.
   private static let memberLimit = 20
 
   /// Returns a line for the object and a line for each value that differs.

@@ -65,8 +65,9 @@ enum FollowCommand {
     }
   }
 
-  /// Returns the position at which the events begin: that of the consumer, if the consumer is
-  /// known.
+  /// Returns the position at which the events begin.
+  ///
+  /// For a known consumer, this is the consumer's own position.
   private static func start(
     _ container: PersistentContainer, _ position: PersistentHistoryToken?, _ consumer: String?,
     _ invocation: Invocation

@@ -54,7 +54,7 @@ enum HistoryCommand {
     }
   }
 
-  /// Returns the transaction number that the command line contains.
+  /// Returns the transaction number that the command line specifies.
   static func number(_ text: String) throws(ToolFailure) -> Int64 {
     if let number = Int64(text), number >= 0 { return number }
     throw .usage(

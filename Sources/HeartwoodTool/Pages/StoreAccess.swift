@@ -23,8 +23,7 @@ enum StoreAccess {
     // Use buffered access, so that I/O errors are thrown instead of ending the process with a
     // signal.
     options.access = .buffered
-    // Use a small cache: commands read most pages only once, so a larger cache would only use
-    // memory.
+    // Use a small cache, because commands read most pages only once.
     options.cacheByteCount = 16 << 20
     let store = try Store(at: path, options: options)
     do {
@@ -46,8 +45,10 @@ enum StoreAccess {
       ?? store.snapshot()
   }
 
-  /// Returns a snapshot of the generation with the given number or name, or of the newest readable
-  /// generation that is not newer than the given time.
+  /// Returns a snapshot of the generation with the given number or name.
+  ///
+  /// If `text` is a time, returns a snapshot of the newest readable generation that was committed
+  /// by then.
   static func snapshot(
     of store: Store, at text: String, _ invocation: Invocation
   ) throws -> Snapshot {

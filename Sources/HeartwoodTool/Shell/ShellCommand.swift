@@ -15,7 +15,7 @@ enum ShellCommand {
 /// A sequence of commands on one generation of a store.
 private final class Shell {
   private let store: Store
-  /// The generation that the commands read, which stays readable while it is pinned.
+  /// A snapshot of the generation that the commands read.
   private var snapshot: Snapshot
   private let invocation: Invocation
   private let output: Output
