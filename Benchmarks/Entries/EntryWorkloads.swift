@@ -45,7 +45,7 @@ final class EntryWorkloads {
       })
   }
 
-  /// The number of entries after the previous workloads, including the entries inserted by them.
+  /// The number of entries, including the entries that the previous workloads have inserted.
   private lazy var insertedCount = entryCount
 
   private func ycsb(

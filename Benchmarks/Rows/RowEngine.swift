@@ -19,7 +19,7 @@ protocol RowStore: AnyObject {
   /// Returns a closure that loads all rows in the order of their numbers, in a transaction that
   /// need not be durable.
   ///
-  /// Only the closure is timed. The preparation in this method is not.
+  /// Only the closure is timed. The preparation in this method is not timed.
   func loading() throws -> () throws -> Void
   /// Adds all rows, with their codes as keys.
   func loadCodes() throws

@@ -65,7 +65,7 @@ struct Feed: Decodable, Sendable {
       let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
       let reason = cause.localizedFailureReason ?? cause.localizedDescription
       throw CommandError.failure(
-        "\(name) cannot be read (\(reason)). Specify the file of a feed, or - for standard input.")
+        "\(name) cannot be read (\(reason)). Specify a feed file, or - for standard input.")
     }
   }
 

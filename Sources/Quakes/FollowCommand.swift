@@ -17,8 +17,8 @@ struct FollowCommand: Command {
 
       FILE                  a GeoJSON feed; each is imported separately
 
-    After each import, the view is at first unchanged. Then the new transactions of
-    the history are merged into it, and it shows the new quakes.
+    Immediately after an import, the view is unchanged. The command then merges the
+    new transactions from the history into the view, which shows the new quakes.
     """
 
   /// The minimum magnitude of the quakes that the command prints.
