@@ -2,7 +2,7 @@
 ///
 /// Reads and commits use the same store, in the state in which the earlier workloads left it.
 /// Therefore, workloads that change rows come after workloads that only read. All other workloads
-/// use their own stores.
+/// use separate stores.
 enum Workload: String, CaseIterable {
   case loadSorted = "load-sorted"
   case loadRandom = "load-random"

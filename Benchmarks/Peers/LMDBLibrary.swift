@@ -12,7 +12,7 @@ struct LMDBLibrary: Sendable {
 
   static let notFound: Int32 = -30798
   static let next: Int32 = 8
-  /// The cursor operation that moves to the first key that is at least the given one.
+  /// The cursor operation that moves to the first key that is at least the given key.
   static let setRange: Int32 = 17
   /// The flag that makes a copy of an environment omit free pages.
   static let compactCopy: UInt32 = 1

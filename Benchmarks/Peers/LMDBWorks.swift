@@ -121,7 +121,7 @@ struct LMDBScans: Work {
   }
 }
 
-/// Transactions, each of which overwrites one random row with new coordinates.
+/// Transactions that each overwrite one random row with new coordinates.
 struct LMDBCommits: Work {
   let environment: LMDBEnvironment
   let durability: StoreOptions.Durability

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// Transactions, each of which overwrites one random row with new coordinates.
+/// Transactions that each overwrite one random row with new coordinates.
 struct Commits: Work {
   let store: Store
   let durability: StoreOptions.Durability

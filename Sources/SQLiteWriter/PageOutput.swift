@@ -80,8 +80,8 @@ final class PageOutput {
     guard next <= SQLiteFormat.maximumPage else {
       throw SQLiteWriterError(
         .tooLarge,
-        "The file has more than \(SQLiteFormat.maximumPage) pages of "
-          + "\(SQLiteFormat.pageByteCount) bytes.")
+        "The file would have more than \(SQLiteFormat.maximumPage) pages of "
+          + "\(SQLiteFormat.pageByteCount) bytes, which SQLite does not support.")
     }
     return next
   }

@@ -11,7 +11,7 @@ enum RecordOrder {
   ///   - rightStart: The position in `right` at which the right record starts.
   ///   - count: The number of values to compare.
   /// - Returns: A negative number if the left record sorts first, a positive number if the right
-  ///   record does, or 0 if they are equal.
+  ///   record sorts first, or 0 if the records are equal.
   static func compare(
     _ left: [UInt8], at leftStart: Int, _ right: [UInt8], at rightStart: Int, count: Int
   ) -> Int {

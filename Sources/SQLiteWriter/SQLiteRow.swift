@@ -139,7 +139,7 @@ package struct SQLiteRow: ~Copyable {
     problem = nil
   }
 
-  /// Appends the null that a record contains in place of the rowid; § 2.3.
+  /// Appends the null that a record contains in place of the rowid (§ 2.3).
   mutating func appendRowidPlaceholder() { end(SQLiteSerialType.null) }
 
   /// The range of a value in the body.

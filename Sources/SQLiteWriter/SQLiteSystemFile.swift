@@ -130,8 +130,7 @@ final class SQLiteSystemFile {
     defer { _ = close(opened) }
     guard fsync(opened) == -1 else { return }
     let code = errno
-    // Ignore these errors: some file systems cannot sync a directory, in which case nothing more
-    // can be done.
+    // Ignore these errors, because some file systems cannot sync a directory.
     guard code != EINVAL, code != ENOTSUP else { return }
     throw Self.failure("synced", directory, code)
   }

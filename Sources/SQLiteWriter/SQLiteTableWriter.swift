@@ -165,8 +165,8 @@ package final class SQLiteTableWriter {
     guard row.isComplete else {
       return SQLiteWriterError(
         .invalidRow,
-        "\(table) has \(definition.columns.count) columns, but a row has "
-          + "\(row.count - implicitCount) values.")
+        "A row of the table \(definition.name.sqlQuoted) has the wrong number of values: "
+          + "\(row.count - implicitCount) instead of \(definition.columns.count).")
     }
     if let (position, problem) = row.problem {
       let column = definition.columns[position - implicitCount]
@@ -181,8 +181,8 @@ package final class SQLiteTableWriter {
     }
     return SQLiteWriterError(
       .tooLarge,
-      "\(table) has a row of \(row.recordByteCount) bytes; SQLite accepts "
-        + "\(SQLiteFormat.maximumRecordByteCount).")
+      "\(table) has a row of \(row.recordByteCount) bytes, but SQLite accepts at most "
+        + "\(SQLiteFormat.maximumRecordByteCount) bytes.")
   }
 
   private func invalid(_ kind: SQLiteWriterError.Kind, _ problem: String) -> SQLiteWriterError {

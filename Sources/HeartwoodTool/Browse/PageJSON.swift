@@ -3,7 +3,7 @@ import HeartwoodEngine
 
 /// JSON that is safe within a script element of a page.
 ///
-/// It contains neither markup nor invisible characters: both are escaped.
+/// The JSON contains neither markup nor invisible characters, because both are escaped.
 enum PageJSON {
   /// The maximum number of bytes of a string to include in a page.
   ///

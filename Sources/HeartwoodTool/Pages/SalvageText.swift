@@ -1,6 +1,6 @@
 /// Writes the report of `salvage` as text.
 enum SalvageText {
-  /// The maximum number of ranges to show for one keyspace, and the maximum number of values.
+  /// The maximum number of missing ranges, and of damaged values, to show for each keyspace.
   private static let shownCount = 20
 
   static func write(_ document: SalvageDocument, _ output: Output) throws {
