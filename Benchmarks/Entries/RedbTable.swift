@@ -17,7 +17,7 @@ final class RedbTable {
   private let directory: StoreDirectory
   private let progress: Progress
   private let loadedCount: Int
-  /// The number of entries, including those added since the load.
+  /// The number of entries, including the entries added since the load.
   private var entryCount = 0
   private var stores: [any EntryStore] = []
   private var phases: [Phase] = []

@@ -66,7 +66,7 @@ struct Timeline {
 
   /// Ends the current window.
   ///
-  /// The next sample belongs to a new window.
+  /// The next sample starts a new window.
   mutating func endWindow() {
     earlier += last?.elapsed ?? 0
     last = nil

@@ -50,7 +50,7 @@ package struct SQLiteColumn {
 /// The declared type of a column.
 ///
 /// The type decides which values the column stores. A row must contain only values that SQLite
-/// would store unchanged, because SQLite relies on all other values having been converted:
+/// would store unchanged, because SQLite expects all other values to have been converted:
 ///
 /// | affinity | values |
 /// | --- | --- |
@@ -66,7 +66,7 @@ package enum SQLiteColumnType: Equatable {
   case numeric
   /// No declared type. The column stores every value unchanged.
   case any
-  /// Any other type, such as `BOOLEAN`, whose affinity depends on the words in it.
+  /// Any other type, such as `BOOLEAN`, whose affinity depends on the words in its name.
   case declared(String)
 
   /// The declared type in SQL, without quotation marks.

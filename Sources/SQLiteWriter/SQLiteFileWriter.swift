@@ -91,7 +91,7 @@ package final class SQLiteFileWriter {
   /// Closes all tables, writes the schema and the header, and makes the file durable.
   ///
   /// - Throws: ``SQLiteWriterError``, for example of the kind `invalidDefinition` if a foreign key
-  ///   refers to nothing. After an error, the file is incomplete.
+  ///   refers to a missing table. After an error, the file is incomplete.
   package func finish() throws(SQLiteWriterError) {
     try checkIsOpen()
     var definitions: [[UInt8]: SQLiteTable] = [:]
@@ -173,8 +173,8 @@ struct SQLiteFileHeader {
     append(0)  // no incremental vacuum
     append(UInt32(bitPattern: applicationID))
     bytes.appendZeros(20)
-    // Repeat the change counter, because the page count above is valid only if this number equals
-    // it.
+    // Repeat the change counter. The page count above is valid only if this number equals the
+    // change counter.
     append(Self.changeCount)
     append(SQLiteFormat.versionNumber)
     return bytes

@@ -20,7 +20,7 @@ struct EditCommandTests {
         ~ Player/2
             name: P1 -> \n    number: 1 -> -
             weight: 10.5 -> 62.5
-        1 object would change; nothing was changed without --yes
+        1 object would change; use --yes to make the change
 
         """)
     #expect(try store.generation() == before)

@@ -29,7 +29,7 @@ final class SalvagePages {
     let (foreign, first) = try Self.foreignSegments(found, directory, files, names)
     if !foreign.isEmpty {
       notes.append(
-        "\(foreign.sorted().joined(separator: ", ")) do not belong to the log of this store.")
+        "The log of this store does not include \(foreign.sorted().joined(separator: ", ")).")
     }
     let visible = files.hiding(foreign)
     let log = LogFiles(

@@ -15,7 +15,7 @@ enum GenerationsCommand {
     let retainedByteCount: Int
     let names: [String]
     let holders: [HolderText]
-    /// Whether the process that holds the generation is unknown, or is not known yet.
+    /// Whether the process that holds the generation is unknown or not yet known.
     ///
     /// Only the text output shows this.
     let isHeldByUnknown: Bool

@@ -53,7 +53,7 @@ final class Output {
     if isTerminal { pager = Pager() }
   }
 
-  /// If the output is shown by a pager, waits until the user has quit it.
+  /// If a pager shows the output, waits until the user has quit the pager.
   func endPager() {
     pager?.finish()
     pager = nil

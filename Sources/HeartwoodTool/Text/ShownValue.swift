@@ -2,7 +2,7 @@
 struct ShownValue {
   /// The length of the complete value in bytes.
   let byteCount: Int
-  /// The bytes of the value, or only the first ones if the value is truncated.
+  /// The bytes of the value, or only the first bytes if the value is truncated.
   let bytes: [UInt8]
 
   /// Whether the value is truncated.
