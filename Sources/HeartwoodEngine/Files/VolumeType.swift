@@ -11,8 +11,8 @@ package enum VolumeType: Hashable, Sendable {
   /// unknown.
   ///
   /// Unsupported file systems are shared between machines or implemented by a user-space program.
-  /// Locks may be invisible to other machines or be lost when a connection ends, mappings may not
-  /// show writes by other machines, and a sync may not make writes durable.
+  /// On such file systems, locks may be invisible to other machines or be lost when a connection
+  /// ends. Mappings may not show writes by other machines, and a sync may not make writes durable.
   package var unsupportedName: String? {
     switch self {
     case .number(let number):
@@ -31,7 +31,7 @@ package enum VolumeType: Hashable, Sendable {
     throw StorageError(
       .unsupportedFileSystem,
       "The directory is on a file system of type \(name), which is a network file system or is "
-        + "implemented in user space. Locks, mappings and syncs are not reliable there. Keep the "
+        + "implemented in user space. Locks, mappings and syncs are unreliable there. Keep the "
         + "store on a local disk.", file: path)
   }
 
