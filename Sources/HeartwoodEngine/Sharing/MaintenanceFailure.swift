@@ -32,7 +32,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
     return UInt64(UInt32(bitPattern: errno ?? 0)) << 8 | number
   }
 
-  /// The failure as an error, to be reported by processes other than the one that failed.
+  /// The failure as an error, for processes other than the one whose run failed.
   package var error: StorageError {
     StorageError(
       kind,

@@ -66,7 +66,7 @@ package struct DecisionRecord: Hashable, Sendable {
 /// usable even if a process dies between any two instructions. `Docs/Internals/Concurrency.md`
 /// lists the lock under which each counter is written.
 package final class SharedCounters: @unchecked Sendable {
-  // @unchecked because every access is atomic.
+  // `@unchecked` is safe because every access is atomic.
   private let mapping: Mapping
   private let onAccess: (@Sendable (Int, Bool) -> Void)?
 
@@ -78,7 +78,7 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Creates counters that are private to this process.
   ///
-  /// They are used by tests and by stores that are opened for reading only.
+  /// Tests and stores that are opened for reading only use such counters.
   package static func ofThisProcess() -> SharedCounters {
     let block = ByteBlock(count: CountersLayout.byteCount)
     return SharedCounters(Mapping(block.bytes) { _ in withExtendedLifetime(block) {} })
@@ -99,7 +99,9 @@ package final class SharedCounters: @unchecked Sendable {
     counter(field.offset).pointee.store(value, ordering: .releasing)
   }
 
-  /// Raises a counter to `value`, unless it is already at least `value`.
+  /// Raises a counter to `value`.
+  ///
+  /// The method changes nothing if the counter is already at least `value`.
   package func raise(_ field: Field, to value: UInt64) {
     onAccess?(field.offset, true)
     var seen = counter(field.offset).pointee.load(ordering: .acquiring)
@@ -139,7 +141,7 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Disables writing if an error leaves the contents of the files unknown.
   ///
-  /// A full disk, a timeout or a refused call does not have this effect.
+  /// A full disk, a timeout or a refused call does not disable writing.
   package func disableWriting(after error: StorageError) {
     guard ![.diskFull, .busy].contains(error.kind), !error.changedNothing else { return }
     setFailed()
@@ -147,8 +149,8 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Returns whether no counter exceeds its bound, and every named generation can be pinned.
   ///
-  /// Damaged counters could cause a commit to be treated as durable when it is not, or a named
-  /// generation to be reclaimed. Call this only while no other process has the store open.
+  /// Damaged counters could cause the store to treat a commit as durable when it is not, or to
+  /// reclaim a named generation. Call this method only while no other process has the store open.
   package func areCredible(keeping kept: [FrameNumber]) -> Bool {
     let decision = decision
     return checkpointed <= floor && floor <= durable && durable <= committed
@@ -173,11 +175,11 @@ package final class SharedCounters: @unchecked Sendable {
       olderRetained: (0..<Int(count)).map { value(DecisionLayout.olderRetained, $0) })
   }
 
-  /// Publishes a decision, by filling the unpublished copy and then switching to that copy.
+  /// Publishes a decision by filling the unpublished copy and then switching to that copy.
   ///
-  /// If there are too many retained generations, only the lowest ones are listed, and the next one
-  /// becomes `newestRetained`. All retained generations remain readable, but less log space is
-  /// reclaimed.
+  /// If there are too many retained generations, the record lists only the lowest ones, and the
+  /// next one becomes `newestRetained`. All retained generations remain readable, but maintenance
+  /// reclaims less log space.
   package func publish(_ decision: DecisionRecord) {
     var fitting = decision
     if decision.olderRetained.count > Limits.maxRetainedGenerationCount {

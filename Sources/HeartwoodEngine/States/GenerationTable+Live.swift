@@ -1,4 +1,4 @@
-/// Queries about live generations. They hold the table's lock while they read the table.
+/// Queries about live generations, which hold the table's lock while they read the table.
 extension GenerationTable {
   package func liveState(at generation: FrameNumber) -> GenerationState? {
     lock.withLock { entries[generation]?.state }

@@ -11,7 +11,9 @@ package struct PageDifference {
   private let older: GenerationState
   private let newer: GenerationState
 
-  /// Compares two states, the first of which must not be newer than the second.
+  /// Compares two states.
+  ///
+  /// The first state must not be newer than the second.
   ///
   /// - Throws: `corrupt` or `io` if a bitmap is corrupt or cannot be read.
   /// - Complexity: For each bitmap that covers a written page, reads one page of each state.

@@ -1,6 +1,7 @@
-/// Finds and verifies pages that ``PageView/page(_:)`` cannot return on its fast path.
+/// A loader that finds and verifies pages that ``PageView/page(_:)`` cannot return on its fast
+/// path.
 ///
-/// Thread-safe.
+/// This class is thread-safe.
 package final class PageLoader: Sendable {
   let files: StoreFiles
   let segments: SegmentTable
