@@ -1,4 +1,4 @@
-/// A chain of backup files, in which each file adds pages to the generation of the previous one.
+/// A chain of backup files, in which each file adds pages to the generation of the previous file.
 struct BackupChain {
   /// The header of the last file.
   let newest: BackupHeader
@@ -42,7 +42,7 @@ struct BackupChain {
 
   /// Calls `body` with every image.
   ///
-  /// The order is from the last file to the first, and within each file by page number.
+  /// The images are ordered from the last file to the first, and by page number within each file.
   func forEachImage(
     _ body: (PageNumber, Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -90,8 +90,8 @@ package struct BackupFile {
 
   /// Writes a file under a temporary name, and renames it when it is complete and synced.
   ///
-  /// - Parameter images: A closure that passes images to its argument in page order. It must pass
-  ///   exactly as many images as the header states.
+  /// - Parameter images: A closure that passes images to its argument in page order. The closure
+  ///   must pass exactly as many images as the header states.
   /// - Complexity: One sync of the file, and one of the directory.
   static func write(
     _ header: BackupHeader, in directory: String, _ fileSystem: any FileSystem,

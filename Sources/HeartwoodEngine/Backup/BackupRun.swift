@@ -154,8 +154,8 @@ struct BackupRun {
 
   /// Returns the pages in use that were written after `base`, or all pages in use, in order.
   ///
-  /// The caller holds both states, so the index has an entry for every page written between the
-  /// two.
+  /// The caller holds both states, so the index has an entry for every page written between the two
+  /// states.
   private func pages(
     of state: GenerationState, after base: GenerationState?
   ) throws(StorageError) -> [PageNumber] {
@@ -177,7 +177,7 @@ struct BackupRun {
     return pages
   }
 
-  /// Releases the generations that interrupted backups left kept.
+  /// Releases the generation names that interrupted backups have left behind.
   private func releaseNames(of series: BackupSeries, except kept: Generation?) throws {
     for (name, generation) in try store.namedGenerations()
     where series.owns(name) && generation != kept {
@@ -186,9 +186,9 @@ struct BackupRun {
   }
 }
 
-/// The files of one directory.
+/// A series of backup files in one directory.
 ///
-/// A random number identifies the series. The number is also part of generation names.
+/// A random number identifies the series and is part of the names of its generations.
 struct BackupSeries {
   let number: UInt64
 

@@ -1,9 +1,9 @@
 /// A step that adds the generation of a backup file to a replica.
 ///
 /// This is step B1 of `Docs/Internals/Concurrency.md`. The step writes each image to the same frame
-/// as in the source's log, and lists it in the map of retained frames, as if the log had been
-/// reclaimed up to the generation. The replica therefore has the same generations, pages and tokens
-/// as its source.
+/// as in the source's log. It also lists the image in the map of retained frames, as if the log had
+/// been reclaimed up to the generation. The replica therefore has the same generations, pages and
+/// tokens as its source.
 struct ReplicaStep {
   private let core: StoreCore
   private let file: BackupFile
@@ -53,7 +53,7 @@ struct ReplicaStep {
       throw StorageError(
         .busy,
         "The replica is too far behind its source, because a process holds an old generation. End "
-          + "that process, or close its snapshots.", file: files.directory)
+          + "that process, or release its snapshots.", file: files.directory)
     }
   }
 

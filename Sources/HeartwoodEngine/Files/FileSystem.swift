@@ -12,8 +12,8 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Creates a directory if it does not exist. Its parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Creates a directory that every user who may read files with the given mode can list and enter.
-  /// If `mode` is `nil`, the process's default mode applies.
+  /// Creates a directory for files with the given mode. Every user who may read the files can list
+  /// and enter the directory. If `mode` is `nil`, the process's default mode applies.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
 
   /// Returns a view of this file system that holds the directory at `path` open.

@@ -2,8 +2,8 @@
 ///
 /// The file system initially contains only the root directory.
 ///
-/// Nothing in it is durable, so syncing has no effect. An open file remains usable after it has
-/// been removed.
+/// Nothing in this file system is durable, so syncing has no effect. An open file remains usable
+/// after it has been removed.
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
@@ -22,8 +22,8 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
       guard !directories.contains(location) else {
         throw StorageError(
           .notAStore,
-          "This path must lead to a regular file, but it leads to something else, such as a "
-            + "directory. Check the path of the store.", file: path)
+          "This path leads to a directory or another item that is not a regular file. Check the "
+            + "path of the store.", file: path)
       }
       let content: MemoryContent
       if let existing = files[location] {

@@ -11,8 +11,8 @@
 ///
 /// A lock on an open file lasts as long as any copy of the file's descriptor. A child process
 /// created by `fork` would therefore hold its parent's locks, and it could also write to shared
-/// memory. To prevent this, a handler runs in the child before `fork` returns. The handler closes
-/// the copied descriptors and replaces the shared memory with private memory.
+/// memory. To prevent this sharing, a handler runs in the child before `fork` returns. The handler
+/// closes the copied descriptors and replaces the shared memory with private memory.
 ///
 /// The engine holds `lock` during a fork. It also holds `lock` from before it opens a file until it
 /// has registered the descriptor. The child therefore knows all copied descriptors. The handler in

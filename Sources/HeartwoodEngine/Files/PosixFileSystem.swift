@@ -287,7 +287,7 @@ package final class PosixFileSystem: FileSystem {
   private static func isNoFile(_ path: String) -> StorageError {
     StorageError(
       .notAStore,
-      "This path must lead to a regular file, but it leads to something else, such as a directory. "
-        + "Check the path of the store.", file: path)
+      "This path leads to a directory or another item that is not a regular file. Check the path "
+        + "of the store.", file: path)
   }
 }

@@ -8,7 +8,7 @@
 
 /// Wrappers for C library functions.
 ///
-/// Most of them return either the result or the error number.
+/// Most wrappers return either the result or the error number.
 ///
 /// The error number is read directly after the call, before a Swift runtime call can change it.
 enum SystemCalls {

@@ -7,8 +7,7 @@ package enum VolumeType: Hashable, Sendable {
   /// A file system in the memory of this process, or a simulated one in a test.
   case memory
 
-  /// The name of the file system if it cannot hold a store, or `nil` if it can or if its type is
-  /// unknown.
+  /// The name of an unsupported file system, or `nil` if the file system is supported or unknown.
   ///
   /// Unsupported file systems are shared between machines or implemented by a user-space program.
   /// On such file systems, locks may be invisible to other machines or be lost when a connection

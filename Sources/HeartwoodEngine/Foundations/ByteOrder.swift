@@ -1,4 +1,4 @@
-// Conversions between the byte order of this machine and that of the files. The properties are
+// Conversions between this machine's byte order and the byte order of the files. The properties are
 // transparent instead of generic: a debug build would call a generic `init(littleEndian:)` through
 // a protocol witness table.
 

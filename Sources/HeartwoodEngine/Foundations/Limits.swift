@@ -62,8 +62,8 @@ package enum Limits {
   package static let maxSegmentByteCount = 1 << 30
   /// The maximum difference between the numbers of the newest and the oldest needed log segment.
   ///
-  /// No real log reaches this limit. It bounds the table of segments in case the directory contains
-  /// files with arbitrary numbers in their names.
+  /// No real log reaches this limit. The limit bounds the table of segments in case the directory
+  /// contains files with arbitrary numbers in their names.
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of open log segments.
   ///
@@ -88,8 +88,8 @@ package enum Limits {
   package static let maxHolderRowCount = 256
   /// The maximum number of generations for which a process takes a holder lock.
   ///
-  /// Each holder lock slows down all other lock calls. Users rarely need to see any but the oldest
-  /// held generations.
+  /// Each holder lock slows down all other lock calls. Users rarely need to see more than the
+  /// oldest held generations.
   package static let maxHeldGenerationLockCount = 256
   /// The maximum number of attempts if another process keeps changing the data that a loop reads.
   ///

@@ -10,11 +10,11 @@
 /// - If two strings first differ at some byte, their encodings first differ at the corresponding
 ///   byte. If one of these two bytes is zero, it is encoded as `00 FF`, and `00` is less than the
 ///   other byte.
-/// - If one string is a prefix of another, the shorter string is followed by the end of the key,
-///   which sorts before everything, or by `00` and the byte of a kind. The longer string continues
-///   with a byte above `00`, or with `00 FF`, which sorts after `00` and any kind, because every
-///   kind is less than `FF`. The shorter string therefore sorts first, whatever follows it: `("a")`
-///   < `("a", x)` < `("a\0")`.
+/// - Suppose that one string is a prefix of another. After the shorter string, the key either ends,
+///   which sorts before any byte, or continues with `00` and the byte of a kind. The longer string
+///   continues with a byte above `00`, or with `00 FF`. The bytes `00 FF` sort after `00` and any
+///   kind, because every kind is less than `FF`. The shorter string therefore sorts first, whatever
+///   follows it: `("a")` < `("a", x)` < `("a\0")`.
 /// - `00 FF` always stands for a zero byte, and any other `00` is always a terminator. Two
 ///   different lists of components therefore never have the same encoding.
 public struct KeyEncoder: Sendable {

@@ -124,7 +124,9 @@ package final class LogFiles: Sendable {
       && header.lineage == lineage && header.firstFrame == geometry.firstFrame(of: number)
   }
 
-  /// Adds zeros to segments that are too short after a crash, which restores their full length.
+  /// Restores the full length of segments that are too short after a crash.
+  ///
+  /// The added bytes are zeros.
   package func lengthen(_ table: SegmentTable) throws(StorageError) {
     for segment in table.segments
     where try segment.file.byteCount() < UInt64(geometry.segmentByteCount) {
@@ -136,9 +138,9 @@ package final class LogFiles: Sendable {
   ///
   /// The new name is not yet durable.
   ///
-  /// The method overwrites any contents left by an earlier attempt. The process that wrote them
-  /// ended before the file's name was durable, so it never acknowledged a commit with a frame in
-  /// the file.
+  /// The method overwrites any contents left by an earlier attempt. The process that wrote these
+  /// contents ended before the file's name was durable, so it never acknowledged a commit with a
+  /// frame in the file.
   ///
   /// - Parameter isAhead: Whether the segment is created in advance. Such a segment is filled with
   ///   zeros, so that later commits need not change the file's metadata.

@@ -98,8 +98,8 @@ package struct LogScanner {
   /// Returns the commit that starts a new lineage after `point`, or `nil` if there is none.
   ///
   /// If a new lineage starts there, the frames that directly follow `point` must be ignored. The
-  /// recovery that started the lineage found them incomplete. They are now below the durable
-  /// watermark, so their headers alone would make recovery accept them.
+  /// recovery that started the lineage found these frames incomplete. They are now below the
+  /// durable watermark, so their headers alone would make recovery accept them.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }

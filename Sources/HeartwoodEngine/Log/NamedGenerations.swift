@@ -1,4 +1,6 @@
-/// The layout of a row in the `kept` file, before the name of the generation.
+/// The layout of a row in the `kept` file.
+///
+/// The name of the generation follows these fields.
 package enum NamedGenerationLayout {
   package static let lineage = Field("lineage", at: 0, 8)
   package static let generation = Field("generation", at: 8, 8)

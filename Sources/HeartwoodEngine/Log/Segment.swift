@@ -1,9 +1,9 @@
 /// One segment of the log.
 ///
 /// A segment consists of its file and, if the store maps files into memory, the mapping of the
-/// file. It lives as long as a reader may use it. The mapping needs no descriptor. Until the last
-/// snapshot that uses a deleted segment is released, the mapping keeps the segment's disk space
-/// allocated. Segments are thread-safe: only the verified bits change.
+/// file. A segment object lives while a reader may use it. The mapping needs no descriptor. Until
+/// the last snapshot that uses a deleted segment is released, the mapping keeps the segment's disk
+/// space allocated. Segments are thread-safe: only the verified bits change.
 package final class Segment: Sendable {
   package let number: UInt64
   package let file: SegmentFile

@@ -2,8 +2,8 @@
 ///
 /// This class is thread-safe.
 ///
-/// It treats a file whose device or inode number has changed as deleted, because the name may now
-/// belong to another file.
+/// The class treats a file whose device or inode number has changed as deleted, because the name
+/// may now belong to another file.
 package final class SegmentFile: Sendable {
   package let path: String
   private let pool: SegmentFilePool

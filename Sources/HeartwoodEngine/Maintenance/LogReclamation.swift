@@ -99,7 +99,9 @@ package struct LogReclamation {
     return result
   }
 
-  /// The reciprocal of the largest retained share of a segment's pages at which holes are punched.
+  /// The reciprocal of a share of a segment's pages.
+  ///
+  /// If no more than this share of the pages is retained, holes are punched in the segment.
   package static let sparseShare = 4
 
   /// Removes the retained frames in a range of slots from the front of a list, and returns them.

@@ -98,11 +98,11 @@ struct MaintenanceRun {
     var found = Set(
       try files.locks.liveElsewhere(
         in: counters.checkpointed..<max(newestRetained, counters.checkpointed)))
-    // Add this process's own pins, which `liveElsewhere` excludes. Read them only after publishing
-    // the floor, so that a pin missing from the list sees the floor and retries.
+    // Add this process's own pins, which `liveElsewhere` excludes. Read the pins only after
+    // publishing the floor, so that a pin missing from the list sees the floor and retries.
     found.formUnion(table.lockedGenerations)
     // Read the names after the locks. A process that names a generation writes the name before it
-    // releases its pin, so this run finds the name or the lock.
+    // releases its pin, so this run finds the name, the lock or both.
     found.formUnion(try NamedGenerations.read(files.log).rows.values.map(\.generation))
     let newest = try table.state(at: newestRetained)
     let present = counters.decision

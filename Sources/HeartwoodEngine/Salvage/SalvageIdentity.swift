@@ -4,7 +4,7 @@ struct SalvageIdentity {
   let identity: StoreIdentity
   /// The intact header slots.
   let slots: [HeaderSlot]
-  /// Remarks, each a single sentence, on what was inferred in place of damaged headers.
+  /// Single-sentence remarks about data that was inferred because headers are damaged.
   private(set) var notes: [String] = []
 
   /// The newest intact header slot.

@@ -8,14 +8,14 @@ struct SalvageLog {
   private(set) var index = PageIndex()
   /// The frames of images that are also in the page file.
   ///
-  /// These images replace damaged pages of the page file.
+  /// The salvage reads these images where the page file is damaged.
   private(set) var checkpointedIndex = PageIndex()
   let table: SegmentTable
   /// The highest frame of any page that is in the page file but not in `index`.
   private(set) var checkpointed: FrameNumber
   /// Whether it is known or suspected that later commits existed.
   private(set) var hasLostCommits = false
-  /// Remarks on the choice of the generation, each a single sentence.
+  /// Single-sentence remarks about the choice of the generation.
   private(set) var notes: [String] = []
   private let geometry: Geometry
   private let seed: UInt64
@@ -73,7 +73,7 @@ struct SalvageLog {
     }
     let watermark = slots.map(\.durableUpTo).reduce(start.frame, max)
     let walk = try walk(from: start, index, watermark: watermark, committed: committed)
-    // If the other slot is damaged, it may have been the newer one. In that case, the page file
+    // If the other slot is damaged, it may have been the newer slot. In that case, the page file
     // contains frames after the end of this slot's chain.
     guard slots.count > 1 || walk.point.frame >= newestInPages else { return false }
     (point, self.index, checkpointed) = (walk.point, walk.index, header.checkpointed.frame)
@@ -127,7 +127,7 @@ struct SalvageLog {
     var watermark: FrameNumber
   }
 
-  /// Reads commits up to the first one with a missing or damaged header.
+  /// Reads commits up to the first commit with a missing or damaged header.
   ///
   /// A power cut may have interrupted a commit that was not known to be durable, even if all of its
   /// headers exist. Such a commit counts as interrupted if most of its page images are damaged.

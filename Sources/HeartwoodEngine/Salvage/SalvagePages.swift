@@ -5,9 +5,9 @@ final class SalvagePages {
   let state: GenerationState
   /// Whether commits after the salvaged generation are lost.
   let hasLostCommits: Bool
-  /// Facts about damaged files, each a single sentence.
+  /// Single-sentence facts about damaged files.
   private(set) var notes: [String]
-  /// The number of pages that are damaged although they are, or may be, in use.
+  /// The number of damaged pages that are, or may be, in use.
   private(set) var damagedPageCount = 0
   /// Whether each page is known to be in use or free.
   private(set) var knowsUsage = true
@@ -76,7 +76,8 @@ final class SalvagePages {
       }
       numbers[number] = name
     }
-    // Use the first segment that is needed or, if no header names it, the first one that exists.
+    // Use the first segment that is needed or, if no header names that segment, the first existing
+    // segment.
     let needed = found.header.map {
       found.geometry.segment(of: found.geometry.next(after: $0.checkpointed.frame))
     }

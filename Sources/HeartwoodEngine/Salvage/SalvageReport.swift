@@ -75,7 +75,7 @@ package struct SalvageReport: Sendable {
   package var hasLostCommits = false
   /// Whether objects may be inconsistent because the data that describes them is damaged.
   package var hasInconsistentObjects = false
-  /// Facts about the damage, each a single sentence.
+  /// Single-sentence facts about the damage.
   package var notes: [String] = []
 
   /// Whether the new store contains all data of the newest generation.

@@ -38,7 +38,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   /// The maximum age of `othersObserve`, the cached check for observers in other processes.
   private static let answerMilliseconds: UInt64 = 100
-  /// The interval at which an observer checks for commits without a signal.
+  /// The interval at which an observer checks for commits even without a signal.
   private static let checkMilliseconds: UInt64 = 1000
   /// The interval at which an observer without a watch checks for commits.
   ///

@@ -10,7 +10,7 @@ package final class LogReclamationRecord: @unchecked Sendable {
     let end: CommitPoint
     /// The number of frames between the end of the previous map and the end of the new map.
     let newFrameCount: Int
-    /// The number of held generations below the newest durable one.
+    /// The number of held generations below the newest durable generation.
     let heldCount: Int
     /// The number of pages with at least one retained frame.
     let distinctPageCount: Int

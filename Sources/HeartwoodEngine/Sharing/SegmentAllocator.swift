@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An allocator that creates the log segments that a writer needs now, and a few in advance.
+/// An allocator that creates log segments for a writer, including a few in advance.
 ///
 /// This class is thread-safe.
 ///

@@ -43,7 +43,7 @@ package struct DecisionRecord: Hashable, Sendable {
   package var low: FrameNumber
   /// The newest retained generation.
   ///
-  /// This commit and every later one are readable.
+  /// This commit and every later commit are readable.
   package var newestRetained: FrameNumber
   /// The retained generations below `newestRetained`, in ascending order.
   package var olderRetained: [FrameNumber]
@@ -62,9 +62,9 @@ package struct DecisionRecord: Hashable, Sendable {
 /// The shared counters of a store, in the `counters` file, which is mapped into memory.
 ///
 /// Each counter is atomic and meaningful on its own. A counter that contains a generation never
-/// decreases. Counters are valid only on one machine, and only until it is restarted. They remain
-/// usable even if a process dies between any two instructions. `Docs/Internals/Concurrency.md`
-/// lists the lock under which each counter is written.
+/// decreases. Counters are valid only on one machine, and only until the machine is restarted. They
+/// remain usable even if a process dies between any two instructions.
+/// `Docs/Internals/Concurrency.md` lists the lock under which each counter is written.
 package final class SharedCounters: @unchecked Sendable {
   // `@unchecked` is safe because every access is atomic.
   private let mapping: Mapping
@@ -177,9 +177,9 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Publishes a decision by filling the unpublished copy and then switching to that copy.
   ///
-  /// If there are too many retained generations, the record lists only the lowest ones, and the
-  /// next one becomes `newestRetained`. All retained generations remain readable, but maintenance
-  /// reclaims less log space.
+  /// If there are too many retained generations, the record lists only the lowest generations, and
+  /// the next generation becomes `newestRetained`. All retained generations remain readable, but
+  /// maintenance reclaims less log space.
   package func publish(_ decision: DecisionRecord) {
     var fitting = decision
     if decision.olderRetained.count > Limits.maxRetainedGenerationCount {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A count of suspensions, which keeps a store from using pages read before a suspension after it.
+/// A count of suspensions, used to reject pages that were read before the latest suspension.
 package final class Suspensions: @unchecked Sendable {
   // `@unchecked` is safe because the memory behind the pointer is atomic.
   private let count: UnsafeMutablePointer<Atomic<UInt64>> = .allocate(capacity: 1)

@@ -19,9 +19,9 @@ package final class WriterLock: @unchecked Sendable {
   private var isHeld = false
   private var waiting: [Turn] = []
 
-  /// A waiting thread's place in the queue.
+  /// A waiting thread's position in the queue.
   ///
-  /// `isAdmitted` is guarded by the turn's own lock.
+  /// The turn's own lock guards `isAdmitted`.
   private final class Turn {
     let lock = Lock()
     var isAdmitted = false
@@ -203,7 +203,7 @@ package final class WriterLock: @unchecked Sendable {
     guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)
     guard claim.process != process else { return ": this process has been writing for \(age)" }
-    // Name the recorded writer only if it still has the store open. Otherwise, it has died.
+    // Name the recorded writer only if it still has the store open. Otherwise, the writer has died.
     guard locks.isSetElsewhere(.open(claim.process, isReadOnly: false)) else { return "" }
     let name = HolderFile.name(of: claim.process, among: holders.rows()).map { " (\($0))" } ?? ""
     return ": process \(claim.process)\(name) has been writing for \(age)"

@@ -81,7 +81,7 @@ extension GenerationTable {
 
   /// Releases segments whose pages another process has checkpointed.
   ///
-  /// This frees the segments' disk space even if no thread of this process is reading.
+  /// Releasing the segments frees their disk space even if no thread of this process is reading.
   package func releaseCheckpointedSegments() throws(StorageError) {
     guard files.counters.checkpointed > files.pageFile.knownState else { return }
     let pin = try pinNewest()

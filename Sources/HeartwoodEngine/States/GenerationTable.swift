@@ -78,7 +78,7 @@ package final class GenerationTable: @unchecked Sendable {
         throw error
       }
       // If the pin is not verified, a maintenance run has raised the floor since `committed` was
-      // read. Read it again.
+      // read. Read `committed` again.
       if isVerified { return try enterLocked(generation, isNewest: true) }
       lock.release()
       try attempts.next("pin the newest generation", files.directory)

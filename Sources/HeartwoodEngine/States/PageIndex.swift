@@ -141,8 +141,8 @@ extension PageIndex {
   ///     └──────────┴──────────┴──────────┴───────────┘
   ///
   /// `count` is the number of references from parents and indexes. `slots` has a bit for each slot,
-  /// which is set if the slot has a word. The words are in slot order. They are frame numbers at
-  /// level 0, and references to child nodes at higher levels. `newest` is the highest frame ever
+  /// which is set if the slot has a word. The words are in slot order. A word is a frame number at
+  /// level 0, and a reference to a child node at higher levels. `newest` is the highest frame ever
   /// set in the node or below it. The capacity is 4, 8, 16, 32 or 64 words.
   ///
   /// A node with a capacity of 64 words is *full*: every slot has a word, and 0 means no entry.

@@ -87,8 +87,8 @@ extension StoreFiles {
   /// X2: builds a newer generation's state by reading the log after a known state.
   ///
   /// The method returns `nil` if the log no longer reaches that generation. The caller must hold a
-  /// verified pin on the newer generation or the writer lock. All frames that both states use then
-  /// still exist.
+  /// verified pin on the newer generation or the writer lock. The pin or the lock ensures that all
+  /// frames that both states use still exist.
   ///
   /// - Complexity: Reads one page for each group in between, and one more page for each segment.
   package func advanced(

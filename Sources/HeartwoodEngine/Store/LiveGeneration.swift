@@ -20,7 +20,7 @@ public struct LiveGeneration: Hashable, Sendable {
   public var retainedByteCount: Int
 }
 
-/// Determines the held generations and the log space that each of them retains.
+/// The held generations and the log space that each of them retains.
 struct HeldGenerations {
   let files: StoreFiles
   let table: GenerationTable

@@ -25,8 +25,8 @@ extension OpenSequence {
         counters.store(0, CountersLayout.ready)
         try rewrite(from: counters.durable, to: point, table, header.geometry)
       }
-      // Do not start a lineage in a replica. All of its generations are durable, so no token can
-      // name a lost generation.
+      // Do not start a lineage in a replica. All generations of a replica are durable, so no token
+      // can name a lost generation.
       if !options.isReadOnly, options.role != .follower {
         (point, table) = try Self.startLineage(after: point, table, log, locks)
         lineages.append(EndedLineage(lineage: recovery.point.lineage, end: recovery.point.frame))

@@ -107,7 +107,7 @@ struct OpenSequence {
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
     // Do not change an existing store before this point, so that a store that fails a check above
-    // remains as it was.
+    // remains unchanged.
     if !options.isReadOnly {
       try log.lengthen(table)
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }

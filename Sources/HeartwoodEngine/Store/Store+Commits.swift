@@ -1,10 +1,10 @@
 extension Store {
   /// Returns a sequence of future commits by this process and all other processes.
   ///
-  /// The sequence yields the newest generation whenever it is newer than the last one yielded. If
-  /// several commits occur while no task is awaiting the sequence, the sequence yields one element
-  /// for all of them. The sequence ends when the store is closed or the waiting task is cancelled.
-  /// Until then, it retains the `Store` object.
+  /// The sequence yields the newest generation whenever it is newer than the last yielded
+  /// generation. If several commits occur while no task is awaiting the sequence, the sequence
+  /// yields one element for all of them. The sequence ends when the store is closed or the waiting
+  /// task is cancelled. Until then, it retains the `Store` object.
   ///
   /// ```swift
   /// for await generation in store.commits() {
@@ -13,7 +13,8 @@ extension Store {
   /// ```
   ///
   /// A process that commits notifies observers in other processes through the file system. If that
-  /// process dies before it notifies them, the sequence still yields the commit within a second.
+  /// process dies before it notifies the observers, the sequence still yields the commit within a
+  /// second.
   ///
   /// - Complexity: If no process observes the store, a commit costs one additional clock read, and
   ///   at most one additional lock query every tenth of a second.

@@ -6,7 +6,7 @@ extension Store {
   /// that generation; see ``StoreStatistics/logByteBound``.
   ///
   /// - Parameters:
-  ///   - generation: A readable generation, such as the newest one or one that is held.
+  ///   - generation: A readable generation, such as the newest generation or a held generation.
   ///   - name: A name of 1 to 255 UTF-8 bytes. Keeping the same generation under the same name
   ///     again has no effect.
   /// - Throws: `generationExpired` if the generation is no longer readable, `invalidArgument` if

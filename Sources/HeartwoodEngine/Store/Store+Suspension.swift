@@ -22,8 +22,8 @@ extension Store {
       !writerLock.isHeldByThisThread,
       "A store was suspended inside a write. Suspend it after the write has returned.")
     guard firstCore.isPrivate else { return try core.suspend(timeout: options.busyMilliseconds) }
-    // Suspend a private read-only core within `renew`, so that no other thread replaces it with an
-    // active core in the meantime.
+    // Suspend a private read-only core within `renew`, so that no other thread replaces the core
+    // with an active core in the meantime.
     _ = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in
       try core.suspend(timeout: options.busyMilliseconds)
       return nil

@@ -43,11 +43,11 @@ public final class Store: Sendable {
   /// to it without recovery. If one process opens a store several times, even by different paths,
   /// the `Store` objects share their state and use the options of the first one.
   ///
-  /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
-  ///   `notAStore` if the files at the path are not a store; `incompatibleFormat` if this version
-  ///   cannot read the store's format; `corrupt` if the files are damaged; `unsupportedFileSystem`
-  ///   on a network file system, or where open-file-description locks do not work; `io` or
-  ///   `diskFull`.
+  /// - Throws: `notAStore` if the files at the path are not a store, `incompatibleFormat` if this
+  ///   version cannot read the store's format, or `corrupt` if the files are damaged. Throws `busy`
+  ///   if another process has been opening the store for longer than `busyTimeout`. Throws
+  ///   `unsupportedFileSystem` on a network file system, or where open-file-description locks do
+  ///   not work. Also throws `io` or `diskFull`.
   /// - Complexity: Reads the footers of the log's segments, or the group headers of segments
   ///   without a footer, and verifies the pages of commits that are not known to be synced. Syncs
   ///   the segments that contain such pages.
@@ -89,7 +89,7 @@ public final class Store: Sendable {
   /// Runs `body` as the store's only writer and commits its changes as one new generation.
   ///
   /// Snapshots taken after this method returns see either all of the changes or none. Only one
-  /// writer runs at a time. Starting a write inside another one on the same thread traps.
+  /// writer runs at a time. Starting a write inside another write on the same thread traps.
   ///
   /// ```swift
   /// try store.write { transaction in

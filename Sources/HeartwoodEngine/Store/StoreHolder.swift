@@ -18,7 +18,7 @@ public struct StoreHolder: Hashable, Sendable {
   /// The value is `nil` if the time is unknown. It is unknown for read-only processes, because they
   /// cannot record in a file when they opened the store.
   public var age: Duration?
-  /// Whether this is the calling process.
+  /// Whether the process is the calling process.
   public var isThisProcess: Bool
 }
 
@@ -68,7 +68,7 @@ struct HolderSurvey {
 }
 
 extension Store {
-  /// Returns the processes that are known to have the store open, starting with this one.
+  /// Returns the processes that are known to have the store open, starting with this process.
   ///
   /// The list is for display only. It does not include processes that the operating system hides
   /// from this process.

@@ -31,7 +31,7 @@ public struct StoreOptions: Sendable {
   /// which it was created. `Docs/DesignNotes/Experiments.md` contains the measurements behind the
   /// default.
   public var pageByteCount = 4096
-  /// The durability of commits that do not specify one.
+  /// The durability of commits that do not specify a durability.
   public var durability = Durability.full
   /// The way in which pages are read.
   ///

@@ -100,8 +100,8 @@ extension Store {
   ///
   /// The method does nothing if there is no store at the path.
   ///
-  /// After a crash, the store is either complete or gone. If it is gone, calling this method again
-  /// removes any remaining files.
+  /// After a crash, the store is either complete or gone. If the store is gone, calling this method
+  /// again removes any remaining files.
   ///
   /// - Parameters:
   ///   - path: The path of the store.
@@ -138,7 +138,8 @@ extension Store {
   /// Replaces a store with another store, which is moved from another path on the same volume.
   ///
   /// To keep the other store at its path, replace the store with a copy of it. After a crash, the
-  /// next opening finds either the complete old store or the complete new one.
+  /// next process that opens the store finds either the complete old store or the complete new
+  /// store.
   ///
   /// - Parameters:
   ///   - path: The path of the store to replace, or a path without a store.

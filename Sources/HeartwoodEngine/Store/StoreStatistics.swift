@@ -12,9 +12,13 @@ public struct StoreStatistics: Hashable, Sendable {
   public var logByteCount = 0
   /// The upper bound on the log's size after the last log reclamation by this process.
   ///
-  /// The value is `nil` before the first reclamation. The bound is the sum of four sizes: four
-  /// images of each page in the log, for each held generation and for the newest generation; the
-  /// frames written between the last two reclamations; the retained-frame map; and four segments.
+  /// The value is `nil` before the first reclamation. The bound is the sum of four sizes:
+  ///
+  /// - Four images of each page in the log, for each held generation and for the newest generation.
+  /// - The frames written between the last two reclamations.
+  /// - The retained-frame map.
+  /// - Four segments.
+  ///
   /// The bound does not include frames that are written before the next reclamation.
   public var logByteBound: Int?
   /// Whether the file system can deallocate ranges of a file.
@@ -32,9 +36,9 @@ public struct StoreStatistics: Hashable, Sendable {
   public var liveGenerationCount = 0
   /// The size in bytes of the page indexes of all stores that are open in this process.
   ///
-  /// A page index maps pages to their locations in the log. For each page that has changed since
-  /// the checkpointed generation, the index uses about 10 bytes if such pages are adjacent, or
-  /// about 65 bytes if they are scattered.
+  /// A page index maps pages to their locations in the log. The index has an entry for each page
+  /// that has changed since the checkpointed generation. An entry uses about 10 bytes if such pages
+  /// are adjacent, or about 65 bytes if they are scattered.
   public var indexByteCount = 0
   /// The number of page-cache lookups, which occur only with `.buffered` access.
   public var cacheLookupCount = 0

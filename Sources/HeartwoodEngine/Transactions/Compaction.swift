@@ -22,7 +22,9 @@ package struct Compaction {
   /// The key at which to continue in `tree`.
   private var key: [UInt8] = []
 
-  /// Creates a compaction whose steps each move or read up to `stepByteCount` bytes of pages.
+  /// Creates a compaction.
+  ///
+  /// Each step moves or reads up to `stepByteCount` bytes of pages.
   package init(geometry: Geometry, stepByteCount: Int) {
     self.geometry = geometry
     self.stepByteCount = stepByteCount

@@ -24,7 +24,7 @@ public struct WriteTransaction {
     _ = try session.removeKeyspace(name)
   }
 
-  /// Runs `body` and rolls back its changes if it throws an error.
+  /// Runs `body`, and rolls back its changes if `body` throws an error.
   ///
   /// The transaction continues either way. Savepoints may be nested. After a rollback, keyspaces
   /// created in the savepoint no longer exist, and using them traps. Keyspaces that existed before

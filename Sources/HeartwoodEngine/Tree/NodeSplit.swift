@@ -48,8 +48,8 @@ struct NodeSplit {
 
   /// Divides `entries` before `position`, or returns `nil` if a node does not fit in its page.
   ///
-  /// `knownLeft` and `knownRight` are the known lengths of prefixes that all keys on the left or
-  /// right side share, or `nil`.
+  /// `knownLeft` is the known length of a prefix that all keys on the left side share, or `nil`.
+  /// `knownRight` is the same for the right side.
   init?(
     _ entries: NodeRebuild, at position: Int, leftPrefixCount knownLeft: Int?,
     rightPrefixCount knownRight: Int?, pageByteCount: Int

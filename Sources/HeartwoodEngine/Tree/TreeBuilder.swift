@@ -27,7 +27,9 @@ package struct TreeBuilder {
     }
   }
 
-  /// Begins a bulk load after the last entry of a tree, which may be empty.
+  /// Begins a bulk load after the last entry of a tree.
+  ///
+  /// The tree may be empty.
   package init(continuing root: TreeRoot, pages: WorkingPages) throws(StorageError) {
     writer = TreeWriter(pages: pages, root: root)
     view = pages.view

@@ -23,7 +23,7 @@ package final class TreeCursor {
   private var leaf: PageReference?
   private var node: NodeView
   private var slot = 0
-  /// Whether the cursor is at an entry, or was at one when the writer last made a change.
+  /// Whether the cursor is at an entry, or was at an entry when the writer last made a change.
   private var isPositioned = false
   private var changeCount = 0
 
@@ -111,7 +111,7 @@ package final class TreeCursor {
   private func moveToNextSaving() throws(StorageError) -> Bool {
     guard isPositioned else { return false }
     // If the writer removed the current entry, `restore` has already moved the cursor to the next
-    // entry. Stay there.
+    // entry, so the cursor stays there.
     if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
     if slot < node.count { return finishMove() }
@@ -139,8 +139,8 @@ package final class TreeCursor {
   @inline(__always)
   package var key: Bytes {
     precondition(isPositioned, "The cursor is not at an entry. Move it to an entry first.")
-    // The writer may have removed the entry from the node since the cursor moved to it. Prefer the
-    // saved key, if the cursor saves one.
+    // The writer may have removed the entry from the node since the cursor moved to it. If the
+    // cursor saves its key, use the saved key.
     if keySlot != slot, !savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
       keySlot = slot

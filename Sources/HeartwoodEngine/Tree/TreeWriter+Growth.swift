@@ -46,9 +46,9 @@ extension TreeWriter {
     }
   }
 
-  /// Adds a leaf after the last one, and stores `entry` in it.
+  /// Adds a leaf after the last leaf, and stores `entry` in it.
   ///
-  /// The entry must sort after all existing ones, and the path must end at the last leaf.
+  /// The entry must sort after all existing entries, and the path must end at the last leaf.
   func appendLeaf(_ entry: NodeEntry) throws(StorageError) {
     let right = try pages.allocate(.leaf, tree: root.tree, level: 0)
     let page = try pages.writable(right)
@@ -73,7 +73,7 @@ extension TreeWriter {
     let page = try pages.writable(number)
     let node = NodeView(page.bytes)
     // Check that the new separator lies between its neighbours. A separator from a corrupt child
-    // might not, and would then break the order of the branch.
+    // could be outside this range and break the order of the branch.
     guard isBetween(entry.key, node, position) else {
       throw .corrupt(
         "A child contains keys outside the separators around it. Restore a backup.", page: number)

@@ -1,7 +1,9 @@
 extension WorkingPages {
   private struct Departure {
     let image: LogWriter.Image
-    /// The number of the savepoint in which the page was changed, counted from 1, or 0 without one.
+    /// The number of the savepoint in which the page was changed, counted from 1.
+    ///
+    /// The number is 0 if the page was changed outside of savepoints.
     let owner: Int
   }
 
@@ -63,8 +65,8 @@ extension WorkingPages {
 
   /// Records the frame of a written page in the indexes that contain this version of the page.
   ///
-  /// The indexes are those of the transaction and of savepoints that began after the change. The
-  /// frame is recorded even if the page was freed or changed again later.
+  /// These are the indexes of the transaction and of the savepoints that began after the change.
+  /// The frame is recorded even if the page was freed or changed again later.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)

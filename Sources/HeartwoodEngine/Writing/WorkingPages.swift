@@ -1,6 +1,6 @@
 /// The pages that a transaction has created or changed.
 ///
-/// They are used only under the writer lock.
+/// These pages are used only under the writer lock.
 ///
 /// The first change to an existing page copies the page. When too many pages are in memory, the
 /// transaction spills them to the log and reads them from there; see ``makeRoom(above:)``. While a
@@ -25,7 +25,7 @@ package final class WorkingPages {
   var writer: LogWriter?
   /// The frames that rolled-back savepoints have spilled, to be listed as void.
   var voids: [VoidRange] = []
-  /// The open savepoints, with the innermost one last.
+  /// The open savepoints, with the innermost savepoint last.
   var savepoints: [SavepointPages] = []
   private let source: UnsafeMutablePointer<PageSource>
   private var loader: PageLoader
@@ -122,7 +122,7 @@ package final class WorkingPages {
     forget(number)
   }
 
-  /// Removes the pages after the last one in use, as the last step before a commit.
+  /// Removes the pages after the last page in use, as the last step before a commit.
   ///
   /// - Parameter always: Whether to check even if this transaction has freed nothing.
   package func cutTail(always: Bool = false) throws(StorageError) {
