@@ -114,8 +114,6 @@ public struct Backup: Sendable {
   ///
   /// The newest restore point is never removed.
   ///
-  /// The method completes and syncs each merged file before it removes any file.
-  ///
   /// - Parameter isKept: A closure that returns whether to keep a restore point. While it runs, no
   ///   backup can be added.
   /// - Returns: The number of removed restore points.

@@ -114,8 +114,6 @@ private struct RestoredPages {
   }
 
   /// Writes a page of the restored generation, unless a newer image of the page has been written.
-  ///
-  /// The method ignores pages that the restored generation does not have.
   mutating func write(_ page: PageNumber, _ image: Bytes) throws(StorageError) {
     guard page < pageCount, !isWritten(page) else { return }
     written[Int(page) / 64] |= 1 << UInt64(page % 64)

@@ -141,7 +141,7 @@ public final class Replica: Sendable {
 
   /// Records the outcome of an attempt for ``Store/replicaStatus``.
   ///
-  /// The outcome is the error of the attempt, or `nil` if the attempt succeeded.
+  /// The error is `nil` if the attempt succeeded.
   private func record(_ error: (any Error)?) throws(StorageError) {
     let log = store.files.log
     let message = error.map { ($0 as? StorageError)?.description ?? "\($0)" } ?? ""

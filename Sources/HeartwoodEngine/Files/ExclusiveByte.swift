@@ -1,8 +1,7 @@
 /// A mutex between threads and between processes, implemented as a lock on one byte of a file.
 ///
 /// A byte lock belongs to the open file, so excluding other threads also requires a thread lock. A
-/// read-only process can lock the byte only in shared mode. A shared lock still excludes processes
-/// that lock the byte exclusively.
+/// read-only process can lock the byte only in shared mode.
 package final class ExclusiveByte: Sendable {
   private let kind: LockKind
   private let range: Range<UInt64>
@@ -14,7 +13,7 @@ package final class ExclusiveByte: Sendable {
   /// Creates a lock on the given byte of a file.
   ///
   /// - Parameter timeout: The number of milliseconds to wait for another process, or `nil` to wait
-  ///   without a limit. The other process may be suspended.
+  ///   without a limit.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
     waits: LockWaits = LockWaits()

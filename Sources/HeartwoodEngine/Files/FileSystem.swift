@@ -203,8 +203,6 @@ extension File {
 }
 
 /// The kind of lock that a call requests.
-///
-/// The kind ``none`` releases the lock.
 package enum LockKind: Sendable {
   case shared
   case exclusive

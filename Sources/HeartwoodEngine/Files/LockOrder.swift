@@ -2,7 +2,7 @@
 /// order.
 ///
 /// A request that violates the order in `Docs/Internals/Concurrency.md` traps, even if no other
-/// thread holds a conflicting lock. Only `assert` calls the methods. The record is thread-safe.
+/// thread holds a conflicting lock. Only `assert` calls the methods.
 package final class LockOrder: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `held`.
   private static let ofThisProcess = LockOrder()

@@ -1,6 +1,4 @@
 /// A record of the threads in this process that wait without a timeout for other processes' locks.
-///
-/// The record is thread-safe.
 package final class LockWaits: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards all properties below it.
   private let lock = Lock()

@@ -1,7 +1,5 @@
 /// A file system in the memory of this process.
 ///
-/// The file system initially contains only the root directory.
-///
 /// Nothing in this file system is durable, so syncing has no effect. An open file remains usable
 /// after it has been removed.
 ///

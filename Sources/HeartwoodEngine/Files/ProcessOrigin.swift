@@ -3,8 +3,7 @@ import Synchronization
 /// A record of the process that created a value, used to detect values inherited through `fork`.
 ///
 /// A child must not use inherited values that refer to files or locks. The files belong to its
-/// parent, and threads that held the locks do not exist in the child. A check takes one load and
-/// one comparison.
+/// parent, and threads that held the locks do not exist in the child.
 package struct ProcessOrigin: Sendable {
   // The number of forks since the first process, counted by the handler of `OpenDescriptors`.
   private static let forkCount = Atomic<UInt64>(0)

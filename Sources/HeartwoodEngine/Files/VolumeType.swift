@@ -35,8 +35,6 @@ package enum VolumeType: Hashable, Sendable {
   }
 
   /// The magic numbers of unsupported file systems, as reported by `statfs`.
-  ///
-  /// These numbers never change.
   package static let unsupportedNumbers: [(number: UInt32, name: String)] = [
     (0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"),
     (0x564C, "NCP"), (0x0102_1997, "9p"), (0x6573_5546, "FUSE"), (0x00C3_6400, "Ceph"),

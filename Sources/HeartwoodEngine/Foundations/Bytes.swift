@@ -169,8 +169,6 @@ package struct MutableBytes {
   }
 
   /// Moves bytes within this run.
-  ///
-  /// The source and the target may overlap.
   @_transparent
   package func move(from source: Int, to target: Int, byteCount: Int) {
     check(source, byteCount)

@@ -34,8 +34,6 @@ package enum Limits {
   /// The name must fit in a key of the catalog.
   package static let maxKeyspaceNameByteCount = 255
   /// The maximum length of a generation's name in UTF-8 bytes.
-  ///
-  /// People must be able to read the name.
   package static let maxGenerationNameByteCount = 255
   /// The maximum number of pages.
   ///
@@ -62,8 +60,8 @@ package enum Limits {
   package static let maxSegmentByteCount = 1 << 30
   /// The maximum difference between the numbers of the newest and the oldest needed log segment.
   ///
-  /// No real log reaches this limit. The limit bounds the table of segments in case the directory
-  /// contains files with arbitrary numbers in their names.
+  /// The limit bounds the table of segments in case the directory contains files with arbitrary
+  /// numbers in their names.
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of open log segments.
   ///

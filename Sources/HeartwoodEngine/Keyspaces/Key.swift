@@ -55,8 +55,6 @@ public struct Key: Hashable, Sendable {
 
 extension Key {
   /// Feeds all bytes to the hasher in one call.
-  ///
-  /// Hashing the array itself would feed the bytes one by one.
   public func hash(into hasher: inout Hasher) {
     encoded.withBytes { hasher.combine(bytes: $0.buffer) }
   }

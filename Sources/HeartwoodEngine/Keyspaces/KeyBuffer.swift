@@ -1,8 +1,7 @@
 /// Functions that encode keys for gets and puts without allocating heap memory.
 ///
-/// Types that conform to ``LookupKey`` use these functions. A key in memory is followed by eight
-/// zero bytes, because the search loads words that extend past the end of the key. `Bytes.count`
-/// does not include these zeros.
+/// A key in memory is followed by eight zero bytes, because the search loads words that extend past
+/// the end of the key. `Bytes.count` does not include these zeros.
 enum KeyBuffer {
   private static let byteCount = Limits.maxKeyByteCount + 8
 

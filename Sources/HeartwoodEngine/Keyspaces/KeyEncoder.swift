@@ -46,16 +46,12 @@ public struct KeyEncoder: Sendable {
   }
 
   /// Appends an integer.
-  ///
-  /// Integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: Int64) {
     begin(.integer)
     bytes.append(bigEndian: value.keyBits)
   }
 
   /// Appends an integer.
-  ///
-  /// Integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: UInt64) {
     if let small = Int64(exactly: value) { return append(small) }
     begin(.largeInteger)

@@ -3,11 +3,11 @@
 /// The file format fixes the values. All of them are less than `0xFF`, as the encoding of strings
 /// and byte strings requires. The gaps leave room for future kinds.
 package enum KeyTag: UInt8, CaseIterable, Sendable {
-  /// The value nil, whose tag is followed by no bytes.
+  /// The value nil.
   case absent = 0x08
-  /// The boolean `false`, whose tag is followed by no bytes.
+  /// The boolean `false`.
   case no = 0x10
-  /// The boolean `true`, whose tag is followed by no bytes.
+  /// The boolean `true`.
   case yes = 0x11
   /// An integer that fits in `Int64`.
   ///

@@ -18,7 +18,7 @@ extension KeyspaceReader {
 
   /// Calls `body` with the index and the value of each integer key, in the order of `keys`.
   ///
-  /// If a key does not exist, its value is `nil`. For details, see ``getMany(_:_:)-([Int64],_)``.
+  /// For details, see ``getMany(_:_:)-([Int64],_)``.
   public func getMany(
     _ keys: [Int], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
@@ -27,7 +27,7 @@ extension KeyspaceReader {
 
   /// Calls `body` with the index and the value of each string key, in the order of `keys`.
   ///
-  /// If a key does not exist, its value is `nil`. For details, see ``getMany(_:_:)-([Int64],_)``.
+  /// For details, see ``getMany(_:_:)-([Int64],_)``.
   ///
   /// - Throws: `tooLarge` if a key exceeds its limit, or any error that
   ///   ``getMany(_:_:)-([Int64],_)`` throws.

@@ -32,8 +32,6 @@ package struct SnapshotDifference {
 
   /// Finds and sorts the leaves that differ.
   ///
-  /// Either state may be the newer one.
-  ///
   /// - Complexity: For each state, one read of the catalog and of every page that was written or
   ///   freed between the two states.
   package init(

@@ -205,8 +205,6 @@ package struct LogScanner {
   }
 
   /// Removes the images that are in void ranges.
-  ///
-  /// A single pass suffices for both lists, which may be long.
   private static func remove(
     _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [LogStep.Image],
     _ geometry: Geometry

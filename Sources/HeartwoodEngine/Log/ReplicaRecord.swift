@@ -21,8 +21,6 @@ package struct ReplicaRecord: Hashable, Sendable {
   package static let file = AtomicFile(
     "replica", magic: 0x5045_5254_5241_4548, advice: "Create the replica again.")
   /// The maximum length of the message in bytes.
-  ///
-  /// A longer message is truncated.
   package static let maxMessageByteCount = 4096
 
   package init() {}

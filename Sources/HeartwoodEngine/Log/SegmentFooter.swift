@@ -33,9 +33,8 @@ package enum SegmentFooterLayout {
 
 /// A summary of a segment whose frames are all durable.
 ///
-/// The summary contains the segment's last commit and the newest image of each page. A footer is a
-/// cache that a scanner can read instead of the group headers. The footer is written only after its
-/// last commit is known to be synced, so a valid footer is also a durable watermark.
+/// A footer is a cache that a scanner can read instead of the group headers. The footer is written
+/// only after its last commit is known to be synced, so a valid footer is also a durable watermark.
 package struct SegmentFooter: Hashable, Sendable {
   /// The newest image of a page within the segment.
   package struct Row: Hashable, Sendable {

@@ -1,8 +1,7 @@
 /// Manages the reserve, which is disk space for one segment to be used when the disk is full.
 ///
 /// With the reserve, a transaction that frees as many pages as it needs can commit even on a full
-/// disk. Deleting data therefore remains possible. The next maintenance run allocates the reserve
-/// again.
+/// disk. The next maintenance run allocates the reserve again.
 extension LogFiles {
   package static let reserveName = "reserve"
   private var reservePath: String { directory + "/" + Self.reserveName }

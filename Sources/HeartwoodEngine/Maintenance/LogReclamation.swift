@@ -10,8 +10,7 @@
 /// when the segment was already full at the previous reclamation and at most a quarter of its pages
 /// are retained. Holes are punched again when at most a quarter of those pages are still retained.
 /// The headers of small commits alternate with the pages that the commits write. Punching holes
-/// sooner would therefore take a system call for almost every commit. The next reclamation would
-/// often delete the same segment.
+/// sooner would therefore take a system call for almost every commit.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {

@@ -2,8 +2,6 @@ import Synchronization
 
 /// The maintenance of a store, which performs runs when they are due and releases lingering pins.
 ///
-/// This class is thread-safe.
-///
 /// The maintenance thread references the components of the store, but never the store itself. A
 /// store without other references is therefore deallocated.
 final class Maintenance: @unchecked Sendable {
@@ -261,8 +259,6 @@ final class Maintenance: @unchecked Sendable {
   }
 
   /// Runs the loop of the background thread.
-  ///
-  /// The loop does the work that is due, and sleeps in between.
   private func work() {
     var reported: StorageError?
     lock.acquire()

@@ -89,8 +89,6 @@ struct MaintenanceSchedule {
   mutating func stopStalling(at generation: FrameNumber) { stallAt = generation + heldLength }
 
   /// Returns whether a run is worthwhile after an old generation has expired.
-  ///
-  /// The result depends on `length`, the number of frames in the log.
   func isWorthwhile(afterExpiry length: UInt64) -> Bool { length >= self.length / 4 }
 
   /// Returns the number of frames that the log may gain between two runs while generations are

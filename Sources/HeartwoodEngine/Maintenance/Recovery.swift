@@ -6,8 +6,6 @@ public struct RecoveryReport: Hashable, Sendable {
   /// started a new lineage.
   public var generation = Generation(frame: 0)
   /// The number of commits that recovery found in the log after the page file's state.
-  ///
-  /// Recovery finds commits through group headers or footers.
   public var commitCount = 0
   /// The number of log segments whose footer was read instead of the group headers.
   public var segmentFooterCount = 0

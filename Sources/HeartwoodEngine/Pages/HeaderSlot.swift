@@ -55,8 +55,6 @@ package struct CommitPoint: Hashable, Sendable {
   /// The last frame of the commit, which is also its generation.
   package var frame: FrameNumber
   /// The digest of the commit's last group.
-  ///
-  /// The header of the next group repeats this digest.
   package var digest: UInt64
   package var lineage: UInt64
   /// The number of pages in the page file after the commit, including free pages.

@@ -18,8 +18,6 @@ package final class PageFile: @unchecked Sendable {
 
   /// The smallest step by which the file grows.
   ///
-  /// The step is large enough to be worth a system call.
-  ///
   /// A larger file grows by up to an eighth of its length, but by no more than the largest step.
   private static let leastStepByteCount: UInt64 = 256 << 10
   private static let greatestStepByteCount: UInt64 = 16 << 20

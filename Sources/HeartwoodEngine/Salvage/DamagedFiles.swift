@@ -57,8 +57,6 @@ final class DamagedFiles: FileSystem {
 }
 
 /// The blocks that could not be read.
-///
-/// This class is thread-safe.
 final class UnreadableBlocks: @unchecked Sendable {
   // `@unchecked` is safe because `blocks` is accessed only under `lock`.
   private let lock = Lock()

@@ -25,8 +25,6 @@ public struct StoreActivity: Hashable, Sendable {
 }
 
 /// The activity counts of one open store.
-///
-/// This class is thread-safe.
 package final class ActivityCounters: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `counts`.
   private let lock = Lock()

@@ -2,8 +2,6 @@ import Synchronization
 
 /// A signal that notifies observers in this process and in other processes of new commits.
 ///
-/// This class is thread-safe.
-///
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
 /// received. Late or duplicate signals are therefore harmless, and several commits can share one
 /// signal. A process that commits touches the `locks` file only while another process holds the

@@ -1,8 +1,7 @@
 /// The `holders` file, which names the processes that have a store open for writing.
 ///
-/// The file is for display only. A row is valid while its lock byte is held, so rows of dead
-/// processes are ignored. If the file is damaged, names may be missing, but no error occurs. The
-/// file is therefore never synced.
+/// A row is valid while its lock byte is held, so rows of dead processes are ignored. If the file
+/// is damaged, names may be missing, but no error occurs. The file is therefore never synced.
 package struct HolderFile: Sendable {
   private let log: LogFiles
   private let locks: StoreLocks

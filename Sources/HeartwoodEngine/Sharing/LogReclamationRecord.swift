@@ -1,6 +1,4 @@
 /// A record of this process's last log reclamation.
-///
-/// This class is thread-safe.
 package final class LogReclamationRecord: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards every property declared after it.
 

@@ -3,7 +3,7 @@
 /// If a file is replaced while a store is open, all data written to its descriptor is lost. Each
 /// writer and each maintenance run therefore performs this check first. One system call shows
 /// whether names in the directory have changed. The check compares the files only if the names have
-/// changed. This class is thread-safe.
+/// changed.
 package final class OpenedFiles: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `stamp`.
   private let log: LogFiles

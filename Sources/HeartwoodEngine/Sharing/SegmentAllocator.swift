@@ -2,8 +2,6 @@ import Synchronization
 
 /// An allocator that creates log segments for a writer, including a few in advance.
 ///
-/// This class is thread-safe.
-///
 /// When the allocator creates a segment in advance, it writes and syncs the segment's bytes and
 /// name, so that the first commit in the segment need not wait. A lock byte ensures that no process
 /// creates a segment that another process is filling. A complete segment is used as is, no matter
@@ -73,7 +71,7 @@ package final class SegmentAllocator: @unchecked Sendable {
   ///
   /// A segment that another process created may also need this step, because that process may have
   /// died before it synced the directory. The shared counter `named` contains the last durable
-  /// segment's number plus 1. The value 0 means that no name is durable.
+  /// segment's number plus 1, or 0 if no name is durable.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
     // If there is no reserve, do not rely on the counter. The reserve may have been renamed to this
     // segment, and the counter may refer to an earlier file with the same name.

@@ -77,8 +77,6 @@ package final class SharedCounters: @unchecked Sendable {
   }
 
   /// Creates counters that are private to this process.
-  ///
-  /// Tests and stores that are opened for reading only use such counters.
   package static func ofThisProcess() -> SharedCounters {
     let block = ByteBlock(count: CountersLayout.byteCount)
     return SharedCounters(Mapping(block.bytes) { _ in withExtendedLifetime(block) {} })

@@ -125,8 +125,6 @@ package final class WriterLock: @unchecked Sendable {
   private static let ringMilliseconds: UInt64 = 5
 
   /// The longest sleep between two attempts.
-  ///
-  /// An attempt succeeds only if the lock is free at that moment.
   private static let longestPauseMicroseconds: UInt64 = 200
 
   /// The maximum time for which this process yields after a ring.

@@ -148,8 +148,6 @@ package final class GenerationTable: @unchecked Sendable {
   }
 
   /// Throws `busy` if the wait has exceeded `busyTimeout`.
-  ///
-  /// For example, the process that runs maintenance may be suspended.
   private func requireDecision(since clock: UInt64) throws(StorageError) {
     guard let limit = files.busyMilliseconds,
       SystemThread.monotonicMilliseconds - clock >= limit

@@ -1,6 +1,4 @@
 /// The position at which to start reading the log.
-///
-/// This position is the page file's state or a generation in the map.
 package struct LogStart {
   package let checkpointed: CommitPoint
   /// The commit after which group headers are read.

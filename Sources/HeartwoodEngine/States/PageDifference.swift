@@ -44,8 +44,6 @@ package struct PageDifference {
   }
 
   /// Adds the pages of `bitmap` that were freed but not written.
-  ///
-  /// The index lists the written pages.
   private mutating func addFreedPages(by bitmap: PageNumber) throws(StorageError) {
     let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }

@@ -77,8 +77,8 @@ package final class PageIndex: @unchecked Sendable {
   /// Maps `page` to `frame` in `node`, or in a copy of `node` if it is shared or too small.
   ///
   /// The method returns the changed node, and consumes the caller's reference to `node`.
-  // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
-  // built by this process, not read from a file.
+  // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes are
+  // not read from a file.
   private static func entering(
     _ page: PageNumber, _ frame: FrameNumber, in node: Node?, level: Int
   ) -> Node {
@@ -113,8 +113,8 @@ package final class PageIndex: @unchecked Sendable {
     return isFound
   }
 
-  // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
-  // built by this process, not read from a file.
+  // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes are
+  // not read from a file.
   private static func visit(
     _ node: Node, _ level: Int, _ prefix: UInt64, _ limit: FrameNumber,
     _ body: (PageNumber, FrameNumber) -> Void
@@ -298,8 +298,8 @@ extension PageIndex {
     private var isAlone: Bool { count.pointee.load(ordering: .acquiring) == 1 }
     fileprivate func retain() { count.pointee.wrappingAdd(1, ordering: .relaxed) }
 
-    // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
-    // built by this process, not read from a file.
+    // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes are
+    // not read from a file.
     fileprivate func release(level: Int) {
       guard
         count.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0

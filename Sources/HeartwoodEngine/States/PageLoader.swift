@@ -1,7 +1,5 @@
 /// A loader that finds and verifies pages that ``PageView/page(_:)`` cannot return on its fast
 /// path.
-///
-/// This class is thread-safe.
 package final class PageLoader: Sendable {
   let files: StoreFiles
   let segments: SegmentTable

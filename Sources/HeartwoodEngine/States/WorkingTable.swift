@@ -7,8 +7,6 @@ package struct WorkingTable {
   private var mask: Int
   private var count = 0
   /// The number that marks an unused position.
-  ///
-  /// No page has this number.
   private static let none = PageNumber.max
 
   init() {

@@ -71,8 +71,6 @@ extension GenerationToken: Codable {
 
 extension Snapshot {
   /// The token of the snapshot's generation.
-  ///
-  /// The token can be passed to other threads and processes, or saved in a file.
   public var token: GenerationToken {
     GenerationToken(store: state.files.identity, point: state.point)
   }

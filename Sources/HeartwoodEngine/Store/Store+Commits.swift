@@ -32,8 +32,6 @@ public struct Commits: AsyncSequence, Sendable {
   /// The newest generation at the time when the element is returned.
   public typealias Element = Generation
   /// The error type of the sequence.
-  ///
-  /// Waiting for a commit never throws an error.
   public typealias Failure = Never
 
   fileprivate let store: Store

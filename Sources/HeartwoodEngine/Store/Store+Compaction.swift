@@ -43,8 +43,6 @@ extension Store {
   }
 
   /// Compacts the store in transactions, each of which processes up to `stepByteCount` bytes.
-  ///
-  /// Only tests call this method directly.
   @discardableResult
   package func compact(
     stepByteCount: Int, progress: ((StoreProgress) -> Void)? = nil

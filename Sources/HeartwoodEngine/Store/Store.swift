@@ -6,9 +6,8 @@ import Synchronization
 /// readers see unchanged while other threads and processes write. Writers never wait for readers,
 /// and readers never wait for writers. `Docs/Reference/Engine.md` lists the numbered guarantees.
 ///
-/// A store is thread-safe. Any number of processes can have a store open. If one process opens a
-/// store several times, the `Store` objects share their state. In a child process created by
-/// `fork`, every call on the parent's stores or their snapshots throws `forked`.
+/// A store is thread-safe. Any number of processes can have a store open. In a child process
+/// created by `fork`, every call on the parent's stores or their snapshots throws `forked`.
 public final class Store: Sendable {
   let registryKey: StoreRegistry.Key
   let firstCore: StoreCore
@@ -39,9 +38,9 @@ public final class Store: Sendable {
   /// discards an unfinished commit at the end of the log. Synced data that is now corrupt causes an
   /// error.
   ///
-  /// Any number of processes can have a store open. Opening a store that is already open attaches
-  /// to it without recovery. If one process opens a store several times, even by different paths,
-  /// the `Store` objects share their state and use the options of the first one.
+  /// Opening a store that is already open attaches to it without recovery. If one process opens a
+  /// store several times, even by different paths, the `Store` objects share their state and use
+  /// the options of the first one.
   ///
   /// - Throws: `notAStore` if the files at the path are not a store, `incompatibleFormat` if this
   ///   version cannot read the store's format, or `corrupt` if the files are damaged. Throws `busy`
@@ -167,8 +166,7 @@ public final class Store: Sendable {
 
   /// Pins the given generation, and returns a snapshot of it.
   ///
-  /// The generation must still be readable. A generation is readable if it is live, or if no
-  /// maintenance run has released it yet.
+  /// The generation must be live, or no maintenance run must have released it yet.
   ///
   /// - Throws: `generationExpired` if the generation is no longer readable, or was never committed.
   /// - Complexity: The same as ``snapshot()``. If this process holds no snapshot of the generation,

@@ -70,8 +70,7 @@ struct HolderSurvey {
 extension Store {
   /// Returns the processes that are known to have the store open, starting with this process.
   ///
-  /// The list is for display only. It does not include processes that the operating system hides
-  /// from this process.
+  /// The list does not include processes that the operating system hides from this process.
   ///
   /// - Throws: `closed`, `suspended`, or `forked` in a child of the process that opened the store.
   /// - Complexity: A few lock queries for each process and each generation that it holds, and one

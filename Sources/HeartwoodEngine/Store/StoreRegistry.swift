@@ -3,8 +3,7 @@ import Synchronization
 /// The stores that are open in this process.
 ///
 /// A store has one entry, no matter how often and through which paths it was opened. A store that
-/// was first opened for reading only, and later also for writing, has two entries. The registry is
-/// thread-safe.
+/// was first opened for reading only, and later also for writing, has two entries.
 final class StoreRegistry: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `stores`.
 

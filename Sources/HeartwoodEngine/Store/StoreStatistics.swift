@@ -53,8 +53,6 @@ public struct StoreStatistics: Hashable, Sendable {
   /// The longest current wait in this process for the sync lock or the maintenance lock.
   ///
   /// The value is `nil` if no current wait has lasted at least a second.
-  ///
-  /// Processes should hold these locks only briefly.
   public var lockWait: LockWait?
   /// The activity of the store since it was opened.
   public var activity = StoreActivity()
@@ -112,8 +110,6 @@ public struct LockWait: Hashable, Sendable {
   public var duration: Duration
 
   /// The minimum duration of a wait that is reported.
-  ///
-  /// Shorter waits are normal.
   private static let reportedMilliseconds: UInt64 = 1000
 
   init?(_ wait: LockWaits.Wait?) {

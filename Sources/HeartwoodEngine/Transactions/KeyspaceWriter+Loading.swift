@@ -39,8 +39,7 @@ extension KeyspaceWriter {
   /// Appends entries after the last key of the keyspace.
   ///
   /// `body` passes the entries to the loader in strictly ascending key order. This method works
-  /// like ``load(_:)``, but the keyspace may already have entries. Examples are log entries or rows
-  /// with increasing numbers. The method is several times faster than the same number of `put`s.
+  /// like ``load(_:)``, but the keyspace may already have entries.
   ///
   /// - Precondition: The same as for ``load(_:)``.
   /// - Throws: Any error that `body` throws. After an error, the transaction can only be rolled
@@ -66,8 +65,6 @@ extension KeyspaceWriter {
 }
 
 /// A bulk load in progress.
-///
-/// Entries are appended to the loader in ascending key order.
 ///
 /// The closures of ``KeyspaceWriter/load(_:)`` and ``KeyspaceWriter/append(_:)`` receive a loader,
 /// which can be used only there.

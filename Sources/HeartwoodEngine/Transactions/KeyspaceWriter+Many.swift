@@ -4,10 +4,9 @@ extension KeyspaceWriter {
   /// The method calls `body` once for each key, in the order of `keys`. The arguments are the index
   /// of the key in `keys`, and the value of the key, or `nil` if the key does not exist.
   ///
-  /// This method is faster than separate reads, whatever the order of the keys. It looks up the
-  /// keys in batches whose memory accesses overlap. Each span is valid only during the call to
-  /// `body` that receives it, and only until this transaction makes a change. `body` may change the
-  /// keyspace, and later calls to `body` see the changes.
+  /// This method is faster than separate reads, whatever the order of the keys. Each span is valid
+  /// only during the call to `body` that receives it, and only until this transaction makes a
+  /// change. `body` may change the keyspace, and later calls to `body` see the changes.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/getMany(_:_:)-([Int64],_)``.
   /// - Complexity: One page read for each key and each level of the tree. Adjacent keys share page

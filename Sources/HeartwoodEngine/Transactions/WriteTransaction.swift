@@ -79,8 +79,6 @@ public struct WriteTransaction {
   }
 
   /// The number of pages that the transaction has in memory.
-  ///
-  /// Only tests use this property.
   package var memoryPageCount: Int { session.pages.memoryPageCount }
 
   /// The names of all keyspaces, in the order of their UTF-8 bytes.

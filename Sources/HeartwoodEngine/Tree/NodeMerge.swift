@@ -5,8 +5,6 @@ struct NodeMerge {
   let entries: NodeRebuild
 
   /// Returns whether the keys of the nodes and the separator are in ascending order.
-  ///
-  /// A rebuild requires this order.
   func isOrdered() -> Bool {
     let boundary = entries.left.count
     let workspace = entries.workspace

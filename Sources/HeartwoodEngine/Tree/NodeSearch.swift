@@ -79,8 +79,7 @@ package enum NodeSearch {
   /// Returns the index of the first leaf entry that has the same head as `key`, or `nil`.
   ///
   /// This call is the first of two steps of a search in a leaf that is already in the processor's
-  /// caches. The second step is ``leafSlot(_:_:from:_:)``. The first step reads only heads, not
-  /// cells.
+  /// caches. The second step is ``leafSlot(_:_:from:_:)``.
   @inline(__always)
   package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
     guard prefixOrder(node, key) == 0 else { return nil }

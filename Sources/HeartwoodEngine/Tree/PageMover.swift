@@ -1,7 +1,6 @@
 /// A helper that moves pages of trees to lower numbers, so that the last pages become free.
 ///
-/// Page contents do not change. Only ``moveRoot(_:)`` moves a root, because the reference to a root
-/// is outside the tree.
+/// Only ``moveRoot(_:)`` moves a root, because the reference to a root is outside the tree.
 package struct PageMover {
   package let pages: WorkingPages
   /// The lowest page number to vacate.

@@ -17,8 +17,7 @@ package struct TreeChecks {
   /// Checks the tree at `root`.
   ///
   /// - Parameter visit: A closure that returns whether a page is visited for the first time. The
-  ///   page may belong to a large value. The check visits no page twice, so the check ends even if
-  ///   references are circular.
+  ///   check visits no page twice, so the check ends even if references are circular.
   package init(view: PageView, root: TreeRoot, visit: (PageNumber) -> Bool) {
     self.view = view
     tree = root.tree

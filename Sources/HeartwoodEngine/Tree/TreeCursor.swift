@@ -165,8 +165,7 @@ package final class TreeCursor {
   /// Afterwards, the cursor is at the last entry of the leaf. Do not call this method in a writer's
   /// view.
   ///
-  /// - Parameter end: The key before which to stop, or `nil` for no limit. The method searches the
-  ///   leaf for this key once.
+  /// - Parameter end: The key before which to stop, or `nil` for no limit.
   /// - Returns: Whether to continue with the next leaf, because `body` has not returned `false` and
   ///   that leaf may contain keys before `end`.
   @inline(__always)

@@ -1,7 +1,7 @@
 /// The pages and slots on the path from the root of a tree to a leaf.
 ///
-/// A path has memory for all levels. At level 0, the slot refers to an entry. At higher levels, the
-/// slot refers to the child on the path.
+/// At level 0, the slot refers to an entry. At higher levels, the slot refers to the child on the
+/// path.
 final class TreePath {
   private let block: ByteBlock
   private let steps: MutableBytes

@@ -1,7 +1,7 @@
 /// W3: group commit, which makes appended commits durable with one sync for all waiting threads.
 ///
 /// One waiting thread syncs all commits appended so far. The other threads wake when the sync is
-/// done. This class is thread-safe.
+/// done.
 package final class SyncQueue: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `isSyncing`.
   private let files: StoreFiles

@@ -14,8 +14,6 @@ struct SavepointPages {
 extension WorkingPages {
   /// Begins a savepoint within the innermost open savepoint, or within the transaction if none is
   /// open.
-  ///
-  /// This method copies no pages.
   package func beginSavepoint() {
     savepoints.append(
       SavepointPages(

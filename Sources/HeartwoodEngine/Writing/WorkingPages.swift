@@ -140,8 +140,6 @@ package final class WorkingPages {
   package func recordChange() { view.recordChange() }
 
   /// Creates a page with an empty body, without consulting the bitmaps.
-  ///
-  /// The page count may grow.
   func makePage(_ number: PageNumber, _ kind: PageKind, tree: TreeID, level: UInt8) {
     let bytes = MutableBytes(allocateBlock(), count: files.geometry.pageByteCount)
     bytes.clear(0, bytes.count)
@@ -210,8 +208,6 @@ package final class PagePool: @unchecked Sendable {
   private var free: [UnsafeMutableRawPointer] = []
   private let pageByteCount: Int
   /// The number of buffers to keep.
-  ///
-  /// This number is enough for the pages of a typical small transaction.
   private static let keptCount = 256
 
   package init(pageByteCount: Int) { self.pageByteCount = pageByteCount }
