@@ -15,7 +15,7 @@ package struct SalvageReport: Sendable {
     package var name: String
     /// Whether the original name was lost with the keyspace's row in the catalog.
     package var hasLostName = false
-    /// Whether the entries were recomputed from other entries, so that none can be missing.
+    /// Whether the entries were recomputed from other entries, so that no entries can be missing.
     package var isRebuilt = false
     /// The number of salvaged entries.
     package var entryCount = 0
@@ -69,16 +69,16 @@ package struct SalvageReport: Sendable {
   package var pageCount = 0
   /// The number of damaged pages that were, or may have been, in use.
   package var damagedPageCount = 0
-  /// Whether rows of the catalog, and with them the names of keyspaces, are lost.
+  /// Whether catalog rows, which contain the names of keyspaces, are lost.
   package var hasLostNames = false
   /// Whether commits after ``generation`` are lost.
   package var hasLostCommits = false
-  /// Whether objects may be inconsistent, because the data that describes them is damaged.
+  /// Whether objects may be inconsistent because the data that describes them is damaged.
   package var hasInconsistentObjects = false
-  /// Facts about the damage, each a single sentence.
+  /// Single-sentence facts about the damage.
   package var notes: [String] = []
 
-  /// Whether the new store contains everything that the newest generation contained.
+  /// Whether the new store contains all data of the newest generation.
   package var isComplete: Bool {
     !hasLostNames && !hasLostCommits && !hasInconsistentObjects
       && keyspaces.allSatisfy(\.isComplete)

@@ -1,6 +1,5 @@
-/// Finds and verifies pages that ``PageView/page(_:)`` cannot return on its fast path.
-///
-/// Thread-safe.
+/// A loader that finds and verifies pages that ``PageView/page(_:)`` cannot return on its fast
+/// path.
 package final class PageLoader: Sendable {
   let files: StoreFiles
   let segments: SegmentTable

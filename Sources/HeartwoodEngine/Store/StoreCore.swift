@@ -14,7 +14,8 @@ final class StoreCore: Sendable {
   let isReadOnly: Bool
   /// The lock byte that marks the store as open.
   ///
-  /// It depends on how the core was opened, because a read-only `Store` may share a writable core.
+  /// The byte depends on how the core was opened, because a read-only `Store` may share a writable
+  /// core.
   var presence: UInt64 { isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite }
 
   init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {
@@ -38,8 +39,7 @@ final class StoreCore: Sendable {
       files: files, table: table, queue: queue, writerLock: writerLock, lineages: opened.lineages,
       holder: holder,
       schedule: MaintenanceSchedule(
-        // Do not run checkpoints in a read-only process, which leaves maintenance to processes that
-        // write.
+        // A read-only process runs no checkpoints, and leaves maintenance to processes that write.
         checkpointByteCount: options.isReadOnly ? 0 : options.checkpointLogByteCount,
         reclaimByteCount: options.reclaimLogByteCount,
         pageByteCount: files.geometry.pageByteCount,
