@@ -13,7 +13,8 @@ struct BenchOptions {
   var entries: Int?
   /// The number of entries in the `redb` and YCSB workloads.
   var entryCount: Int { entries ?? rows ?? Self.defaultRows }
-  /// Whether the YCSB records fit in the memory that this process may use.
+  /// A Boolean value that indicates whether the YCSB records fit in the memory that this process
+  /// may use.
   var entriesFitInMemory: Bool {
     entryCount * EntryWorkloads.entryByteCount <= Machine.memoryByteCount ?? .max
   }
@@ -37,7 +38,8 @@ struct BenchOptions {
   var path: String?
   var store = StoreOptions()
   var workloads = Workload.allCases
-  /// Whether to compare Heartwood with other libraries, in the workloads that they support.
+  /// A Boolean value that indicates whether to compare Heartwood with other libraries, in the
+  /// workloads that they support.
   var hasPeers = false
   var wantsHelp = false
   var wantsVersion = false

@@ -9,7 +9,8 @@ final class RedbTable {
     let name: String
     let unit: String
     let comparison: Comparison
-    /// Whether the values are rates, which can be compared by their ratio.
+    /// A Boolean value that indicates whether the values are rates, which can be compared by their
+    /// ratio.
     let isRate: Bool
   }
 

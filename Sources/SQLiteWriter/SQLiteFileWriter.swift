@@ -122,7 +122,7 @@ final class SQLiteFileState {
   var schema = SQLiteSchema()
   /// The error that prevents the file from being completed, or `nil` if there is none.
   var failure: SQLiteWriterError? { didSet { isOpen = false } }
-  /// Whether the file can still be extended.
+  /// A Boolean value that indicates whether the file can still be extended.
   var isOpen = true
 
   init(path: String, _ memory: SortMemory) throws(SQLiteWriterError) {

@@ -40,7 +40,7 @@ package struct SQLiteRow: ~Copyable {
   /// The number of values so far.
   var count: Int { serialTypes.count }
 
-  /// Whether the row has one value per column.
+  /// A Boolean value that indicates whether the row has one value per column.
   var isComplete: Bool { count == columns.count }
 
   /// The length, in bytes, of the complete record.

@@ -19,7 +19,7 @@ extension SQLiteTable {
     return "CREATE TABLE \(name.sqlQuoted) (\(items.joined(separator: ", ")))\(end)"
   }
 
-  /// Whether the rows have rowids.
+  /// A Boolean value that indicates whether the rows have rowids.
   var hasRowid: Bool {
     if case .rowid = key { return true }
     return false

@@ -13,8 +13,8 @@ public struct Backup: Sendable {
     public var names: [String]
     /// The size in bytes of the file that the backup added.
     public var byteCount: Int
-    /// Whether the file contains all pages instead of only the pages changed since an earlier
-    /// generation.
+    /// A Boolean value that indicates whether the file contains all pages instead of only the pages
+    /// changed since an earlier generation.
     public var isFull: Bool
 
     init(_ header: BackupHeader) {

@@ -2,7 +2,7 @@
 final class MemoryWatch: FileWatch, @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `isOver`.
   private let lock = Lock()
-  /// Whether the next wait returns immediately.
+  /// A Boolean value that indicates whether the next wait returns immediately.
   private var isOver = false
 
   func wait(milliseconds: UInt64) {

@@ -32,8 +32,8 @@ package final class PosixFileSystem: FileSystem {
     self.held = held
   }
 
-  /// Whether this process ignores `SIGXFSZ`, so that a write beyond the file size limit fails with
-  /// an error instead of ending the process.
+  /// A Boolean value that indicates whether this process ignores `SIGXFSZ`, so that a write beyond
+  /// the file size limit fails with an error instead of ending the process.
   ///
   /// The value is `false` if the program has its own handler.
   private static let ignoresFileSizeSignal: Bool = {

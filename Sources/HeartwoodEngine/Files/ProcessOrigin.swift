@@ -13,7 +13,8 @@ package struct ProcessOrigin: Sendable {
   @inline(__always)
   package init() { forkCount = Self.forkCount.load(ordering: .relaxed) }
 
-  /// Whether this process inherited the value from an ancestor through `fork`.
+  /// A Boolean value that indicates whether this process inherited the value from an ancestor
+  /// through `fork`.
   package var isInherited: Bool {
     @inline(__always) get { forkCount != Self.forkCount.load(ordering: .relaxed) }
   }

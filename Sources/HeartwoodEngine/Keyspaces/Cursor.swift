@@ -93,7 +93,7 @@ public final class Cursor {
     return try cursor.moveToPrevious()
   }
 
-  /// Whether the cursor is positioned at an entry.
+  /// A Boolean value that indicates whether the cursor is positioned at an entry.
   public var isValid: Bool { isPositioned && reads.view.isCurrent && cursor.isValid }
 
   /// The encoded key of the current entry, or `nil` if the cursor is not at an entry.

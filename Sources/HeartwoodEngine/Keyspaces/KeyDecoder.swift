@@ -19,7 +19,7 @@ public struct KeyDecoder: ~Copyable {
     self.bytes = bytes
   }
 
-  /// Whether all components have been read.
+  /// A Boolean value that indicates whether all components have been read.
   public var isAtEnd: Bool { offset == bytes.count }
 
   /// Reads the next component if it is nil, and returns whether the component was nil.

@@ -19,7 +19,8 @@
 ///   different lists of components therefore never have the same encoding.
 public struct KeyEncoder: Sendable {
   package private(set) var bytes: [UInt8] = []
-  /// Whether the last component needs a terminator if another component follows.
+  /// A Boolean value that indicates whether the last component needs a terminator if another
+  /// component follows.
   private var isOpen = false
 
   package init() {

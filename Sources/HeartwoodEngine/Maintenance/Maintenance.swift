@@ -17,7 +17,8 @@ final class Maintenance: @unchecked Sendable {
   private(set) var lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
-  /// Whether the thread that calls `write` performs maintenance, instead of a background thread.
+  /// A Boolean value that indicates whether the thread that calls `write` performs maintenance,
+  /// instead of a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
   /// The function that is called with each error of a background run.
@@ -35,7 +36,7 @@ final class Maintenance: @unchecked Sendable {
   /// The time of the next check for held generations, or `nil` while no generation is held.
   private var nextHolderCheckAt: UInt64?
   private var schedule: MaintenanceSchedule
-  /// Whether the next write must wait for a run.
+  /// A Boolean value that indicates whether the next write must wait for a run.
   private let isStalled = Atomic(false)
   /// The lowest segment whose successor has not been requested yet.
   private var nextSegment: UInt64 = 0

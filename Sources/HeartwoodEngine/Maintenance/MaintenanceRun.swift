@@ -27,7 +27,8 @@ struct MaintenanceRun {
   /// The ended lineages, which the run records in the header slot and the map.
   let lineages: [EndedLineage]
   let sealing: Sealing
-  /// Whether to write the header slot, with the durable watermark, even if no page is written.
+  /// A Boolean value that indicates whether to write the header slot, with the durable watermark,
+  /// even if no page is written.
   let writesWatermark: Bool
   /// The number of new frames that justify writing a new map.
   ///

@@ -19,7 +19,7 @@ public struct RecoveryReport: Hashable, Sendable {
   public var discardedFrameCount = 0
   /// The durable watermark: the largest generation known to have been synced.
   public var durableWatermark = Generation(frame: 0)
-  /// Whether opening the store started a new lineage.
+  /// A Boolean value that indicates whether opening the store started a new lineage.
   ///
   /// A new lineage starts after a restart of the machine or a failed write.
   public var startedLineage = false

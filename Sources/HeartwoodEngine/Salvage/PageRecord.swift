@@ -14,7 +14,7 @@ struct PageRecord {
   let kind: PageKind
   let level: UInt8
   var usage = Usage.unknown
-  /// Whether the page already has a position in its tree.
+  /// A Boolean value that indicates whether the page already has a position in its tree.
   var isVisited = false
 
   var isNode: Bool { kind == .leaf || kind == .branch }

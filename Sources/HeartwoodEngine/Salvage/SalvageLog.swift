@@ -13,7 +13,7 @@ struct SalvageLog {
   let table: SegmentTable
   /// The highest frame of any page that is in the page file but not in `index`.
   private(set) var checkpointed: FrameNumber
-  /// Whether it is known or suspected that later commits existed.
+  /// A Boolean value that indicates whether it is known or suspected that later commits existed.
   private(set) var hasLostCommits = false
   /// Single-sentence remarks about the choice of the generation.
   private(set) var notes: [String] = []

@@ -3,13 +3,13 @@ final class SalvagePages {
   /// The record of each page, or `nil` for a page that is damaged, is missing or was never written.
   private(set) var records: [PageRecord?]
   let state: GenerationState
-  /// Whether commits after the salvaged generation are lost.
+  /// A Boolean value that indicates whether commits after the salvaged generation are lost.
   let hasLostCommits: Bool
   /// Single-sentence facts about damaged files.
   private(set) var notes: [String]
   /// The number of damaged pages that are, or may be, in use.
   private(set) var damagedPageCount = 0
-  /// Whether each page is known to be in use or free.
+  /// A Boolean value that indicates whether each page is known to be in use or free.
   private(set) var knowsUsage = true
   private let geometry: Geometry
 

@@ -41,7 +41,7 @@ package final class LogReclamationRecord: @unchecked Sendable {
 
   func recordMissingHoleSupport() { lock.withLock { lacksHoleSupport = true } }
 
-  /// Whether the file system can deallocate ranges of a file.
+  /// A Boolean value that indicates whether the file system can deallocate ranges of a file.
   package var canPunchHoles: Bool { lock.withLock { !lacksHoleSupport } }
 
   package var last: Figures? { lock.withLock { figures } }

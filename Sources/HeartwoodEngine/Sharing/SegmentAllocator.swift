@@ -23,7 +23,8 @@ package final class SegmentAllocator: @unchecked Sendable {
   ///
   /// The writer may be filling this segment before any state contains it.
   private var newestAllocated: UInt64?
-  /// Whether a writer has used the reserve since the reserve was last allocated.
+  /// A Boolean value that indicates whether a writer has used the reserve since the reserve was
+  /// last allocated.
   private let hasUsedReserve = Atomic<Bool>(false)
 
   package init(
@@ -103,7 +104,8 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Whether the next maintenance run must allocate the reserve again because a writer has used it.
+  /// A Boolean value that indicates whether the next maintenance run must allocate the reserve
+  /// again because a writer has used it.
   package var needsRoom: Bool { hasUsedReserve.load(ordering: .relaxed) }
 
   package func fillReserve() throws(StorageError) {

@@ -22,7 +22,7 @@ package final class Suspensions: @unchecked Sendable {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64
 
-    /// Whether the store was suspended after the period began.
+    /// A Boolean value that indicates whether the store was suspended after the period began.
     var hasPassed: Bool {
       @inline(__always) get { count.pointee.load(ordering: .relaxed) != value }
     }

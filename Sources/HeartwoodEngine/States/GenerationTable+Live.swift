@@ -29,7 +29,7 @@ extension GenerationTable {
     lock.withLock { Set(entries.keys).union(building.keys) }
   }
 
-  /// Whether this process holds a generation that is not the newest.
+  /// A Boolean value that indicates whether this process holds a generation that is not the newest.
   package var holdsOldGenerations: Bool {
     lock.withLock { entries.count > (newest == nil ? 0 : 1) || !building.isEmpty }
   }

@@ -91,7 +91,8 @@ extension GenerationTable {
     try prune(checkpointed: checkpointed, gone: [])
   }
 
-  /// Whether reading the newest state known to this process requires the log.
+  /// A Boolean value that indicates whether reading the newest state known to this process requires
+  /// the log.
   package var needsLog: Bool {
     lock.withLock { appendedState.generation } > files.counters.checkpointed
   }

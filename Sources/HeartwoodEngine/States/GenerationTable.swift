@@ -8,7 +8,8 @@
 package final class GenerationTable: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards every property declared after it.
   let files: StoreFiles
-  /// Whether the newest generation stays pinned briefly after its last reference is released.
+  /// A Boolean value that indicates whether the newest generation stays pinned briefly after its
+  /// last reference is released.
   private let lingers: Bool
   let lock = Lock()
   var entries: [FrameNumber: LiveEntry] = [:]
@@ -21,7 +22,8 @@ package final class GenerationTable: @unchecked Sendable {
   var visibleState: GenerationState
   var durableState: GenerationState
   private var isDeciding = false
-  /// Whether `onLinger` has been called for a pin that may still linger.
+  /// A Boolean value that indicates whether `onLinger` has been called for a pin that may still
+  /// linger.
   private var isAging = false
   var suspended = false
   private var onLinger: (@Sendable () -> Void)?

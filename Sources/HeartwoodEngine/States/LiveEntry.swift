@@ -8,7 +8,7 @@ package final class LiveEntry: @unchecked Sendable {
   var state: GenerationState
   var references = 0
   var wasUsed = true
-  /// Whether the generation was released by a suspension.
+  /// A Boolean value that indicates whether the generation was released by a suspension.
   ///
   /// A suspension ends all snapshots of the generation.
   var isOver = false

@@ -60,7 +60,8 @@ package struct LogStart {
     }
   }
 
-  /// Whether the map shows that the page file has advanced since this header was read.
+  /// A Boolean value that indicates whether the map shows that the page file has advanced since
+  /// this header was read.
   ///
   /// A map that starts at a state is written only after the header for that state is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }

@@ -5,7 +5,8 @@ package final class PageLoader: Sendable {
   let segments: SegmentTable
   /// The mapped windows of the page file, for pages without an entry in the index.
   let windows: [PageRegion]
-  /// Whether to verify every page again even if its verified bit is set, as `verify()` requires.
+  /// A Boolean value that indicates whether to verify every page again even if its verified bit is
+  /// set, as `verify()` requires.
   let alwaysVerifies: Bool
 
   init(files: StoreFiles, segments: SegmentTable, windows: [PageRegion], alwaysVerifies: Bool) {

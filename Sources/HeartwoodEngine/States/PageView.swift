@@ -60,7 +60,8 @@ package struct PageView {
     @inline(__always) get { source.pointee.pageCount }
   }
 
-  /// Whether this process created the view and the store has not been suspended since then.
+  /// A Boolean value that indicates whether this process created the view and the store has not
+  /// been suspended since then.
   package var isCurrent: Bool {
     @inline(__always) get {
       !source.pointee.origin.isInherited && !source.pointee.suspension.hasPassed

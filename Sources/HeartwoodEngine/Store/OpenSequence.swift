@@ -12,7 +12,7 @@ struct OpenSequence {
     let state: GenerationState
     let lineages: [EndedLineage]
     var recovery: RecoveryReport
-    /// Whether the counters are private.
+    /// A Boolean value that indicates whether the counters are private.
     ///
     /// The counters are private if no process has opened the store for writing since the machine
     /// booted.

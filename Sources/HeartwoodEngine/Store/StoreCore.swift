@@ -9,7 +9,8 @@ final class StoreCore: Sendable {
   let holder: HolderEntry
   let signal: CommitSignal
   let recovery: RecoveryReport
-  /// Whether the counters are private; see ``OpenSequence/Opened/isPrivate``.
+  /// A Boolean value that indicates whether the counters are private; see
+  /// ``OpenSequence/Opened/isPrivate``.
   let isPrivate: Bool
   let isReadOnly: Bool
   /// The lock byte that marks the store as open.

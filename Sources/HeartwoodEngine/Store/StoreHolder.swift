@@ -11,14 +11,14 @@ public struct StoreHolder: Hashable, Sendable {
   ///
   /// Characters that are invisible or could garble a terminal's output are replaced by U+FFFD.
   public var name: String?
-  /// Whether the process has opened the store for reading only.
+  /// A Boolean value that indicates whether the process has opened the store for reading only.
   public var isReadOnly: Bool
   /// The time that has passed since the process opened the store, according to the wall clock.
   ///
   /// The value is `nil` if the time is unknown. It is unknown for read-only processes, because they
   /// cannot record in a file when they opened the store.
   public var age: Duration?
-  /// Whether the process is the calling process.
+  /// A Boolean value that indicates whether the process is the calling process.
   public var isThisProcess: Bool
 }
 

@@ -37,7 +37,7 @@ public struct StoreOptions: Sendable {
   ///
   /// An in-memory store always uses `.buffered`.
   public var access = Access.mapped
-  /// Whether to open the store for reading only.
+  /// A Boolean value that indicates whether to open the store for reading only.
   ///
   /// If the value is `true`, the store changes no file, and writing throws an error.
   public var isReadOnly = false

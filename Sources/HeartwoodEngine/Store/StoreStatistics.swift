@@ -21,7 +21,7 @@ public struct StoreStatistics: Hashable, Sendable {
   ///
   /// The bound does not include frames that are written before the next reclamation.
   public var logByteBound: Int?
-  /// Whether the file system can deallocate ranges of a file.
+  /// A Boolean value that indicates whether the file system can deallocate ranges of a file.
   ///
   /// If it cannot, the store reclaims only complete segments of the log, and the log may exceed
   /// ``logByteBound``.

@@ -5,10 +5,10 @@ final class OpenKeyspace {
   /// The catalog row before the transaction, or `nil` if the transaction created the keyspace.
   let original: Catalog.Row?
   var row: Catalog.Row
-  /// Whether the commit must update the catalog.
+  /// A Boolean value that indicates whether the commit must update the catalog.
   var hasNewCount = false
   var isRemoved = false
-  /// Whether the keyspace is being bulk-loaded.
+  /// A Boolean value that indicates whether the keyspace is being bulk-loaded.
   ///
   /// During a bulk load, no other code may use the keyspace.
   var isLoading = false

@@ -58,7 +58,7 @@ package final class LeafScanner {
   /// The bytes are valid until the scanner moves.
   package var value: Bytes { node.value(slot) }
 
-  /// Whether the current value is a reference to a large value.
+  /// A Boolean value that indicates whether the current value is a reference to a large value.
   package var isOverflow: Bool { node.isOverflow(slot) }
 
   /// Skips the following entries while their cells are identical in both scanners.

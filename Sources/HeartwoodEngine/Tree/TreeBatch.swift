@@ -7,7 +7,7 @@ package struct TreeBatch: ~Copyable {
   private struct Lane {
     var key = SearchKey(Bytes.empty)
     var page = PageReference(bytes: Bytes.empty, entry: nil)
-    /// Whether this lane must release the page.
+    /// A Boolean value that indicates whether this lane must release the page.
     ///
     /// The value is `false` if the lane shares the page of the previous lane.
     var ownsPage = false

@@ -23,7 +23,8 @@ package final class TreeCursor {
   private var leaf: PageReference?
   private var node: NodeView
   private var slot = 0
-  /// Whether the cursor is at an entry, or was at an entry when the writer last made a change.
+  /// A Boolean value that indicates whether the cursor is at an entry, or was at an entry when the
+  /// writer last made a change.
   private var isPositioned = false
   private var changeCount = 0
 

@@ -9,7 +9,8 @@ struct FreeSpace {
   ///
   /// No lower page is free.
   private(set) var lowestFree: PageNumber
-  /// Whether the transaction freed pages, so that the last page may now be free.
+  /// A Boolean value that indicates whether the transaction freed pages, so that the last page may
+  /// now be free.
   private var hasFreed = false
   /// The number of pages allocated minus the number of pages freed.
   private(set) var growth = 0

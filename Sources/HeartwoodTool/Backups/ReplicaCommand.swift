@@ -87,8 +87,8 @@ enum PromoteCommand {
 }
 
 extension StorageError {
-  /// Whether a later attempt may succeed, for example because the directory has changed or disk
-  /// space has been freed.
+  /// A Boolean value that indicates whether a later attempt may succeed, for example because the
+  /// directory has changed or disk space has been freed.
   fileprivate var mayPass: Bool {
     [.corrupt, .notAStore, .io, .diskFull, .busy].contains(kind)
   }

@@ -75,7 +75,7 @@ enum Command: String, CaseIterable {
     }
   }
 
-  /// Whether long output is shown page by page on a terminal.
+  /// A Boolean value that indicates whether long output is shown page by page on a terminal.
   var isPaged: Bool {
     switch self {
     case .entities, .query, .object, .history, .diff, .keys, .dump: true

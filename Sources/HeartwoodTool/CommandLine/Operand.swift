@@ -20,7 +20,7 @@ enum Operand: String {
   case source = "FROM"
   case target = "TO"
 
-  /// Whether a command requires the operand.
+  /// A Boolean value that indicates whether a command requires the operand.
   var isRequired: Bool { self != .keyspace && self != .condition && self != .target }
 
   var summary: String {

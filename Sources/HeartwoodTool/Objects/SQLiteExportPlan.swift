@@ -13,7 +13,8 @@ struct SQLiteExportPlan {
     let definition: SQLiteTable
     /// The properties that are stored in the columns after the `id` and the name of the entity.
     let paths: [String]
-    /// Whether the table has a column that contains the name of each object's entity.
+    /// A Boolean value that indicates whether the table has a column that contains the name of each
+    /// object's entity.
     let namesEntity: Bool
   }
 
@@ -165,7 +166,7 @@ private struct SQLiteExportNames {
 }
 
 extension EntityFacts.Attribute {
-  /// Whether the column never contains `NULL`.
+  /// A Boolean value that indicates whether the column never contains `NULL`.
   ///
   /// The export also writes NaN as `NULL`.
   fileprivate var isRequiredColumn: Bool {

@@ -10,7 +10,7 @@ struct SalvageDocument: Encodable {
     let after: String?
     /// The first key after the range, or `nil` if there is none.
     let before: String?
-    /// Whether some entries of the range were salvaged.
+    /// A Boolean value that indicates whether some entries of the range were salvaged.
     let isPartial: Bool
   }
 

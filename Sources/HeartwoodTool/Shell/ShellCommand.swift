@@ -147,7 +147,7 @@ private final class Shell {
 }
 
 extension Command {
-  /// Whether the command is available in the shell.
+  /// A Boolean value that indicates whether the command is available in the shell.
   ///
   /// Such a command must not change the store, and must end by itself.
   var isInShell: Bool {
