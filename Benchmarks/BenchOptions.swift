@@ -13,7 +13,8 @@ struct BenchOptions {
   var entries: Int?
   /// The number of entries in the `redb` and YCSB workloads.
   var entryCount: Int { entries ?? rows ?? Self.defaultRows }
-  /// Whether the YCSB records fit in the memory that this process may use.
+  /// A Boolean value that indicates whether the YCSB records fit in the memory that this process
+  /// may use.
   var entriesFitInMemory: Bool {
     entryCount * EntryWorkloads.entryByteCount <= Machine.memoryByteCount ?? .max
   }
@@ -37,7 +38,8 @@ struct BenchOptions {
   var path: String?
   var store = StoreOptions()
   var workloads = Workload.allCases
-  /// Whether to compare Heartwood with other libraries, in the workloads that they support.
+  /// A Boolean value that indicates whether to compare Heartwood with other libraries, in the
+  /// workloads that they support.
   var hasPeers = false
   var wantsHelp = false
   var wantsVersion = false
@@ -61,7 +63,7 @@ struct BenchOptions {
         continue
       }
       guard let value = parts.count == 2 ? String(parts[1]) : remaining.popFirst() else {
-        throw BenchFailure("\(name) needs a value: \(flag.usage).")
+        throw BenchFailure("\(name) requires a value. Use \(flag.usage).")
       }
       try set(flag, value)
     }
@@ -129,7 +131,7 @@ struct BenchOptions {
     let chosen = try Set(
       names.flatMap { name in
         if let workload = Workload(rawValue: name) { return [workload] }
-        // Let a name such as "text" select all workloads whose names begin with it.
+        // Let a name such as "text" select all workloads whose names begin with that name.
         let group = Workload.allCases.filter { $0.rawValue.hasPrefix(name + "-") }
         guard !group.isEmpty else {
           throw BenchFailure("There is no workload \(name). Use one or more of: \(all).")
@@ -137,13 +139,13 @@ struct BenchOptions {
         return group
       })
     guard !chosen.isEmpty else {
-      throw BenchFailure("--only needs at least one workload. Use one or more of: \(all).")
+      throw BenchFailure("--only requires at least one workload. Use one or more of: \(all).")
     }
     return Workload.allCases.filter { chosen.contains($0) }
   }
 
   private static func refused(_ flag: Flag, _ value: String, _ wanted: String) -> BenchFailure {
-    BenchFailure("\(flag.rawValue) \(value) is invalid: use \(wanted).")
+    BenchFailure("\(flag.rawValue) \(value) is invalid. Use \(wanted).")
   }
 
   private static func unknown(_ name: String) -> BenchFailure {

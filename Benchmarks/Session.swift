@@ -15,7 +15,7 @@ struct Session {
   private(set) var table = ResultTable()
   /// Results that are not in the table.
   ///
-  /// Each is a sentence on one line.
+  /// Each result is a sentence on one line.
   private(set) var notes: [String] = []
   /// A hash of the results of all reads.
   private(set) var hash: UInt64 = 0
@@ -319,8 +319,8 @@ extension Session {
 
   /// Adds a line for each engine.
   ///
-  /// - Parameter idle: The same workload without a writer, with whose rate this workload's rate is
-  ///   compared.
+  /// - Parameter idle: The same workload without a writer, whose rate is the baseline for this
+  ///   workload's rate.
   private mutating func add(
     _ name: String, _ unit: String, _ comparison: Comparison, engines: [String],
     latencies: [Latencies] = [], curves: [[Curve]] = [], idle: Workload? = nil

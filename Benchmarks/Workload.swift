@@ -1,8 +1,8 @@
 /// The workloads, in the order in which they are measured.
 ///
 /// Reads and commits use the same store, in the state in which the earlier workloads left it.
-/// Therefore, workloads that change rows come after those that only read. All other workloads use
-/// their own stores.
+/// Therefore, workloads that change rows come after workloads that only read. All other workloads
+/// use separate stores.
 enum Workload: String, CaseIterable {
   case loadSorted = "load-sorted"
   case loadRandom = "load-random"

@@ -41,7 +41,7 @@ enum QuakeRow {
 
   /// Appends the row for `quake` to `block`.
   ///
-  /// A place that is too long is truncated, and a shorter one is padded with zeros.
+  /// A place that is too long is truncated, and a shorter place is padded with zeros.
   static func append(_ quake: Quake, number: Int64, to block: inout [UInt8]) {
     append(UInt64(bitPattern: number), to: &block)
     append(UInt64(bitPattern: quake.time), to: &block)

@@ -34,7 +34,7 @@ struct QuakeFeed: Decodable {
     do {
       let quakes = try JSONDecoder().decode(QuakeFeed.self, from: content).features.map(quake)
       guard !quakes.isEmpty else {
-        throw BenchFailure("The feed \(path) has no features. Use one that covers a longer time.")
+        throw BenchFailure("The feed \(path) has no quakes. Use a feed that covers a longer time.")
       }
       return quakes
     } catch let error as DecodingError {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Generates random earthquakes from a fixed seed, so that they are the same in every run.
+/// Generates random earthquakes from a fixed seed, so that every run uses the same quakes.
 ///
 /// Magnitudes follow the Gutenberg–Richter law: quakes become ten times rarer with each unit of
 /// magnitude. Magnitudes begin at 0.5 in the regional networks and at 4 in the worldwide network,

@@ -22,10 +22,10 @@ protocol EntryStore: AnyObject, Sendable {
   func prepare(isDurable: Bool) throws
   /// Runs a transaction. The transaction is synced to disk only if `isDurable` is true.
   func write(isDurable: Bool, _ body: (any EntryWriter) throws -> Void) throws
-  /// Inserts or replaces one entry in a transaction of its own.
+  /// Inserts or replaces one entry in a separate transaction.
   func put(_ key: [UInt8], _ value: RawSpan, isDurable: Bool) throws
-  /// Creates a reader. If `isPinned` is true, it reads the current state; otherwise, each call
-  /// reads the newest state.
+  /// Creates a reader. If `isPinned` is true, the reader always reads the current state. Otherwise,
+  /// each call reads the newest state.
   func reader(isPinned: Bool) throws -> any EntryReader
   /// The number of checkpoints so far, or 0 if the engine does not run them in the background.
   var checkpointCount: Int { get }
@@ -49,7 +49,7 @@ protocol EntryWriter {
 
 /// Reads the entries of a store on one thread.
 protocol EntryReader: AnyObject, Sendable {
-  /// Calls `body` with the value of a key, and returns whether there is one.
+  /// Calls `body` with the value of a key, and returns whether the key exists.
   func withValue(_ key: [UInt8], _ body: (RawSpan) throws -> Void) throws -> Bool
   /// Calls `body` with up to `count` values in key order, beginning at the first key that is at
   /// least `key`.

@@ -1,7 +1,7 @@
 /// The workloads with byte keys in which Heartwood and the peers take turns on loaded stores.
 ///
 /// The stores are loaded when the first of these workloads runs, with values of 1,000 bytes. Each
-/// workload uses them in the state in which the previous workload left them.
+/// workload uses the stores in the state in which the previous workload left them.
 final class EntryWorkloads {
   /// The engines: Heartwood first, then the peers.
   let engines: [any EntryEngine]
@@ -45,7 +45,7 @@ final class EntryWorkloads {
       })
   }
 
-  /// The number of entries after the previous workloads, including the entries inserted by them.
+  /// The number of entries, including the entries that the previous workloads have inserted.
   private lazy var insertedCount = entryCount
 
   private func ycsb(

@@ -27,7 +27,7 @@ struct EntryReads<Reader: EntryReader>: Work {
   }
 }
 
-/// Transactions, each of which replaces one random entry.
+/// Transactions that each replace one random entry.
 ///
 /// The transactions are not synced.
 struct EntryCommits: Work {

@@ -9,7 +9,8 @@ final class RedbTable {
     let name: String
     let unit: String
     let comparison: Comparison
-    /// Whether the values are rates, which can be compared by their ratio.
+    /// A Boolean value that indicates whether the values are rates, which can be compared by their
+    /// ratio.
     let isRate: Bool
   }
 
@@ -17,7 +18,7 @@ final class RedbTable {
   private let directory: StoreDirectory
   private let progress: Progress
   private let loadedCount: Int
-  /// The number of entries, including those added since the load.
+  /// The number of entries, including the entries added since the load.
   private var entryCount = 0
   private var stores: [any EntryStore] = []
   private var phases: [Phase] = []

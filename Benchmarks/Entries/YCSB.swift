@@ -11,9 +11,9 @@ enum YCSBMix: Sendable {
     }
   }
 
-  /// The distance between the first entry numbers that two workloads insert.
+  /// The difference between the numbers of the first entries that two workloads insert.
   ///
-  /// It ensures that each workload inserts new entries.
+  /// This distance ensures that each workload inserts new entries.
   static let insertGap = 1 << 32
 
   init?(_ workload: Workload) {
@@ -90,7 +90,7 @@ struct YCSBWork<Reader: EntryReader>: Work {
     return operationsPerTurn
   }
 
-  /// Returns the number of the record that was inserted `rank` records before the last one.
+  /// Returns the number of the record that was inserted `rank` records before the last record.
   private func latest(_ rank: Int) -> Int {
     rank < insertedCount
       ? firstInserted + insertedCount - 1 - rank : entryCount - 1 - (rank - insertedCount)

@@ -33,7 +33,7 @@ protocol GraphStore: AnyObject {
   func countQuakes(in ranges: [Range<Double>]) throws -> UInt64
   /// For each string, counts the quakes whose place contains the string.
   func countQuakes(containing texts: [String]) throws -> UInt64
-  /// Changes the depth of each quake in a durable transaction of its own.
+  /// Changes the depth of each quake in a separate durable transaction.
   func changeQuakes(_ codes: ArraySlice<String>, depth: Float) throws
   /// Deletes quakes in one durable transaction.
   func deleteQuakes(_ codes: ArraySlice<String>) throws

@@ -10,7 +10,7 @@ final class Importer: Sendable {
 
   /// The number of rows that one commit inserts or replaces.
   private static let rowsPerCommit = 10_000
-  /// The number of imported rows for each of them that replaces an existing quake.
+  /// The number of imported rows per row that replaces an existing quake.
   ///
   /// A row replaces a quake if it has the quake's code.
   private static let rowsPerReplacement = 10

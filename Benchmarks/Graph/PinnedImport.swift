@@ -60,8 +60,8 @@ struct PinnedImport {
 
     /// Returns the reads per second of each sample.
     ///
-    /// - Parameter isIdle: Whether to return the samples before the import instead of those during
-    ///   it.
+    /// - Parameter isIdle: Whether to return the samples from before the import instead of the
+    ///   samples from during the import.
     func slices(isIdle: Bool) -> Slices {
       let times = [0] + samples.map(\.seconds)
       let rates = samples.indices.filter { (samples[$0].importedRows == nil) == isIdle }

@@ -1,7 +1,8 @@
 /// Runs the same work with several engines, which take turns.
 ///
-/// Disturbances on the machine then affect all engines alike. Comparing two engines by their turns
-/// in the same round is therefore more reliable than comparing their medians.
+/// Because the engines take turns, disturbances on the machine affect all engines alike. Comparing
+/// two engines by their turns in the same round is therefore more reliable than comparing their
+/// medians.
 struct Alternation {
   let name: String
   let seconds: Double

@@ -10,7 +10,8 @@ final class Crew: Sendable {
   /// A period of time in which the threads work.
   struct Window {
     fileprivate let number: Int
-    /// Whether each turn is a single operation, so that the latency of each operation is measured.
+    /// A Boolean value that indicates whether each turn is a single operation, so that the latency
+    /// of each operation is measured.
     let isTimingEach: Bool
   }
 
@@ -99,7 +100,7 @@ final class Crew: Sendable {
 extension Crew {
   var isStopped: Bool { stopped.load(ordering: .relaxed) }
 
-  /// Whether the current window is over.
+  /// A Boolean value that indicates whether the current window is over.
   var isPausing: Bool { pausing.load(ordering: .relaxed) }
 
   /// Waits for the next window and returns it, or returns `nil` if there are no more windows.

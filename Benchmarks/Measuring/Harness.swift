@@ -2,8 +2,9 @@
 ///
 /// Each turn is a window of time.
 ///
-/// Disturbances on the machine then affect all engines alike. Comparing two engines by their
-/// windows in the same round is therefore more reliable than comparing their medians.
+/// Because the engines take turns, disturbances on the machine affect all engines alike. Comparing
+/// two engines by their windows in the same round is therefore more reliable than comparing their
+/// medians.
 struct Harness {
   let name: String
   /// The total time for which each engine works, in seconds.

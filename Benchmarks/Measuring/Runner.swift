@@ -8,7 +8,7 @@ final class Runner: Sendable {
     var seconds = 0.0
     /// The duration of each turn.
     ///
-    /// Empty if ``Crew/Window/isTimingEach`` is false.
+    /// The array is empty if ``Crew/Window/isTimingEach`` is false.
     var latencies = Latencies()
   }
 

@@ -6,7 +6,7 @@ struct Timeline {
     let seconds: Double
     /// The operations per second of each group.
     let rates: [Double]
-    /// Whether a checkpoint ended between the two samples.
+    /// A Boolean value that indicates whether a checkpoint ended between the two samples.
     let hasCheckpoint: Bool
     /// The disk space of the store at the second sample, in bytes, or `nil` if it is not measured.
     let byteCount: Int?
@@ -66,7 +66,7 @@ struct Timeline {
 
   /// Ends the current window.
   ///
-  /// The next sample belongs to a new window.
+  /// The next sample starts a new window.
   mutating func endWindow() {
     earlier += last?.elapsed ?? 0
     last = nil

@@ -1,13 +1,13 @@
 /// One thread's share of a workload: a loop divided into turns.
 ///
-/// Each thread works on its own copy. A turn is long enough that the cost of reading the clock
-/// after it is negligible, but short compared with a window of time. When latencies are measured, a
-/// turn is one operation.
+/// Each thread uses its own copy of the work. A turn is long enough that the cost of reading the
+/// clock after it is negligible, but short compared with a window of time. When latencies are
+/// measured, a turn is one operation.
 protocol Work: Sendable {
   /// The number of warm-up turns, which load the data that the workload reads.
   ///
-  /// All engines must have the same hash after the warm-up turns. If they do not, one of them has
-  /// skipped rows.
+  /// All engines must have the same hash after the warm-up turns. Different hashes mean that an
+  /// engine has skipped rows.
   var warmUpTurnCount: Int { get }
   /// The number of operations in a turn. The last turn in a pass over the data can have fewer
   /// operations.

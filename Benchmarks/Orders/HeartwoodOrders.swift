@@ -118,7 +118,7 @@ private final class HeartwoodOrderStore: OrderStore {
 
   func finish() throws {
     let findings = try container.store.verify().findings
-    guard findings.isEmpty else { throw BenchFailure("Heartwood's orders: \(findings)") }
+    guard findings.isEmpty else { throw BenchFailure("The store is damaged: \(findings)") }
     try container.store.close()
   }
 }

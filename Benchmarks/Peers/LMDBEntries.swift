@@ -64,7 +64,7 @@ private final class LMDBEntryStore: EntryStore {
 ///
 /// Unless the reader is pinned, the transaction is renewed for each call.
 ///
-/// `@unchecked` because only the thread of one `Work` uses it.
+/// The type is `@unchecked Sendable` because only the thread of one `Work` uses it.
 private final class LMDBEntryReader: EntryReader, @unchecked Sendable {
   private let reader: LMDBReader
   private let library: LMDBLibrary

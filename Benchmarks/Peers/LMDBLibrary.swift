@@ -12,7 +12,7 @@ struct LMDBLibrary: Sendable {
 
   static let notFound: Int32 = -30798
   static let next: Int32 = 8
-  /// The cursor operation that moves to the first key that is at least the given one.
+  /// The cursor operation that moves to the first key that is at least the given key.
   static let setRange: Int32 = 17
   /// The flag that makes a copy of an environment omit free pages.
   static let compactCopy: UInt32 = 1
@@ -59,8 +59,8 @@ struct LMDBLibrary: Sendable {
     ) -> Int32
   /// The `mdb_get` function.
   ///
-  /// In this function and those below, the raw pointers point to ``LMDBValue``s: the key and the
-  /// value.
+  /// In this function and the functions below, the raw pointers point to ``LMDBValue``s: the key
+  /// and the value.
   let get:
     @convention(c) (Transaction, UInt32, UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Int32
   let put:
@@ -144,7 +144,8 @@ struct LMDBValue {
 
 /// An open LMDB environment with its databases.
 ///
-/// `@unchecked` because LMDB synchronises threads itself: a writer waits for the current writer.
+/// The type is `@unchecked Sendable` because LMDB synchronises threads itself: a writer waits for
+/// the current writer.
 final class LMDBEnvironment: @unchecked Sendable {
   let library: LMDBLibrary
   private let directory: String
@@ -194,8 +195,7 @@ final class LMDBEnvironment: @unchecked Sendable {
   /// Prepares for commits with the given durability.
   ///
   /// Commits that write through the memory map are several times faster without syncs, but slower
-  /// with syncs. A change of this setting reopens the environment, so it is made only while there
-  /// are no readers.
+  /// with syncs. Changing this setting reopens the environment, so there must be no readers.
   func prepare(isDurable: Bool) throws {
     guard writesThroughMap == isDurable, readerCount.load(ordering: .relaxed) == 0 else { return }
     library.close(handle)
@@ -260,7 +260,7 @@ final class LMDBEnvironment: @unchecked Sendable {
 
 /// A read transaction of LMDB.
 ///
-/// `@unchecked` because only the thread of one `Work` uses it.
+/// The type is `@unchecked Sendable` because only the thread of one `Work` uses it.
 final class LMDBReader: @unchecked Sendable {
   let environment: LMDBEnvironment
   let transaction: LMDBLibrary.Transaction

@@ -33,7 +33,7 @@ struct LMDBIntegerReads: WalkingWork {
 
 /// Point reads.
 ///
-/// Each of them first renews the read transaction in order to see the newest state.
+/// Each read first renews the read transaction to see the newest state.
 struct LMDBSnapshotPerRead: WalkingWork {
   let reader: LMDBReader
   let numbers: [Int64]
@@ -121,7 +121,7 @@ struct LMDBScans: Work {
   }
 }
 
-/// Transactions, each of which overwrites one random row with new coordinates.
+/// Transactions that each overwrite one random row with new coordinates.
 struct LMDBCommits: Work {
   let environment: LMDBEnvironment
   let durability: StoreOptions.Durability

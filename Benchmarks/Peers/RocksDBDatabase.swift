@@ -1,6 +1,6 @@
 /// An open RocksDB database.
 ///
-/// `@unchecked` because RocksDB synchronises threads itself.
+/// The type is `@unchecked Sendable` because RocksDB synchronises threads itself.
 final class RocksDBDatabase: @unchecked Sendable {
   fileprivate let library: RocksDBLibrary
   fileprivate let handle: RocksDBLibrary.Handle
@@ -76,7 +76,7 @@ struct RocksDBBatch: EntryWriter {
 
 /// Reads from a database, either through a snapshot or from the newest state.
 ///
-/// `@unchecked` because only the thread of one `Work` uses it.
+/// The type is `@unchecked Sendable` because only the thread of one `Work` uses it.
 final class RocksDBReader: @unchecked Sendable {
   private let database: RocksDBDatabase
   private let library: RocksDBLibrary

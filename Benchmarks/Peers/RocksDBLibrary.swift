@@ -8,7 +8,7 @@ struct RocksDBLibrary: Sendable {
 
   /// The file names of the library.
   ///
-  /// The first one that is installed is used.
+  /// The first installed file is used.
   static let fileNames = ["librocksdb.so.7.8", "librocksdb.so.7"]
 
   let open: @convention(c) (Handle, UnsafePointer<CChar>, Failure) -> Handle?

@@ -3,8 +3,8 @@ import HeartwoodEngine
 /// RocksDB as an engine for rows and for entries with byte keys.
 ///
 /// A key of a row begins with a letter that distinguishes rows by number, rows by code, and the
-/// large value. Commits write to RocksDB's log. They do not sync it in workloads in which Heartwood
-/// uses `.normal` durability.
+/// large value. Commits write to RocksDB's log. In workloads in which Heartwood uses `.normal`
+/// durability, commits do not sync the log.
 struct RocksDBRows: RowEngine, EntryEngine {
   let library: RocksDBLibrary
 
@@ -68,7 +68,7 @@ struct RocksDBRowKey: Sendable {
   /// Creates the key of a row, given its code.
   init(_ code: String) { bytes = [UInt8(ascii: "c")] + Array(code.utf8) }
 
-  /// Changes the key to that of another row, given its number.
+  /// Changes the key to the key of another row, given the number of that row.
   @inline(__always)
   mutating func set(_ number: Int64) {
     var span = bytes.mutableSpan
@@ -77,7 +77,7 @@ struct RocksDBRowKey: Sendable {
       of: UInt64(bitPattern: number).bigEndian, toByteOffset: 1, as: UInt64.self)
   }
 
-  /// Changes the key to that of another row, given its code.
+  /// Changes the key to the key of another row, given the code of that row.
   @inline(__always)
   mutating func set(_ code: String) {
     for (index, byte) in code.utf8.enumerated() { bytes[index + 1] = byte }

@@ -83,7 +83,7 @@ struct RocksDBScans: Work {
   }
 }
 
-/// Writes, each of which overwrites one random row with new coordinates.
+/// Writes that each overwrite one random row with new coordinates.
 struct RocksDBCommits: Work {
   let database: RocksDBDatabase
   let durability: StoreOptions.Durability

@@ -15,7 +15,8 @@ struct SQLiteEntries: EntryEngine {
 
 /// A SQLite database with one table of entries.
 ///
-/// `@unchecked` because the connection for writing is used only while the lock is held.
+/// The type is `@unchecked Sendable` because the connection for writing is used only while the lock
+/// is held.
 private final class SQLiteEntryStore: EntryStore, @unchecked Sendable {
   private let library: SQLiteLibrary
   private let readsAhead: Bool
@@ -30,7 +31,7 @@ private final class SQLiteEntryStore: EntryStore, @unchecked Sendable {
 
   /// The maximum size, in bytes, of values that are stored directly in the primary-key index.
   ///
-  /// SQLite's documentation recommends this for rows of up to about a twentieth of a page.
+  /// SQLite's documentation recommends this layout for rows of up to about a twentieth of a page.
   private static let mostIndexedBytes = 200
 
   init(

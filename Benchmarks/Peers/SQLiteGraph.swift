@@ -1,7 +1,7 @@
 /// SQLite as an object engine, configured for speed: WAL, memory-mapped pages, a large cache,
 /// prepared statements and no mutex.
 ///
-/// Commits are as durable as Heartwood's: `synchronous=FULL`.
+/// With `synchronous=FULL`, commits are as durable as Heartwood's commits.
 struct SQLiteGraph: GraphEngine {
   let library: SQLiteLibrary
 
@@ -14,7 +14,7 @@ struct SQLiteGraph: GraphEngine {
   static let durableSettings = [
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA mmap_size=1073741824",
     "PRAGMA cache_size=-65536", "PRAGMA temp_store=MEMORY",
-    // Disable automatic checkpoints: Heartwood checkpoints in the background, so SQLite's
+    // Disable automatic checkpoints. Because Heartwood checkpoints in the background, SQLite's
     // checkpoints run only while nothing is measured.
     "PRAGMA wal_autocheckpoint=0",
   ]

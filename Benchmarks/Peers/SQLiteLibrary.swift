@@ -84,8 +84,8 @@ struct SQLiteLibrary: Sendable {
 
 /// An open SQLite database.
 ///
-/// `@unchecked` because one thread at a time uses it: the thread of a `Work`, or the thread that
-/// holds the writer's lock.
+/// The type is `@unchecked Sendable` because only one thread at a time uses it: the thread of a
+/// `Work`, or the thread that holds the writer's lock.
 final class SQLiteDatabase: @unchecked Sendable {
   fileprivate let library: SQLiteLibrary
   fileprivate let handle: SQLiteLibrary.Database
@@ -125,7 +125,8 @@ final class SQLiteDatabase: @unchecked Sendable {
 
 /// A prepared SQLite statement.
 ///
-/// `@unchecked` because it is used by the same threads as its database.
+/// The type is `@unchecked Sendable` because a statement is used by the same threads as its
+/// database.
 final class SQLiteStatement: @unchecked Sendable {
   private let database: SQLiteDatabase
   private let library: SQLiteLibrary

@@ -4,8 +4,8 @@ import HeartwoodEngine
 /// SQLite as a row engine, with WAL, memory-mapped pages, a large cache, prepared statements and no
 /// mutex.
 ///
-/// The commit with which the log reaches 16 MiB also runs a checkpoint. The limit is the same as in
-/// Heartwood. A one-row commit is a prepared `UPDATE` in autocommit mode. All threads share one
+/// The commit with which the log reaches 16 MiB also runs a checkpoint. Heartwood uses the same
+/// limit. A one-row commit is a prepared `UPDATE` in autocommit mode. All threads share one
 /// connection for commits. If each thread had its own connection, the connections would wait for
 /// each other, which would be slower.
 struct SQLiteRows: RowEngine {
@@ -138,8 +138,8 @@ extension SQLiteDatabase {
   /// The cache uses memory only for pages that a connection writes and for pages that are not
   /// mapped.
   ///
-  /// - Parameter readsAhead: Whether the data fit in memory. If they do not, files are not mapped,
-  ///   and the cache is as large as Heartwood's.
+  /// - Parameter readsAhead: Whether the data fit in memory. If the data do not fit, files are not
+  ///   mapped, and the cache is as large as Heartwood's cache.
   func setUp(readsAhead: Bool = true) throws {
     for text in [
       // Wait for locks, because a checkpoint of another connection may briefly hold one.
@@ -154,7 +154,7 @@ extension SQLiteDatabase {
 
 /// The connection for writing, and its lock.
 ///
-/// `@unchecked` because the connection is used only while the lock is held.
+/// The type is `@unchecked Sendable` because the connection is used only while the lock is held.
 final class SQLiteWriter: @unchecked Sendable {
   let database: SQLiteDatabase
   private let lock = NSLock()
@@ -188,7 +188,7 @@ final class SQLiteWriter: @unchecked Sendable {
     }
   }
 
-  /// Overwrites an existing row in a transaction of its own.
+  /// Overwrites an existing row in a separate transaction.
   func update(
     _ number: Int64, _ row: Span<UInt8>, _ durability: StoreOptions.Durability
   ) throws {

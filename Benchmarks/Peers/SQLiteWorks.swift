@@ -81,7 +81,7 @@ struct SQLiteScans: Work {
   }
 }
 
-/// Transactions, each of which overwrites one random row with new coordinates.
+/// Transactions that each overwrite one random row with new coordinates.
 struct SQLiteCommits: Work {
   let writer: SQLiteWriter
   let durability: StoreOptions.Durability

@@ -46,9 +46,9 @@ struct HTMLReport {
   }
 
   private var method: String {
-    "Engines take turns, each for a window of time; the order changes after each round. Each "
-      + "figure is the median of its windows. A ratio is Heartwood's rate divided by the other "
-      + "engine's rate in the same round; the median, minimum and maximum are shown. "
+    "Engines take turns, and each turn is a window of time. The order changes after each round. "
+      + "Each figure is the median of its windows. A ratio is Heartwood's rate divided by the "
+      + "other engine's rate in the same round; the median, minimum and maximum are shown. "
       + "All engines read the same rows, every row is checked, and the results are compared."
   }
 

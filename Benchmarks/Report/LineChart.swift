@@ -23,7 +23,7 @@ struct LineChart {
   var lines: [Line] = []
   /// The positions on the horizontal axis at which vertical lines are drawn.
   var marks: [Double] = []
-  /// Whether the horizontal axis is logarithmic.
+  /// A Boolean value that indicates whether the horizontal axis is logarithmic.
   var isLogarithmic = false
 
   private static let width = 860.0

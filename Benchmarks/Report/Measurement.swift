@@ -6,7 +6,7 @@ struct Measurement {
   let slices: Slices
   /// The rate divided by the rate of the same workload without a writer, if both were measured.
   var shareOfIdle: Double?
-  /// Whether peers also run this workload.
+  /// A Boolean value that indicates whether peers also run this workload.
   var isCompared = false
   /// Heartwood's rate divided by this peer's rate in each round, or `nil` for Heartwood itself.
   var heartwoodShare: Spread?

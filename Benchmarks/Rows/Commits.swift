@@ -1,14 +1,14 @@
 import HeartwoodEngine
 
-/// Transactions, each of which overwrites one random row with new coordinates.
+/// Transactions that each overwrite one random row with new coordinates.
 struct Commits: Work {
   let store: Store
   let durability: StoreOptions.Durability
   var row: ChangingRow
   /// The number of commits in a turn.
   ///
-  /// A durable commit is a turn of its own, because it waits for the disk and therefore takes long
-  /// enough to be timed alone.
+  /// Each durable commit is a separate turn. It waits for the disk, and therefore takes long enough
+  /// to be timed alone.
   var operationsPerTurn: Int
   /// A hash of the numbers of the changed rows.
   var hash: UInt64 = 0

@@ -98,7 +98,7 @@ struct StringReads: WalkingWork {
   }
 }
 
-/// Point reads, each of which takes and releases its own snapshot.
+/// Point reads that each take and release a snapshot.
 struct SnapshotPerRead: WalkingWork {
   let store: Store
   let numbers: [Int64]

@@ -34,7 +34,7 @@ struct Openings {
     let begin = ContinuousClock.now
     repeat {
       let elapsed = try ContinuousClock().measure {
-        // Do not close the store: it is released at the end of the block, so the log does not
+        // Release the store at the end of the block without closing it, so that the log does not
         // change.
         reports.append(try directory.openStore(StoreDirectory.scratch).recovery)
       }

@@ -17,7 +17,8 @@ struct Overwrites {
     let overwriteCount: Int
     /// The samples.
     ///
-    /// Each contains the number of overwrites so far and the disk space that the files occupy.
+    /// Each sample contains the number of overwrites so far and the disk space that the files
+    /// occupy.
     let looks: [(overwrites: Int, byteCount: Int)]
 
     /// The disk space, plotted against the number of overwrites.

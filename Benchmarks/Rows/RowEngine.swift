@@ -19,7 +19,7 @@ protocol RowStore: AnyObject {
   /// Returns a closure that loads all rows in the order of their numbers, in a transaction that
   /// need not be durable.
   ///
-  /// Only the closure is timed. The preparation in this method is not.
+  /// Only the closure is timed. The preparation in this method is not timed.
   func loading() throws -> () throws -> Void
   /// Adds all rows, with their codes as keys.
   func loadCodes() throws
@@ -39,9 +39,9 @@ protocol RowStore: AnyObject {
   func stringReads() throws -> any Work
   /// Creates full scans, in the order of the row numbers, through one snapshot.
   func scans() throws -> any Work
-  /// Creates point reads, each of which takes and releases its own snapshot.
+  /// Creates point reads that each take and release a snapshot.
   func snapshotPerRead() throws -> any Work
-  /// Creates transactions, each of which writes one random row.
+  /// Creates transactions that each write one random row.
   func commits(_ durability: StoreOptions.Durability, seed: UInt64) throws -> any Work
   /// The number of checkpoints so far, or 0 if the engine does not run them in the background.
   var checkpointCount: Int { get }
@@ -76,8 +76,8 @@ struct ChangingRow {
 
   /// Prepares a write to a random row with new coordinates, and returns the row's number.
   ///
-  /// The number and the time of the row do not change, because point reads check them or fold them
-  /// into their hash.
+  /// The number and the time of the row do not change, because point reads check these values or
+  /// fold them into a hash.
   mutating func next() -> Int64 {
     let number = Int64(random.next() % UInt64(rows.count))
     stamp(UInt64(bitPattern: number), at: 0)

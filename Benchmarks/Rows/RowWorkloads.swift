@@ -3,8 +3,8 @@ import HeartwoodEngine
 /// The row workloads, in which Heartwood and the peers take turns.
 ///
 /// Reads and commits use fully loaded stores, which are created when the first of these workloads
-/// runs. Each workload uses them in the state in which the previous workload left them. Loads and
-/// checkpoints use their own stores.
+/// runs. Each workload uses these stores in the state in which the previous workload left them.
+/// Loads and checkpoints use separate stores.
 final class RowWorkloads {
   /// The engines: Heartwood first, then the peers.
   let engines: [any RowEngine]

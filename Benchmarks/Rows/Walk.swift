@@ -14,7 +14,7 @@ struct Walk {
   /// The number of turns in one complete pass.
   var turnCount: Int { (count + step - 1) / step }
 
-  /// Returns the range of the next `step` elements, or of fewer at the end of the array.
+  /// Returns the range of the next `step` elements, or of fewer elements at the end of the array.
   mutating func next() -> Range<Int> {
     let start = position
     let end = min(start + step, count)

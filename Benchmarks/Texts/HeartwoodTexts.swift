@@ -70,7 +70,7 @@ private final class HeartwoodTextStore: TextStore {
 
   func finish() throws {
     let findings = try container.store.verify().findings
-    guard findings.isEmpty else { throw BenchFailure("Heartwood's texts: \(findings)") }
+    guard findings.isEmpty else { throw BenchFailure("The store is damaged: \(findings)") }
     try container.store.close()
   }
 }

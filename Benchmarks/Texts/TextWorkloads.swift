@@ -15,8 +15,7 @@ final class TextWorkloads {
   private static let queriesPerTurn = 20
   private static let updatesPerTurn = 10
 
-  /// - Parameter places: Texts to use instead of generated documents. Ignored if the array is
-  ///   empty.
+  /// - Parameter places: Texts to use instead of generated documents. An empty array is ignored.
   init(
     _ engines: [any TextEngine], count: Int, places: [String], _ directory: StoreDirectory,
     seconds: Double, _ progress: Progress

@@ -15,10 +15,10 @@
   /// }
   /// ```
   ///
-  /// The list is a ``ResultsList``, a collection that loads objects as rows come on screen. It can
-  /// be divided into sections. The view is updated with a new list when the live list changes, and
-  /// when a property that the view has read changes, whichever context or process made the change.
-  /// The context comes from the environment; see ``SwiftUICore/View/persistentContainer(_:)``.
+  /// The list is a ``ResultsList``, a collection that loads objects as rows appear on screen. It
+  /// can be divided into sections. The view is updated with a new list when any context or process
+  /// changes the result of the fetch, or a property that the view has read. The context comes from
+  /// the environment; see ``SwiftUICore/View/persistentContainer(_:)``.
   ///
   /// If the fetch fails, the list is empty, and `$notes` is the error.
   @propertyWrapper
@@ -37,8 +37,8 @@
     ///   - sort: The order.
     ///   - limit: The maximum number of objects, or `nil` for no limit.
     ///   - sectionedBy: The property whose values define the sections, or `nil` for no sections.
-    ///   - id: A value that identifies the request, such as the text of a search field. When it
-    ///     changes, the list is fetched anew; otherwise, the view keeps its first request.
+    ///   - id: A value that identifies the request, such as the text of a search field. When the
+    ///     value changes, the view fetches a new list. Otherwise, the view keeps its first request.
     ///   - animation: The animation for changes to the list.
     public init(
       where predicate: Foundation.Predicate<M>? = nil, sort: [SortDescriptor<M>] = [],
@@ -52,7 +52,7 @@
 
     /// Fetches the objects that match a request.
     ///
-    /// The other parameters are the same as those of the initializer that takes a predicate.
+    /// The other parameters have the same meaning as in the initializer that takes a predicate.
     public init(
       _ request: FetchRequest<M>, sectionedBy: PartialKeyPath<M>? = nil, id: AnyHashable? = nil,
       animation: Animation? = nil

@@ -14,7 +14,7 @@
     /// The context of the objects that views show, or `nil` if no enclosing view has set one.
     ///
     /// For example, a sheet whose edits can be discarded can set a child context. Turn on
-    /// `tracksObservation` in such a context, so that views follow its objects.
+    /// `tracksObservation` in such a context, so that views are updated when its objects change.
     public var objectContext: ManagedObjectContext? {
       get { self[ObjectContextKey.self] }
       set { self[ObjectContextKey.self] = newValue }
@@ -32,8 +32,9 @@
   extension View {
     /// Makes a container's view context the context of this view and of all views inside it.
     ///
-    /// The method also makes the context track observation, so that views follow the objects that
-    /// they show, and merge the commits of other contexts and processes automatically.
+    /// The method also turns on `tracksObservation` and `automaticallyMergesChangesFromParent` in
+    /// the context. Views are therefore updated when their objects change in any context or
+    /// process.
     @MainActor
     public func persistentContainer(_ container: PersistentContainer) -> some View {
       let context = container.viewContext

@@ -50,7 +50,7 @@ struct Arguments {
 
   /// Throws an error if any arguments have not been consumed.
   ///
-  /// The error names the first of them.
+  /// The error names the first such argument.
   func rejectRemaining(of command: String) throws {
     guard let word = words.first else { return }
     let reason =

@@ -16,9 +16,9 @@ struct AtCommand: Command {
                             such as 2019-02-16T12:00:00Z; or a time before now,
                             such as 90m, 24h, 7d, 2w; without DATE, list the states
 
-    The options are those of quakes list. Each import keeps the state that it
-    creates, and releases the oldest states if there are more than its option
-    --keep allows.
+    The command also accepts the options of quakes list. Each import keeps the state
+    that it creates. If there are more states than its option --keep allows, the
+    import releases the oldest states.
     """
 
   private let moment: (text: String, Moment)?
@@ -96,7 +96,7 @@ extension Past {
       throw CommandError.failure("No states are kept yet. Run: quakes import FILE")
     }
     throw CommandError.failure(
-      "No state as old as \(text.visible) is kept; the oldest one is from \(first.time). To "
-        + "list all states, run: quakes at")
+      "No state from \(text.visible) or earlier is kept. The oldest state is from "
+        + "\(first.time). To list all states, run: quakes at")
   }
 }

@@ -65,12 +65,12 @@ struct Feed: Decodable, Sendable {
       let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
       let reason = cause.localizedFailureReason ?? cause.localizedDescription
       throw CommandError.failure(
-        "\(name) cannot be read (\(reason)). Specify the file of a feed, or - for standard input.")
+        "\(name) cannot be read (\(reason)). Specify a feed file, or - for standard input.")
     }
   }
 
-  /// Returns a sentence that says which value of the feed is wrong or where its JSON syntax is
-  /// invalid.
+  /// Returns a sentence that names the invalid value in the feed, or the position of a JSON syntax
+  /// error.
   private static func reason(_ error: DecodingError, _ content: Data) -> String {
     switch error {
     case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing."

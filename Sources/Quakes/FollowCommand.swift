@@ -5,7 +5,7 @@ import Heartwood
 /// transactions of the imports are merged into it.
 ///
 /// A program with a user interface can work in the same way. Its screen does not change while other
-/// processes write; the program updates it by merging their transactions from the history.
+/// processes write. The program updates the screen by merging new transactions from the history.
 struct FollowCommand: Command {
   static let name = "follow"
   static let summary = "import feeds, and show how a pinned view advances"
@@ -17,8 +17,8 @@ struct FollowCommand: Command {
 
       FILE                  a GeoJSON feed; each is imported separately
 
-    After each import, the view is at first unchanged. Then the new transactions of
-    the history are merged into it, and it shows the new quakes.
+    Immediately after an import, the view is unchanged. The command then merges the
+    new transactions from the history into the view, which shows the new quakes.
     """
 
   /// The minimum magnitude of the quakes that the command prints.

@@ -114,8 +114,7 @@ struct Past {
 
   /// Releases all kept states except the newest `count + 1`.
   ///
-  /// The remaining states suffice to undo `count` imports if nothing else has changed the store in
-  /// between.
+  /// The remaining states suffice to undo `count` imports if nothing else has changed the store.
   static func release(allBut count: Int, of container: PersistentContainer) throws {
     for state in try Past(of: container).states.dropLast(count + 1) {
       try container.releaseGeneration(state.kept.name)

@@ -1,14 +1,14 @@
 import Foundation
 import Heartwood
 
-/// An earthquake, or a blast that shook the ground like one.
+/// An earthquake, or a blast that shook the ground like an earthquake.
 ///
 /// This class defines the entire model: the attributes, the unique constraint and the indexes.
 final class Quake: ManagedObject {
   /// The unique code of the quake, such as `nc73275410`.
   ///
   /// It consists of the code of the network that reported the quake, here `nc`, and the code that
-  /// the network gave to the quake. Another network may use the same code for another quake.
+  /// the network assigned to the quake. Another network may use the same code for another quake.
   @Attribute(preservesValueOnDeletion: true) var code: String = ""
   /// The magnitude, which can be negative for small quakes, or `nil` if it was not measured.
   @Attribute var magnitude: Double? = nil

@@ -59,7 +59,7 @@ enum Quakes {
 
       \(commonHelp)
 
-      quakes COMMAND --help describes one command.
+      Run quakes COMMAND --help to show the options of a command.
       """
   }
 

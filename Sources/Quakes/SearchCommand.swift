@@ -11,9 +11,9 @@ struct SearchCommand: Command {
     Usage: quakes search TEXT [options]
     Example: quakes search "km ne of ridge*"
 
-    All words of TEXT must occur. "quoted words" must follow each other; ridg*
-    finds words that begin with ridg, and rigde~ similar words. OR, NOT and
-    parentheses combine them.
+    All words of TEXT must occur. Words in quotation marks must follow each other.
+    ridg* finds words that begin with ridg, and rigde~ finds similar words. OR, NOT
+    and parentheses combine words.
 
       --limit N             only the first N (default: 20)
       --json                print a JSON document

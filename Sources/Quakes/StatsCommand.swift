@@ -67,7 +67,7 @@ private struct QuakeStats: Encodable {
 
   /// The maximum number of days in the terminal output.
   ///
-  /// If there are more days, only the newest ones are shown.
+  /// If there are more days, only the newest days are shown.
   private static let shownDayCount = 31
 
   init(_ context: ManagedObjectContext) throws {

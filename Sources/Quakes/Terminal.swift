@@ -2,7 +2,7 @@ import Foundation
 
 /// The terminal to which standard output is connected, if any.
 enum Terminal {
-  /// Whether to show colours.
+  /// A Boolean value that indicates whether to show colours.
   ///
   /// Colours are shown if standard output is a terminal and `NO_COLOR` is unset or empty.
   static let hasColors =

@@ -12,9 +12,9 @@ struct UndoCommand: Command {
     Example: quakes undo
 
     The command removes the quakes that the import added, and restores the quakes
-    that it changed. It fails if quakes have been changed in another way since the
-    import. Run the command again to undo the previous import. quakes at lists the
-    kept states.
+    that the import changed. The command fails if quakes have since been changed in
+    another way. To undo the previous import, run the command again. quakes at lists
+    the kept states.
     """
 
   /// The author that the history records for the changes made by an undo.
@@ -29,7 +29,8 @@ struct UndoCommand: Command {
       throw CommandError.failure(
         past.states.isEmpty
           ? "There is no import to undo. Import a feed first: quakes import FILE"
-          : "No import is left to undo: no older state is kept. To list all states, run: quakes at"
+          : "No import is left to undo, because no older state is kept. To list all states, run: "
+            + "quakes at"
       )
     }
     let changes = try revert(step, in: container)

@@ -24,8 +24,9 @@ struct WatchCommand: Command {
                             for each change, with all quakes that it affects
 
     On a terminal, the list fills the screen, newest quakes first. + marks quakes
-    that the last change added, and ~ quakes that it changed. Press q to quit. In a
-    pipe, the command prints the newest quakes, then some lines for each change.
+    that the last change added, and ~ marks quakes that it changed. Press q to quit.
+    In a pipe, the command first prints the newest quakes. It then prints some lines
+    for each change.
     """
 
   private static let defaultLimit = 10

@@ -1,7 +1,7 @@
 /// The pages of a file that is being written, in order of page number.
 ///
-/// A page is given its number when it is complete, so the file can be written from start to end in
-/// large batches. Several b-trees may grow at the same time. Page 1 is written last.
+/// A page receives its number when it is complete, so the file can be written sequentially in large
+/// batches. Several b-trees may grow at the same time. Page 1 is written last.
 final class PageOutput {
   private let file: SQLiteSystemFile
   private var pending: [UInt8] = []
@@ -37,8 +37,8 @@ final class PageOutput {
   /// Appends overflow pages that contain the bytes of `payload` from `start` onwards, and returns
   /// the number of the first page.
   ///
-  /// Each overflow page begins with the number of the next one, or with 0 if it is the last one;
-  /// see <https://www.sqlite.org/fileformat2.html>, § 1.7.
+  /// Each overflow page begins with the number of the next overflow page, and the last page begins
+  /// with 0. See <https://www.sqlite.org/fileformat2.html>, § 1.7.
   func appendOverflow(
     _ payload: [UInt8], from start: Int
   ) throws(SQLiteWriterError) -> UInt32 {
@@ -80,8 +80,8 @@ final class PageOutput {
     guard next <= SQLiteFormat.maximumPage else {
       throw SQLiteWriterError(
         .tooLarge,
-        "The file has more than \(SQLiteFormat.maximumPage) pages of "
-          + "\(SQLiteFormat.pageByteCount) bytes.")
+        "The file would have more than \(SQLiteFormat.maximumPage) pages of "
+          + "\(SQLiteFormat.pageByteCount) bytes, which SQLite does not support.")
     }
     return next
   }

@@ -11,7 +11,7 @@ enum RecordOrder {
   ///   - rightStart: The position in `right` at which the right record starts.
   ///   - count: The number of values to compare.
   /// - Returns: A negative number if the left record sorts first, a positive number if the right
-  ///   record does, or 0 if they are equal.
+  ///   record sorts first, or 0 if the records are equal.
   static func compare(
     _ left: [UInt8], at leftStart: Int, _ right: [UInt8], at rightStart: Int, count: Int
   ) -> Int {
@@ -76,8 +76,8 @@ enum RecordOrder {
   /// values.
   ///
   /// Records with different heads sort in the order of their heads. Records with equal heads must
-  /// be compared, but most comparisons need only the head. The head consists of two bits for the
-  /// storage class and the first bits of the value.
+  /// be compared completely, but most comparisons need only the head. The head consists of two bits
+  /// for the storage class and the first bits of the value.
   static func head(of record: [UInt8], at start: Int) -> UInt64 {
     let bytes = record.span
     var position = start
@@ -104,7 +104,7 @@ enum RecordOrder {
     return sortClass.rawValue << 62 | bits >> 2
   }
 
-  /// Returns a word of a text or blob: 8 bytes of it after those in its head.
+  /// Returns one of the 8-byte words that follow the head of a text or blob.
   ///
   /// Records with equal heads and equal preceding words sort in the order of this word. If this
   /// word is also equal, the records must be compared. Words are padded with zeros.
@@ -116,7 +116,8 @@ enum RecordOrder {
     var position = start
     let value = start + Int(bytes.varint(at: &position))
     let type = bytes.varint(at: &position)
-    // Skip the 7 complete bytes that the head contains. It also contains 6 bits of the next byte.
+    // Skip the 7 complete bytes that the head contains. The head also contains 6 bits of the next
+    // byte.
     let offset = 7 + 8 * index
     let rest = SQLiteSerialType.byteCount(of: type) - offset
     guard type >= 12, rest > 0 else { return nil }

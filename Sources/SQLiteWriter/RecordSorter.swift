@@ -1,12 +1,12 @@
 /// Sorts records in memory if they fit, or otherwise in a temporary file.
 ///
 /// When memory runs short, the sorter sorts the records in memory and writes them to its file as a
-/// run. At the end, all runs are merged. Each run is read through a buffer of 16 KiB or, if that is
-/// larger, the size of its longest record. To limit the number of buffers, runs of about the same
-/// size are merged into one as soon as there are ``fanIn`` of them.
+/// run. At the end, the sorter merges all runs. It reads each run through a buffer of 16 KiB, or of
+/// the size of the run's longest record if that record is larger. To limit the number of buffers,
+/// the sorter merges ``fanIn`` runs of about the same size into one run.
 ///
-/// The temporary file has no name, and is removed when the sorter is released. It needs about as
-/// much space as the records, and as much again for each merge of runs before the end.
+/// The temporary file has no name, and is removed when the sorter is released. The file needs about
+/// as much space as the records. Each merge of runs before the end needs the same space again.
 final class RecordSorter {
   static let fanIn = 64
 
@@ -69,7 +69,7 @@ final class RecordSorter {
     }
     try spill()
     defer {
-      // Release the file, so that from now on, only the merge keeps it open.
+      // Release the file, so that only the merge keeps it open.
       self.file = nil
       runs = []
     }

@@ -40,7 +40,7 @@ struct RunMerge {
   private var runs: [RunReader] = []
   /// The indexes of the runs that are not at their end, as a binary heap.
   ///
-  /// The run with the least record is first.
+  /// The run with the smallest record is first.
   private var heap: [Int] = []
   private var isStarted = false
 

@@ -37,7 +37,7 @@ package struct SQLiteTable {
 package struct SQLiteColumn {
   package var name: String
   package var type: SQLiteColumnType
-  /// Whether the column is declared `NOT NULL`.
+  /// A Boolean value that indicates whether the column is declared `NOT NULL`.
   package var isRequired = false
 
   package init(_ name: String, _ type: SQLiteColumnType = .any, isRequired: Bool = false) {
@@ -50,7 +50,7 @@ package struct SQLiteColumn {
 /// The declared type of a column.
 ///
 /// The type decides which values the column stores. A row must contain only values that SQLite
-/// would store unchanged, because SQLite relies on all other values having been converted:
+/// would store unchanged, because SQLite expects all other values to have been converted:
 ///
 /// | affinity | values |
 /// | --- | --- |
@@ -66,7 +66,7 @@ package enum SQLiteColumnType: Equatable {
   case numeric
   /// No declared type. The column stores every value unchanged.
   case any
-  /// Any other type, such as `BOOLEAN`, whose affinity depends on the words in it.
+  /// Any other type, such as `BOOLEAN`, whose affinity depends on the words in its name.
   case declared(String)
 
   /// The declared type in SQL, without quotation marks.
@@ -109,7 +109,7 @@ package enum SQLiteAffinity {
 package struct SQLiteIndex {
   package var name: String
   package var columns: [String]
-  /// Whether keys must be unique.
+  /// A Boolean value that indicates whether keys must be unique.
   ///
   /// A key that contains a null is not equal to any other key.
   package var isUnique = false
@@ -136,7 +136,7 @@ package struct SQLiteForeignKey {
   /// The referenced columns, which must be the primary key or have a unique index.
   package var parentColumns: [String]
   package var deletion = Deletion.noAction
-  /// Whether SQLite checks the key only at the end of a transaction.
+  /// A Boolean value that indicates whether SQLite checks the key only at the end of a transaction.
   package var isDeferred = false
 
   package init(

@@ -91,7 +91,7 @@ package final class SQLiteFileWriter {
   /// Closes all tables, writes the schema and the header, and makes the file durable.
   ///
   /// - Throws: ``SQLiteWriterError``, for example of the kind `invalidDefinition` if a foreign key
-  ///   refers to nothing. After an error, the file is incomplete.
+  ///   refers to a missing table. After an error, the file is incomplete.
   package func finish() throws(SQLiteWriterError) {
     try checkIsOpen()
     var definitions: [[UInt8]: SQLiteTable] = [:]
@@ -122,7 +122,7 @@ final class SQLiteFileState {
   var schema = SQLiteSchema()
   /// The error that prevents the file from being completed, or `nil` if there is none.
   var failure: SQLiteWriterError? { didSet { isOpen = false } }
-  /// Whether the file can still be extended.
+  /// A Boolean value that indicates whether the file can still be extended.
   var isOpen = true
 
   init(path: String, _ memory: SortMemory) throws(SQLiteWriterError) {
@@ -173,8 +173,8 @@ struct SQLiteFileHeader {
     append(0)  // no incremental vacuum
     append(UInt32(bitPattern: applicationID))
     bytes.appendZeros(20)
-    // Repeat the change counter, because the page count above is valid only if this number equals
-    // it.
+    // Repeat the change counter. The page count above is valid only if this number equals the
+    // change counter.
     append(Self.changeCount)
     append(SQLiteFormat.versionNumber)
     return bytes

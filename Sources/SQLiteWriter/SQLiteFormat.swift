@@ -4,34 +4,33 @@
 enum SQLiteFormat {
   static let pageByteCount = 4096
 
-  /// The page that contains the byte at offset 2^30, which SQLite locks but never uses; § 1.4.
+  /// The page that contains the byte at offset 2^30, which SQLite locks but never uses (§ 1.4).
   static let lockBytePage = UInt32((1 << 30) / pageByteCount + 1)
 
-  /// The greatest page number; § 1.3.
+  /// The greatest page number (§ 1.3).
   static let maximumPage: UInt32 = 4_294_967_294
 
-  /// The length, in bytes, of the file header at the start of page 1; § 1.3.
+  /// The length, in bytes, of the file header at the start of page 1 (§ 1.3).
   static let fileHeaderByteCount = 100
 
-  /// The number of content bytes in an overflow page, which follow the number of the next page; §
-  /// 1.7.
+  /// The number of content bytes in an overflow page, after the number of the next page (§ 1.7).
   static let overflowByteCount = pageByteCount - 4
 
   /// The maximum size of a row or value, in bytes, that SQLite accepts unless it was compiled with
   /// a different limit; see <https://www.sqlite.org/limits.html>, § 1.
   static let maximumRecordByteCount = 1_000_000_000
 
-  /// The maximum number of columns in a table or an index; § 2 of the limits.
+  /// The maximum number of columns in a table or an index (§ 2 of the limits).
   static let maximumColumnCount = 2000
 
-  /// The maximum length of an SQL statement, in bytes; § 3 of the limits.
+  /// The maximum length of an SQL statement, in bytes (§ 3 of the limits).
   static let maximumSQLByteCount = 1_000_000
 
-  /// The version number in the file header: that of the SQLite version whose rules this code
-  /// follows.
+  /// The version number in the file header, which identifies the SQLite version whose rules this
+  /// code follows.
   static let versionNumber: UInt32 = 3_040_001
 
-  /// The kinds of b-tree pages, with the first byte of each; § 1.6.
+  /// The kinds of b-tree pages, with the first byte of each kind (§ 1.6).
   enum PageKind: UInt8 {
     case indexInterior = 2
     case tableInterior = 5
@@ -43,7 +42,7 @@ enum SQLiteFormat {
     /// The number of bytes before the array of cell pointers.
     var headerByteCount: Int { isInterior ? 12 : 8 }
 
-    /// The maximum size, in bytes, of a payload that needs no overflow pages: X in § 1.6.
+    /// The maximum size, in bytes, of a payload that needs no overflow pages (X in § 1.6).
     var localByteCountLimit: Int {
       self == .tableLeaf ? pageByteCount - 35 : (pageByteCount - 12) * 64 / 255 - 23
     }
@@ -79,12 +78,12 @@ enum SQLiteFormat {
     if typesByteCount < 127 { return typesByteCount + 1 }
     let guess = typesByteCount + varintByteCount(UInt64(typesByteCount))
     // Compute the size of the number again, because the number itself can make the header one byte
-    // longer than the guess.
+    // longer.
     return typesByteCount + varintByteCount(UInt64(guess))
   }
 }
 
-/// The serial types of record values, each of which encodes a kind and a length; § 2.1.
+/// The serial types of record values, each of which encodes a kind and a length (§ 2.1).
 enum SQLiteSerialType {
   static let null: UInt64 = 0
   static let real: UInt64 = 7

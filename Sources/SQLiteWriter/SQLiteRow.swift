@@ -4,8 +4,8 @@
 /// contains the values; see <https://www.sqlite.org/fileformat2.html>, § 2.1. The header and the
 /// body are collected in buffers that all rows of a table share.
 ///
-/// If a column cannot store its value, the row is rejected only when it is complete, so the methods
-/// of this type do not throw.
+/// The methods of this type do not throw. If a column cannot store its value, the row is rejected
+/// when it is complete.
 package struct SQLiteRow: ~Copyable {
   /// The rules of a column.
   struct Column {
@@ -23,7 +23,7 @@ package struct SQLiteRow: ~Copyable {
 
   private let columns: [Column]
   private(set) var serialTypes: [UInt64] = []
-  /// The header without its own length, which consists of the serial types as they are written.
+  /// The serial types in encoded form, which make up the header without its length.
   private var header: [UInt8] = []
   private(set) var body: [UInt8] = []
   /// For each value, the position in the body at which it ends.
@@ -40,7 +40,7 @@ package struct SQLiteRow: ~Copyable {
   /// The number of values so far.
   var count: Int { serialTypes.count }
 
-  /// Whether the row has one value per column.
+  /// A Boolean value that indicates whether the row has one value per column.
   var isComplete: Bool { count == columns.count }
 
   /// The length, in bytes, of the complete record.
@@ -59,7 +59,7 @@ package struct SQLiteRow: ~Copyable {
     guard let column = nextColumn else { return }
     switch column.affinity {
     case .numeric, .blob: store(integer)
-    // The column returns a real, and not every integer can be converted to one exactly.
+    // The column returns a real, and not every integer can be converted to a real exactly.
     case .real: store(realColumn: Double(integer))
     case .text: reject(.kind("an integer"))
     }
@@ -139,7 +139,7 @@ package struct SQLiteRow: ~Copyable {
     problem = nil
   }
 
-  /// Appends the null that a record contains in place of the rowid; § 2.3.
+  /// Appends the null that a record contains in place of the rowid (§ 2.3).
   mutating func appendRowidPlaceholder() { end(SQLiteSerialType.null) }
 
   /// The range of a value in the body.
@@ -162,7 +162,7 @@ package struct SQLiteRow: ~Copyable {
   private var nextColumn: Column? {
     mutating get {
       guard count < columns.count else {
-        // Append a type anyway: the count then shows that there are too many values.
+        // Append a type anyway, so that the count shows that there are too many values.
         serialTypes.append(SQLiteSerialType.null)
         return nil
       }

@@ -33,8 +33,8 @@ final class SQLiteSystemFile {
       }
       throw Self.failure("created", path, code)
     }
-    // Do not use the descriptor of a closed standard stream, because the file would then receive
-    // output.
+    // Do not use the descriptor of a closed standard stream, because output to that stream would
+    // then be written to the file.
     if result <= 2 {
       let moved = fcntl(result, F_DUPFD_CLOEXEC, 3)
       code = errno
@@ -130,8 +130,7 @@ final class SQLiteSystemFile {
     defer { _ = close(opened) }
     guard fsync(opened) == -1 else { return }
     let code = errno
-    // Ignore these errors: some file systems cannot sync a directory, in which case nothing more
-    // can be done.
+    // Ignore these errors, because some file systems cannot sync a directory.
     guard code != EINVAL, code != ENOTSUP else { return }
     throw Self.failure("synced", directory, code)
   }

@@ -28,7 +28,7 @@ extension SQLiteTable {
     for foreignKey in foreignKeys {
       try check(foreignKey.columns, "a foreign key")
       guard foreignKey.columns.count == foreignKey.parentColumns.count else {
-        throw invalid("has a foreign key with two different numbers of columns")
+        throw invalid("has a foreign key whose two lists of columns differ in length")
       }
     }
     try SQLiteNames.checkByteCount(of: sql)
@@ -64,12 +64,12 @@ extension SQLiteTable {
   }
 
   private func check(_ names: [String], _ owner: String) throws(SQLiteWriterError) {
-    guard !names.isEmpty else { throw invalid("has no column in \(owner)") }
+    guard !names.isEmpty else { throw invalid("lists no columns in \(owner)") }
     for name in names where position(of: name) == nil {
       throw invalid("has no column \(name.sqlQuoted), which \(owner) names")
     }
     guard Set(names.map(\.sqlNameKey)).count == names.count else {
-      throw invalid("has a column twice in \(owner)")
+      throw invalid("lists a column twice in \(owner)")
     }
   }
 
@@ -124,8 +124,8 @@ struct SQLiteNames {
     guard sql.utf8.count <= SQLiteFormat.maximumSQLByteCount else {
       throw SQLiteWriterError(
         .tooLarge,
-        "A statement of the schema has \(sql.utf8.count) bytes; SQLite accepts "
-          + "\(SQLiteFormat.maximumSQLByteCount).")
+        "A statement of the schema has \(sql.utf8.count) bytes, but SQLite accepts at most "
+          + "\(SQLiteFormat.maximumSQLByteCount) bytes.")
     }
   }
 }

@@ -19,7 +19,7 @@ extension SQLiteTable {
     return "CREATE TABLE \(name.sqlQuoted) (\(items.joined(separator: ", ")))\(end)"
   }
 
-  /// Whether the rows have rowids.
+  /// A Boolean value that indicates whether the rows have rowids.
   var hasRowid: Bool {
     if case .rowid = key { return true }
     return false
@@ -69,7 +69,7 @@ extension SQLiteForeignKey {
 extension String {
   /// The name in quotation marks, with its own quotation marks doubled.
   package var sqlQuoted: String {
-    // Compare scalars: a quotation mark and a following combining mark form one character.
+    // Compare scalars, because a quotation mark and a following combining mark form one character.
     var result = String.UnicodeScalarView()
     result.append("\"")
     for scalar in unicodeScalars {
@@ -80,7 +80,7 @@ extension String {
     return String(result)
   }
 
-  /// Returns whether SQLite treats this name and `other` as the same.
+  /// Returns whether SQLite treats this name and `other` as equal.
   ///
   /// The comparison ignores only the case of the letters a to z. Texts that are canonically
   /// equivalent but not identical are different names.
@@ -88,7 +88,7 @@ extension String {
 
   /// The bytes by which SQLite compares the name.
   ///
-  /// They are equal for names that SQLite treats as the same.
+  /// These bytes are equal for names that SQLite treats as equal.
   var sqlNameKey: [UInt8] { Array(asciiUppercased.utf8) }
 }
 

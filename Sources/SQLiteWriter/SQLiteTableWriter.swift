@@ -1,8 +1,8 @@
 /// Writes the rows of one table and its indexes.
 ///
-/// Rows are written as they arrive. Only index keys, and the rows of a table that is sorted by its
-/// columns, are held back until the end of the table. Several tables of a file may be open at the
-/// same time, but only one thread may use a file.
+/// The writer writes rows as they arrive. It collects index keys, and the rows of a table that is
+/// sorted by its columns, and writes them at the end of the table. Several tables of a file may be
+/// open at the same time, but only one thread may use a file.
 package final class SQLiteTableWriter {
   /// An index that is being built.
   private struct OpenIndex {
@@ -75,7 +75,7 @@ package final class SQLiteTableWriter {
   /// Appends a row.
   ///
   /// - Parameters:
-  ///   - rowid: The rowid, which must be greater than that of the previous row. By default, it is
+  ///   - rowid: The rowid, which must be greater than the rowid of the previous row. The default is
   ///     the previous rowid plus 1, or 1 for the first row. A table that is sorted by columns does
   ///     not accept a rowid, but accepts rows in any order.
   ///   - fill: A closure that appends one value per column, in the order of the columns.
@@ -114,8 +114,8 @@ package final class SQLiteTableWriter {
   ///
   /// `SQLiteFileWriter.finish()` does this for tables that are open.
   ///
-  /// - Throws: ``SQLiteWriterError``, for example of the kind `duplicateKey` if a key that must be
-  ///   unique is not. After an error, the file accepts no more rows and cannot be finished.
+  /// - Throws: ``SQLiteWriterError``, for example of the kind `duplicateKey` if two rows have the
+  ///   same unique key. After an error, the file accepts no more rows and cannot be finished.
   /// - Complexity: O(n log n) for n rows and each index.
   package func close() throws(SQLiteWriterError) {
     guard !isClosed else { return }
@@ -165,8 +165,8 @@ package final class SQLiteTableWriter {
     guard row.isComplete else {
       return SQLiteWriterError(
         .invalidRow,
-        "\(table) has \(definition.columns.count) columns, but a row has "
-          + "\(row.count - implicitCount) values.")
+        "A row of the table \(definition.name.sqlQuoted) has the wrong number of values: "
+          + "\(row.count - implicitCount) instead of \(definition.columns.count).")
     }
     if let (position, problem) = row.problem {
       let column = definition.columns[position - implicitCount]
@@ -181,8 +181,8 @@ package final class SQLiteTableWriter {
     }
     return SQLiteWriterError(
       .tooLarge,
-      "\(table) has a row of \(row.recordByteCount) bytes; SQLite accepts "
-        + "\(SQLiteFormat.maximumRecordByteCount).")
+      "\(table) has a row of \(row.recordByteCount) bytes, but SQLite accepts at most "
+        + "\(SQLiteFormat.maximumRecordByteCount) bytes.")
   }
 
   private func invalid(_ kind: SQLiteWriterError.Kind, _ problem: String) -> SQLiteWriterError {

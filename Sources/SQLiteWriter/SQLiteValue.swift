@@ -8,7 +8,7 @@ package enum SQLiteValue: Equatable, Sendable {
   /// A number other than NaN, which SQLite cannot store.
   case real(Double)
   /// A text. It may contain NUL characters, although many SQL functions end a text at the first
-  /// one.
+  /// NUL.
   case text(String)
   case blob([UInt8])
 }

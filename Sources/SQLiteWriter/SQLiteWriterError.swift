@@ -12,7 +12,7 @@ package struct SQLiteWriterError: Error, Equatable {
     case invalidDefinition
     /// A row has the wrong number of values, or a value that its column cannot store.
     case invalidRow
-    /// A rowid is not greater than that of the previous row.
+    /// A rowid is not greater than the rowid of the previous row.
     case unorderedRowid
     /// Two rows have the same key in a unique index or a primary key.
     case duplicateKey

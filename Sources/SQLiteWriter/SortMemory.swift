@@ -1,6 +1,6 @@
 /// The memory that all sorters of a file share.
 ///
-/// If the sorters together exceed the limit, the largest one writes its records to its temporary
+/// If the sorters together exceed the limit, the largest sorter writes its records to its temporary
 /// file.
 final class SortMemory {
   private let limit: Int

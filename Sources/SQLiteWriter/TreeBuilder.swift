@@ -27,7 +27,7 @@ struct TreeBuilder: ~Copyable {
   private var lastRowid: Int64 = 0
   /// In an index, the cell of the key that follows a full leaf.
   ///
-  /// Otherwise empty.
+  /// Otherwise, the array is empty.
   private var heldCell: [UInt8] = []
   private var cell: [UInt8] = []
 
@@ -49,7 +49,8 @@ struct TreeBuilder: ~Copyable {
 
   /// Appends a row to a table.
   ///
-  /// - Precondition: `rowid` is greater than that of the previous row, and the row is complete.
+  /// - Precondition: `rowid` is greater than the rowid of the previous row, and the row is
+  ///   complete.
   mutating func append(
     _ row: borrowing SQLiteRow, rowid: Int64
   ) throws(SQLiteWriterError) {

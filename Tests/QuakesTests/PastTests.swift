@@ -46,7 +46,8 @@ struct PastTests {
       try quakes.run("at", "\(second)").output.hasSuffix("3 of 3 quakes, as of \(times[3])\n"))
     #expect(try quakes.run("at", "0m").output.hasSuffix("as of \(times[3])\n"))
     try quakes.run("at", "2019-02-16").expectComplaint(
-      "No state as old as 2019-02-16 is kept; the oldest one is from \(times[0])", exitCode: 1)
+      "No state from 2019-02-16 or earlier is kept. The oldest state is from \(times[0])",
+      exitCode: 1)
     try quakes.expectSound()
   }
 

@@ -70,12 +70,13 @@ struct CommandLineTests {
     try ToolRun("dump", "a", "--form", "1").expectComplaint(
       "dump has no option --form. Did you mean --from?", exitCode: 2)
     try ToolRun("info", "a", "--limit", "1").expectComplaint("no option --limit", exitCode: 2)
-    try ToolRun("dump", "a", "--limit").expectComplaint("needs a value: --limit N", exitCode: 2)
+    try ToolRun("dump", "a", "--limit")
+      .expectComplaint("requires a value: use --limit N", exitCode: 2)
     try ToolRun("dump", "a", "--limit=x").expectComplaint("--limit x is invalid", exitCode: 2)
     try ToolRun("info", "a", "--json=1").expectComplaint("--json takes no value", exitCode: 2)
     try ToolRun("dump", "a", "--at", "1", "--named", "b").expectComplaint(
       "Use only one of them", exitCode: 2)
-    try ToolRun("dump", "a", "--from", "1").expectComplaint("needs a keyspace", exitCode: 2)
+    try ToolRun("dump", "a", "--from", "1").expectComplaint("requires a keyspace", exitCode: 2)
   }
 
   @Test func `treats arguments after two hyphens as operands`() throws {

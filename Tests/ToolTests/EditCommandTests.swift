@@ -20,7 +20,7 @@ struct EditCommandTests {
         ~ Player/2
             name: P1 -> \n    number: 1 -> -
             weight: 10.5 -> 62.5
-        1 object would change; nothing was changed without --yes
+        1 object would change; use --yes to make the change
 
         """)
     #expect(try store.generation() == before)
@@ -194,7 +194,7 @@ struct EditCommandTests {
     try store.run("verify").expectFine()
   }
 
-  @Test func `numbers must be numbers to their end`() throws {
+  @Test func `numbers with trailing characters are rejected`() throws {
     let store = try ObjectStore()
     for text in ["1,5", "0x10", "5abc", "5.5.5", "5 6", "1e", ""] {
       try store.run("set", "Oddity/1", "price=\(text)").expectComplaint("price", exitCode: 1)

@@ -31,7 +31,7 @@ struct FeedTests {
   }
 
   @Test(arguments: TestScale.seeds(quick: 3, all: 30))
-  func `leads to an equal store, also if parts of it are repeated`(seed: UInt64) throws {
+  func `produces an equal store, even if parts of it are repeated`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var all = try events("--consumer", "copy", "--snapshot", "--acknowledge")
     #expect(try apply(all).exitCode == 0)
@@ -114,7 +114,7 @@ struct FeedTests {
     let text = try events("--after", "2")
     let file = directory.path(of: "cut")
     try Data((text + "{\"specversion\":").utf8).write(to: URL(filePath: file))
-    try ToolRun("apply", copy, file).expectComplaint("cut off", exitCode: 1)
+    try ToolRun("apply", copy, file).expectComplaint("incomplete", exitCode: 1)
     let left = try ToolRun("query", copy, "Player", "--columns", "tag,name", "--jsonl").output
     #expect(left.split(separator: "\n").count == 5, "\(text) \(left)")
   }

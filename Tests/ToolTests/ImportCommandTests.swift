@@ -99,7 +99,7 @@ struct ImportCommandTests {
     #expect(
       run.output == """
         2 inserted, 0 updated, 0 unchanged, 0 refused
-        ignored, because there is no such property: size, titel
+        ignored keys, because the entity has no such properties: size, titel
 
         """)
     let long = String(repeating: "x", count: 3000)

@@ -40,7 +40,8 @@ struct InspectionCommandTests {
     opened.files.counters.publishMaintenanceResult(
       StorageError(.diskFull, "There is no space left.", errno: ENOSPC))
     let run = try store.run("info")
-    #expect(run.output.contains("\ncheckpoint  the last one failed: diskFull, system error 28\n"))
+    #expect(
+      run.output.contains("\ncheckpoint  the last checkpoint failed: diskFull, system error 28\n"))
     let document = try store.run("info", "--json").json()
     let error = try #require(document["lastCheckpointError"] as? [String: Any])
     #expect(error["kind"] as? String == "diskFull")

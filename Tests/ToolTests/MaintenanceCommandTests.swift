@@ -11,7 +11,7 @@ struct MaintenanceCommandTests {
     let newest = Int(store.newest.frame)
     let run = try store.run("keep", "a name")
     run.expectFine()
-    #expect(run.output == "Generation \(newest) is kept as \"a name\".\n")
+    #expect(run.output == "Generation \(newest) is now named \"a name\".\n")
     let again = try store.run("keep", "other", "--at", "\(newest)", "--json").json()
     #expect(again["generation"] as? Int == newest)
     try store.run("keep", "third", "--at", "1").expectComplaint(
@@ -50,7 +50,7 @@ struct MaintenanceCommandTests {
     #expect(try #require(info["checkpointedGeneration"] as? Int) < newest)
     let run = try store.run("checkpoint")
     run.expectFine()
-    #expect(run.output.hasPrefix("The page file holds generation \(newest); "))
+    #expect(run.output.hasPrefix("The page file contains generation \(newest). "))
     let document = try store.run("checkpoint", "--json").json()
     #expect(document["checkpointedGeneration"] as? Int == newest)
     #expect(document["blockingGeneration"] == nil)

@@ -189,7 +189,7 @@ struct TreeChecksTests {
     #expect(
       checks.findings == [
         "Page \(node.child(1)), a child of page \(fixture.root.page), "
-          + "is referred to more than once."
+          + "has more than one reference."
       ])
     let cursor = fixture.cursor()
     #expect(throws: StorageError.self) {

@@ -24,8 +24,8 @@ extension BatchDeleteRequest: ExecutableBatch {
   /// Returns the object numbers of `ids`, in order.
   ///
   /// - Throws: `foreignObject` if an ID does not identify a saved object of this store;
-  ///   `unknownEntity` unless all IDs belong to one entity: that of `M`, or one that inherits from
-  ///   it.
+  ///   `unknownEntity` unless all IDs belong to the same entity, which must be the entity of `M` or
+  ///   a subentity of it.
   private func numbers(_ ids: [ManagedObjectID], _ run: BatchRun) throws -> [ObjectNumber] {
     let model = run.model
     let entity = try model.schema.requiredEntity(of: M.self)
@@ -43,9 +43,9 @@ extension BatchDeleteRequest: ExecutableBatch {
       else {
         throw ObjectGraphError(
           .unknownEntity,
-          "The IDs in a batch deletion of \(entity.name) must all belong to one entity: "
+          "All IDs in a batch deletion of \(entity.name) must belong to the same entity: "
             + "\(entity.name) or an entity that inherits from it. Use a separate request for each "
-            + "entity, with the class of that entity.",
+            + "entity, and pass the class of that entity.",
           objectID: id)
       }
       return number

@@ -5,8 +5,8 @@ public import Foundation
 /// There are three kinds: ``BatchInsertRequest``, ``BatchUpdateRequest`` and
 /// ``BatchDeleteRequest``. Executing a request writes directly to the store and creates one
 /// generation. Objects are not validated, and callbacks are not called. Objects in memory keep
-/// their values until they are fetched again or refreshed. A batch request never moves a context's
-/// pin.
+/// their values until they are fetched again or refreshed. A batch request does not change the
+/// generation to which a context is pinned.
 public protocol BatchRequest {}
 
 /// The kind of information that a batch result contains.
@@ -77,7 +77,7 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
 public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   /// The condition that rows must meet, or `nil` to update all rows.
   public var predicate: QueryPredicate<M>?
-  /// Whether rows of subclasses are included.
+  /// A Boolean value that indicates whether rows of subclasses are included.
   public var includesSubentities = true
   /// The kind of information to return in the ``BatchResult``.
   public var resultType = BatchResultType.statusOnly
@@ -89,7 +89,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   ///   - type: The class of the rows, if it cannot be inferred.
   ///   - predicate: The condition that rows must meet, or `nil` to update all rows.
   ///   - change: A closure that is called once for each matching row. The closure can read the
-  ///     row's current values and set new ones.
+  ///     row's current values and set new values.
   public init(
     _ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil,
     set change: @escaping (_ row: inout BatchRow<M>) throws -> Void
@@ -117,7 +117,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
 public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
   /// The condition that rows must meet, or `nil` to delete all rows.
   public var predicate: QueryPredicate<M>?
-  /// Whether rows of subclasses are included.
+  /// A Boolean value that indicates whether rows of subclasses are included.
   public var includesSubentities = true
   /// The kind of information to return in the ``BatchResult``.
   public var resultType = BatchResultType.statusOnly
@@ -138,8 +138,8 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
 
   /// Creates a request for the rows with the given IDs.
   ///
-  /// All IDs must belong to one entity: that of `M`, or one that inherits from it. IDs whose rows
-  /// no longer exist are ignored.
+  /// All IDs must belong to the same entity, which must be the entity of `M` or a subentity of it.
+  /// IDs whose rows no longer exist are ignored.
   public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
 }
 
@@ -161,20 +161,21 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of the current row of a batch request.
 ///
-/// The properties skip exclusivity checks for speed: each access to an attribute uses several of
-/// the properties. Skipping the checks is safe, because only one thread uses this instance.
+/// The properties skip exclusivity checks for speed, because each access to an attribute uses
+/// several of the properties. Skipping the checks is safe, because only one thread uses this
+/// instance.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
-  /// The key paths used for the previous row, with their slots, in order of use.
+  /// The key paths that the closure used for the previous row, in order of use, with their slots.
   ///
-  /// The closure of the request usually uses the same key paths in the same order for every row, so
-  /// their slots need not be looked up again.
+  /// The closure of the request usually uses the same key paths in the same order for every row.
+  /// Remembering their slots therefore avoids most lookups.
   @exclusivity(unchecked) private var previousSlots: [(keyPath: AnyKeyPath, slot: Int)] = []
   /// The number of key paths used so far for the current row.
   @exclusivity(unchecked) private var usedCount = 0
-  /// The values of the row, by slot.
+  /// The values of the row, indexed by slot.
   @exclusivity(unchecked) var values: [StoredValue] = []
   /// The slots of the attributes that the closure of the request has set.
   @exclusivity(unchecked) private(set) var changed = SlotSet()

@@ -5,7 +5,8 @@ extension BatchRun {
   func insert(_ entity: EntityDescription) throws -> RowChange {
     guard !entity.isAbstract else {
       throw ObjectGraphError(
-        .unknownEntity, "\(entity.name) is abstract, so no new object can be created.")
+        .unknownEntity,
+        "\(entity.name) is abstract, so it cannot have objects. Insert an object of a subentity.")
     }
     let storage = model.storage(of: entity)
     let change = RowChange(

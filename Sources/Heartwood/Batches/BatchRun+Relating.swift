@@ -1,5 +1,6 @@
 extension BatchRun {
-  /// Sets a relationship and its inverse, and returns whether its targets have changed.
+  /// Sets a relationship and its inverse, and returns whether the relationship's targets have
+  /// changed.
   ///
   /// - Parameter willChange: A closure that is called before a related row is changed.
   func relate(

@@ -83,8 +83,8 @@ extension BatchRun {
   ) throws {
     if !row.values.isIdentical(to: before) {
       changes.add(RowChange(number, storage, before: before, after: row.values))
-      // Write rows with unique constraints one by one, because a row must not take a value before
-      // another row has released it.
+      // Write rows with unique constraints one by one, because a row cannot take a unique value
+      // until another row has released that value.
       if storage.hasUniqueConstraints { try flush() } else { try flushIfFull() }
     }
     recordRow(number)

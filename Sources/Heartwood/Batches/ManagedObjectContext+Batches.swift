@@ -3,13 +3,13 @@ extension ManagedObjectContext {
   ///
   /// This context's unsaved changes are neither written nor modified.
   ///
-  /// - Returns: The number of rows and, if the request asks for them, their IDs.
+  /// - Returns: The number of affected rows and, depending on the result type, their IDs.
   /// - Throws: Any error that the request's closure throws; `constraintConflict`, `deniedDelete`,
   ///   `unknownEntity`, `unknownProperty` or `foreignObject`; any error from writing the store. If
   ///   the method throws, the store is unchanged.
   /// - Complexity: For each row, the request reads or writes the row itself and one entry in each
-  ///   of its indexes. The request syncs once. Apart from lists of object IDs, memory use does not
-  ///   grow with the number of inserted or updated rows.
+  ///   of its indexes. The request performs one disk sync. Apart from lists of object IDs, memory
+  ///   use does not grow with the number of inserted or updated rows.
   @discardableResult
   public func execute(_ request: some BatchRequest) throws -> BatchResult {
     confinement?.enter()
@@ -50,7 +50,7 @@ protocol ExecutableBatch: BatchRequest {
   var resultType: BatchResultType { get }
   /// The description of the request in the log.
   var phrase: String { get }
-  /// Whether the request changes relationships.
+  /// A Boolean value that indicates whether the request changes relationships.
   var changesRelationships: Bool { get }
   func execute(_ run: inout BatchRun) throws
 }
@@ -61,7 +61,7 @@ struct BatchRun {
   let rows: RowWriter
   let changes: RowChanges
   let view: StoreView
-  /// A map from old object numbers to current ones.
+  /// A map from old object numbers to current object numbers.
   ///
   /// The first save of an object changes its number, so the request may contain old numbers.
   let renumbered: RenumberedObjects
@@ -69,7 +69,7 @@ struct BatchRun {
   private(set) var numbers: [ObjectNumber] = []
   private(set) var count = 0
 
-  /// The number of pending changes at which they are written.
+  /// The number of pending changes at which the run writes them.
   private static let flushCount = 256
 
   init(

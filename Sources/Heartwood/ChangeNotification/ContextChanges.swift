@@ -26,8 +26,8 @@ public struct ContextChange: Sendable {
   public internal(set) var refreshed: Set<ManagedObjectID> = []
   /// The generation that the save created.
   ///
-  /// The property is `nil` in a child context, for kinds other than ``Kind/didSave``, and if the
-  /// generation no longer exists.
+  /// Only a ``Kind/didSave`` change has a generation. The property is also `nil` in a child
+  /// context, and if the generation no longer exists.
   public internal(set) var generation: QueryGenerationToken?
 
   fileprivate mutating func add(_ other: ContextChange) {
@@ -39,14 +39,14 @@ public struct ContextChange: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// A sequence of all changes made to the context's objects from now on.
+  /// A sequence of all later changes to the context's objects.
   ///
   /// Each access creates a new sequence, which only one observer may iterate over. The observer can
   /// run on any thread.
   ///
   /// Consecutive object changes that the observer has not yet received are combined into one
-  /// element; saves are not. The sequence ends when the context is deallocated or the awaiting task
-  /// is cancelled.
+  /// element. Saves are never combined. The sequence ends when the context is deallocated or the
+  /// awaiting task is cancelled.
   ///
   /// ```swift
   /// let changes = context.changes

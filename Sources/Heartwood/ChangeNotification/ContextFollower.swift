@@ -1,9 +1,8 @@
-/// An object that maintains lists of a context's objects, and is notified when the objects change.
+/// An object that maintains lists of a context's objects and is notified when the objects change.
 protocol ContextFollower: AnyObject {
   /// Called after an object has changed or has been read again.
   func recordChange(of object: ManagedObject, isRefreshed: Bool)
-  /// Called after an operation, such as a save, that may have cleared the unsaved changes of any of
-  /// the context's objects.
+  /// Called after an operation that may have cleared unsaved changes of any object, such as a save.
   func recordChangeOfAllObjects()
   /// Called after a parent context has changed.
   func recordParentChange()
@@ -41,7 +40,7 @@ extension ManagedObjectContext {
     var next: ManagedObjectContext? = self
     while let context = next {
       context.isFollowed = true
-      // Set the hook, because without it the setters of new objects do not report changes.
+      // Without this hook, the setters of new objects do not report changes.
       for object in context.inserted.all { object.setHooks(.writing) }
       next = context.parent
     }

@@ -7,10 +7,10 @@ final class ContextObserver {
   private var observations = NumberTable<ObjectObservation>()
   /// The objects that may have changed since observers read their values.
   private var changed: Set<ManagedObject> = []
-  /// The counts of inserted, updated and deleted objects at the latest notification or, if there
-  /// has been none, at an observer's first read.
+  /// The counts of inserted, updated and deleted objects that observers last saw.
   ///
-  /// The property is `nil` if no observer has read the counts yet.
+  /// The counts date from the latest notification. Before the first notification, they date from an
+  /// observer's first read. The property is `nil` if no observer has read the counts yet.
   private var seen: [Int]?
 
   init(_ storeContext: ManagedObjectContext) {
@@ -111,19 +111,20 @@ final class ContextObserver {
 }
 
 extension ManagedObjectContext: Observable {
-  /// Whether observers can track the context's objects and its lists of changed objects.
+  /// A Boolean value that indicates whether observers can track the context's objects and its lists
+  /// of changed objects.
   ///
-  /// The default is `false`. If `true`, `withObservationTracking` and SwiftUI are notified when the
-  /// value of a stored property that they have read changes, including when the object is
-  /// refreshed, merged or rolled back. If a user interface displays the context's objects, turn
-  /// tracking on before reading any of them.
+  /// The default is `false`. If the property is `true`, `withObservationTracking` and SwiftUI are
+  /// notified when a stored property that they have read changes its value. A refresh, merge or
+  /// rollback that changes the value also notifies them. If a user interface displays the context's
+  /// objects, turn on tracking before the user interface reads any object.
   ///
   /// ```swift
   /// container.viewContext.tracksObservation = true
   /// ```
   ///
-  /// - Complexity: If `true`, reading a property takes about ten times as long, and the context
-  ///   keeps the values that were read. If `false`, there is no cost.
+  /// - Complexity: If tracking is on, reading a property takes about ten times as long, and the
+  ///   context keeps the values that were read. If tracking is off, there is no cost.
   public var tracksObservation: Bool {
     get { observer != nil }
     set {

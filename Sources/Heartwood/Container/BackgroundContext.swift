@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A context that runs its work on a separate thread instead of the caller's.
+/// A context that runs its work on a separate thread instead of the caller's thread.
 ///
 /// Saves wait for locks and for the disk. On a separate thread, they do not block the threads of
 /// Swift's concurrency pool.
@@ -15,7 +15,7 @@ import Dispatch
 public actor BackgroundContext {
   /// A call to ``perform(_:)``, and the calls within it that wait for their turn.
   ///
-  /// Call 0 represents the context itself: every top-level call counts as a call within it.
+  /// Call 0 represents the context itself. Every top-level call counts as a call within call 0.
   private struct Call {
     var isBusy = false
     /// The waiting calls, earliest first.
@@ -27,7 +27,7 @@ public actor BackgroundContext {
   private var calls = [0: Call()]
   private var lastCall = 0
 
-  /// The calls within which the current task runs, innermost last, by the identity of their
+  /// The calls that enclose the current task, innermost last, keyed by the identity of their
   /// contexts.
   @TaskLocal private static var outerCalls: [ObjectIdentifier: [Int]] = [:]
 
@@ -48,8 +48,8 @@ public actor BackgroundContext {
   /// runs while `body` waits, and ends before the outer call does. If calls on two contexts wait
   /// for each other, they never finish.
   ///
-  /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns: other
-  /// calls may run before the caller's next call, and would see unsaved changes.
+  /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns. Other
+  /// calls may run before the caller's next call, and those calls would see unsaved changes.
   ///
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws.

@@ -2,7 +2,7 @@ import Dispatch
 
 /// An executor for an actor that owns a context.
 ///
-/// It runs the actor's jobs in order, on a thread outside Swift's concurrency pool.
+/// The executor runs the actor's jobs in order, on a thread outside Swift's concurrency pool.
 ///
 /// ```swift
 /// actor Notebook {

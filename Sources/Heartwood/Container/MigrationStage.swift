@@ -42,7 +42,7 @@ public struct MigrationStage: Sendable {
 
   /// Creates a stage that only performs the automatic migration.
   ///
-  /// Use it if a migration must pass through an intermediate version.
+  /// Use this stage if a migration must pass through an intermediate version.
   ///
   /// - Parameter schema: The model after the stage.
   public static func lightweight(to schema: Schema) -> MigrationStage {
@@ -51,9 +51,9 @@ public struct MigrationStage: Sendable {
 
   /// Creates a stage that runs code before or after the automatic migration.
   ///
-  /// When `willMigrate` or `didMigrate` returns, its unsaved changes are saved. A closure that
-  /// makes many changes should also save from time to time. All stages run in the same transaction,
-  /// while the store is being opened.
+  /// When `willMigrate` or `didMigrate` returns, its unsaved changes are saved automatically. A
+  /// closure that makes many changes should also save from time to time. All stages run in the same
+  /// transaction, while the store is being opened.
   ///
   /// - Parameters:
   ///   - source: The model before the stage.

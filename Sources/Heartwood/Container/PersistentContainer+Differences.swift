@@ -1,19 +1,19 @@
 extension PersistentContainer {
   /// Returns the changes from one generation to another.
   ///
-  /// The target may be older than the source. The method compares the generations directly; it does
-  /// not use the history. A to-many relationship counts as changed if its members differ or, for an
-  /// ordered relationship, if their order differs.
+  /// The target may be older than the source. The method compares the generations directly instead
+  /// of using the history. A to-many relationship counts as changed if its members differ. An
+  /// ordered relationship also counts as changed if the order of its members differs.
   ///
   /// - Parameters:
-  ///   - source: The starting generation, or `.current` for the newest one.
-  ///   - target: The final generation, or `.current` for the newest one.
+  ///   - source: The starting generation, or `.current` for the newest generation.
+  ///   - target: The final generation, or `.current` for the newest generation.
   /// - Returns: The changes in the stores that both tokens cover.
   /// - Throws: `generationExpired`; `foreignStore` if a token's store is not in the container;
   ///   `removedStore` if that store was removed; `corrupt` or `io`.
-  /// - Complexity: Independent of the size of the store. Each database page that was written
-  ///   between the two generations is read a few times, and two rows are read for each updated
-  ///   object. Memory use grows with the number of changed objects.
+  /// - Complexity: The cost does not depend on the size of the store. The method reads each
+  ///   database page that was written between the two generations a few times, and reads two rows
+  ///   for each updated object. Memory use grows with the number of changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {
@@ -40,10 +40,10 @@ extension PersistentContainer {
   /// in this state.
   ///
   /// If a context has unsaved changes to the same objects, its next save finds a conflict. Contexts
-  /// are not notified; merge the returned changes or the history into them.
+  /// are not notified. Merge the returned changes or the history into them.
   ///
-  /// If the container has several stores, only one of them may differ from the generation; that
-  /// store is reverted.
+  /// If the container has several stores, only one store may differ from the generation. The method
+  /// reverts that store.
   ///
   /// - Parameters:
   ///   - token: The generation to revert to.
@@ -51,12 +51,12 @@ extension PersistentContainer {
   ///     changes. If any object has changed since this generation, the method throws.
   ///   - author: The author of the change, for the history.
   /// - Returns: The changes that the call made. Their ``ChangeSet/generation`` is the generation
-  ///   that the call created or, if that one no longer exists, the newest generation.
-  /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` if
-  ///   objects have changed since `known` (the error contains the ID of one of them);
-  ///   `unknownEntity` if the model has no class for a changed object; `incompatibleSchema` if the
-  ///   generation was written with another model; `generationExpired`, `foreignStore`; any error
-  ///   from writing the store. If the method throws, nothing has changed.
+  ///   that the call created. If that generation no longer exists, it is the newest generation.
+  /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` with the
+  ///   ID of one changed object if objects have changed since `known`; `unknownEntity` if the model
+  ///   has no class for a changed object; `incompatibleSchema` if the generation was written with
+  ///   another model; `generationExpired`, `foreignStore`; any error from writing the store. If the
+  ///   method throws, nothing has changed.
   /// - Complexity: The same as ``changes(from:to:)``, plus one row write for each object that
   ///   differs. Other writers wait until the method returns.
   @discardableResult
@@ -80,8 +80,8 @@ extension PersistentContainer {
     return changes
   }
 
-  /// Returns the only store whose objects differ from those in its snapshot, or an arbitrary store
-  /// if no store differs.
+  /// Returns the only store whose objects differ from its snapshot, or an arbitrary store if no
+  /// store differs.
   ///
   /// - Throws: `multipleStores` if the objects of several stores differ.
   private func differing(

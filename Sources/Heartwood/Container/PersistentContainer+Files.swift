@@ -7,11 +7,11 @@ extension PersistentContainer {
   /// try PersistentContainer.destroyStore(at: url)
   /// ```
   ///
-  /// After a crash, the store is either complete or gone.
+  /// Release all containers, contexts and objects of the store before calling this method. After a
+  /// crash, the store is either complete or gone.
   ///
-  /// - Throws: `busy` if the store is still open in this or another process after one second
-  ///   (release its containers, contexts and objects first); `notAStore` if the directory contains
-  ///   other files; `io`.
+  /// - Throws: `busy` if this or another process still has the store open after one second;
+  ///   `notAStore` if the directory contains other files; `io`.
   public static func destroyStore(at url: URL) throws { try Store.destroy(at: url.path) }
 
   /// Moves a store to another URL on the same volume.
@@ -20,24 +20,24 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - source: The URL of a store.
-  ///   - target: A URL at which nothing exists yet; its parent directory must exist.
-  /// - Throws: `busy` as for ``destroyStore(at:)``; `notAStore`;
+  ///   - target: A URL at which nothing exists yet. Its parent directory must exist.
+  /// - Throws: `busy` under the same condition as ``destroyStore(at:)``; `notAStore`;
   ///   `invalidArgument` if something exists at `target`; `io`, for example if the URLs are on
   ///   different volumes.
   public static func moveStore(from source: URL, to target: URL) throws {
     try Store.move(from: source.path, to: target.path)
   }
 
-  /// Replaces a store with another one on the same volume, such as a backup.
+  /// Replaces a store with another store on the same volume, such as a backup.
   ///
-  /// The replacement store is moved from its URL.
+  /// The method moves the replacement store from `source` to `url`.
   ///
   /// After a crash, the next opening finds either the old store or the new one.
   ///
   /// - Parameters:
   ///   - url: The URL of the store to replace, or a URL at which no store exists.
   ///   - source: The URL of the replacement store.
-  /// - Throws: `busy` as for ``destroyStore(at:)``, for both stores; `notAStore`; `io`.
+  /// - Throws: `busy` if either store is open, as for ``destroyStore(at:)``; `notAStore`; `io`.
   public static func replaceStore(at url: URL, withStoreAt source: URL) throws {
     try Store.replace(at: url.path, with: source.path)
   }

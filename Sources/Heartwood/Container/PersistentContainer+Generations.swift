@@ -27,13 +27,13 @@ extension PersistentContainer {
   /// ```
   ///
   /// - Parameters:
-  ///   - token: The generation, or `.current` for the newest one.
-  ///   - name: The name: 1 to 255 bytes of UTF-8. Giving the generation a name that it already has
-  ///     is allowed.
+  ///   - token: The generation, or `.current` for the newest generation.
+  ///   - name: The name, which must be 1 to 255 bytes of UTF-8. The generation may already have
+  ///     this name.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `invalidArgument` if another
   ///   generation has the name; `tooLarge` if the name is empty or too long; any error from writing
   ///   a store.
-  /// - Complexity: At most three syncs for each store; the name is durable on return.
+  /// - Complexity: At most three syncs for each store. The name is durable when the method returns.
   public func keepGeneration(_ token: QueryGenerationToken, as name: String) throws {
     let all = try group.snapshots(at: token)
     defer { withExtendedLifetime(all) {} }
@@ -66,7 +66,7 @@ extension PersistentContainer {
   /// Contexts that are pinned to the generation remain pinned.
   ///
   /// - Throws: Any error from writing the store.
-  /// - Complexity: Two syncs.
+  /// - Complexity: The method syncs twice.
   public func releaseGeneration(_ name: String) throws {
     for attached in group.attachedStores { try attached.store.release(name) }
   }
@@ -100,9 +100,9 @@ extension PersistentContainer {
   ///
   /// A generation is retained if it is the newest one, has a name, or is held by a process. Other
   /// generations are discarded, so the result is not necessarily the last generation before the
-  /// given time. The token itself does not retain the generation; it is valid only as long as the
-  /// generation exists. If all retained generations of a store are newer than the given time, the
-  /// token does not cover that store.
+  /// given time. The token itself does not retain the generation. It becomes invalid when the
+  /// generation is discarded. If all retained generations of a store are newer than the given time,
+  /// the token does not cover that store.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: The same as `Store.liveGenerations`. The method also pins generations, newest
@@ -129,7 +129,7 @@ extension PersistentContainer {
 
   /// Creates a context that is pinned to a generation.
   ///
-  /// The context can change objects like any other context; its saves are applied to the newest
+  /// The context can change objects like any other context. Its saves are applied to the newest
   /// generation.
   ///
   /// - Throws: `generationExpired`, `foreignStore` or `removedStore`.

@@ -4,7 +4,7 @@ extension PersistentContainer {
   /// Returns the history after a token, with one transaction for each save or batch request by any
   /// process.
   ///
-  /// Transactions of one store are in commit order; transactions of different stores are ordered by
+  /// Transactions of one store are in commit order. Transactions of different stores are ordered by
   /// time. For a store that the token does not cover, the complete history is returned.
   ///
   /// - Parameter token: The position after which to start, or `nil` for the complete history.
@@ -55,8 +55,8 @@ extension PersistentContainer {
   /// Deletes the history up to and including a token's transaction.
   ///
   /// Unless `force` is `true`, the deletion stops at the position of the slowest registered
-  /// consumer. Tokens for positions within the deleted history expire; `token` itself stays valid.
-  /// If the container has several stores, the history of each store is deleted in a separate
+  /// consumer. Tokens for positions within the deleted history expire, but `token` itself stays
+  /// valid. If the container has several stores, the history of each store is deleted in a separate
   /// transaction.
   ///
   /// - Parameters:
@@ -181,9 +181,9 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - name: The name of the consumer, which must be short enough for a key.
-  ///   - token: The last transaction that the consumer has processed. Without a token, and in
-  ///     stores that the token does not cover, an existing consumer keeps its position, and a new
-  ///     one starts at the oldest transaction.
+  ///   - token: The last transaction that the consumer has processed. In stores that the token does
+  ///     not cover, or if there is no token, an existing consumer keeps its position. In the same
+  ///     cases, a new consumer starts at the oldest transaction.
   /// - Throws: `historyExpired` if the token's position, or a transaction after it, is no longer in
   ///   the history; `foreignStore`; any error from writing the store.
   /// - Complexity: Writes one row, unless the position is unchanged.

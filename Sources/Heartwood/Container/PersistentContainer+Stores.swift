@@ -23,9 +23,9 @@ extension PersistentContainer {
   ///   - entities: The classes whose objects the store contains, including their superclasses and
   ///     all destinations of their relationships.
   /// - Throws: `invalidModel` if a class is already assigned to a store, or if a relationship
-  ///   refers to a class outside the store, in which case the message names the property;
-  ///   `invalidArgument` if the container already has the store; otherwise, the same errors as
-  ///   ``init(url:schema:options:)``. If the method throws, the container is unchanged.
+  ///   refers to a class outside the store; `invalidArgument` if the container already has the
+  ///   store; the same errors as ``init(url:schema:options:)``. If a relationship is invalid, the
+  ///   message names the property. If the method throws, the container is unchanged.
   /// - Complexity: The same as ``init(url:schema:options:)``.
   public func addStore(url: URL, entities: [ManagedObject.Type]) throws {
     try group.requireNew(url)
@@ -38,8 +38,8 @@ extension PersistentContainer {
       options.isInMemory
       ? try NamedStores.store(url.storeLocation, options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
-    // Check the identity before opening the model, which can migrate the store: a store that is
-    // rejected must stay unchanged.
+    // Opening the model can migrate the store. Check the identity first, because a rejected store
+    // must stay unchanged.
     let known = try StoredState(
       store.snapshot().keyspace(StoredModel.keyspace).map { .snapshot($0) })
     try group.requireNew(store.files.identity, known.identity)
@@ -56,7 +56,7 @@ extension PersistentContainer {
   /// their generations of the other stores.
   ///
   /// When the contexts that have used the store are deallocated or reset, its locks are released
-  /// and its files are closed. The store stays on disk unchanged and can be added again; its
+  /// and its files are closed. The store stays on disk unchanged and can be added again. Its
   /// objects are then new instances with the same IDs. An in-memory store is freed with these
   /// contexts, unless another container uses it.
   ///
@@ -65,7 +65,7 @@ extension PersistentContainer {
   ///
   /// - Parameter url: The directory of the store.
   /// - Throws: `invalidArgument` if the container has no such store; any error from the final
-  ///   checkpoint, in which case the store is removed nevertheless.
+  ///   checkpoint. If the checkpoint fails, the store is removed nevertheless.
   /// - Complexity: Waits for running transactions, and runs a checkpoint like `Store.close`.
   public func removeStore(url: URL) throws {
     let removed = try group.remove(url)
@@ -103,11 +103,12 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws an error for a class that a class of the new store refers to or inherits from, but that
-  /// was not itself specified.
+  /// Throws an error for a class that the new store requires but that was not specified for the
+  /// store.
   ///
-  /// The message of the error begins with `reason`. If the class already belongs to another store,
-  /// the message ends with `remedy`.
+  /// A class of the new store refers to this class or inherits from it. The message of the error
+  /// begins with `reason`. If the class already belongs to another store, the message ends with
+  /// `remedy`.
   private func requireNamed(
     _ entity: EntityDescription, _ reason: String, _ remedy: String
   ) throws {
@@ -137,7 +138,8 @@ enum NamedStores {
 
   /// Returns the store with the given name, creating it if it is not open.
   ///
-  /// - Parameter options: The options for a new store; a store that is already open ignores them.
+  /// - Parameter options: The options for a new store. A store that is already open ignores these
+  ///   options.
   static func store(_ name: String, _ options: StoreOptions = StoreOptions()) throws -> Store {
     try entries.withLock { entries in
       entries = entries.filter { $0.value.store != nil }

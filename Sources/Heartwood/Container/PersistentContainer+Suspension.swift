@@ -4,7 +4,7 @@ extension PersistentContainer {
   /// Call this method before the system suspends the app, because some systems terminate an app
   /// that is suspended while it holds a lock on a shared file. All saves are durable on return. The
   /// call applies to all stores of the container, and to all containers in this process that use
-  /// these stores; other processes are not affected. Until ``resume()`` is called, all reads and
+  /// these stores. Other processes are not affected. Until ``resume()`` is called, all reads and
   /// writes of the stores throw `suspended`, and ``remoteChanges`` keeps waiting. Reading a fault
   /// in the meantime sets ``ManagedObjectContext/faultError``.
   ///
@@ -12,11 +12,11 @@ extension PersistentContainer {
   /// first read after ``resume()``, it pins the newest generation, as with
   /// ``QueryGenerationToken/current``. To return to its generation later, give the generation a
   /// name before the call. Batched results become invalid and must be fetched again. No thread may
-  /// be reading during the call.
+  /// read from the stores during the call.
   ///
   /// - Throws: `busy` if a transaction of another process or thread takes longer than
-  ///   `busyTimeout`, in which case nothing has changed; `closed` or `io`.
-  /// - Complexity: One sync if a commit is not yet durable.
+  ///   `busyTimeout`; `closed` or `io`. If the method throws `busy`, nothing has changed.
+  /// - Complexity: The method syncs once if a commit is not yet durable.
   public func suspend() throws {
     var done: [Store] = []
     do {

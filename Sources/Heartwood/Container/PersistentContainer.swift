@@ -4,9 +4,10 @@ import Synchronization
 
 /// The options of a container.
 public struct ContainerOptions: Sendable {
-  /// Whether the store is kept only in memory and is freed with the container.
+  /// A Boolean value that indicates whether the store is kept only in memory and freed with the
+  /// container.
   public var isInMemory = false
-  /// Whether saves are recorded in the history.
+  /// A Boolean value that indicates whether saves are recorded in the history.
   public var tracksHistory = true
   /// The options of the store.
   public var store = StoreOptions()
@@ -92,8 +93,8 @@ public final class PersistentContainer: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name of the store. Containers with the same name in this process share a store,
-  ///     which is freed with the last of them. Without a name, the store is private to this
-  ///     container.
+  ///     which is freed with the last of these containers. Without a name, the store is private to
+  ///     this container.
   ///   - schema: The model.
   /// - Throws: `invalidModel` with all errors in the classes.
   public static func inMemory(

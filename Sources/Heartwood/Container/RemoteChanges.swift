@@ -54,7 +54,8 @@ public struct RemoteChanges: AsyncSequence, Sendable {
     /// Waits for the next change.
     ///
     /// - Returns: The newest token, or `nil` if the task is cancelled, the stores are closed, or
-    ///   the history cannot be read. In the last case, fetching the history throws the error.
+    ///   the history cannot be read. If the history cannot be read, fetching the history throws the
+    ///   error.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> PersistentHistoryToken? {
@@ -166,7 +167,7 @@ private final class CommitObservers: Sendable {
     for observed in state.content.withLock({ $0.observedStores }) { observed.task?.cancel() }
   }
 
-  /// Whether any observed store can still have commits.
+  /// A Boolean value that indicates whether any observed store can still have commits.
   var isObserving: Bool { state.content.withLock { $0.observedStores.contains { $0.task != nil } } }
 
   /// Observes a store until it is closed or the observation is cancelled.
@@ -185,9 +186,9 @@ private final class CommitObservers: Sendable {
     }
   }
 
-  /// Starts to observe added stores, and stops observing removed ones.
+  /// Starts to observe added stores, and stops observing removed stores.
   ///
-  /// - Returns: Whether a store was added.
+  /// - Returns: `true` if a store was added.
   func update() -> Bool {
     let attachedStores = group.attachedStores
     let added = state.content.withLock { content in

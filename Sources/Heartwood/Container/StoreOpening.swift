@@ -1,5 +1,6 @@
-/// The migration of a store to a schema while the store is being opened: first the custom stages,
-/// and then the automatic migration.
+/// The migration of a store to a schema while the store is being opened.
+///
+/// The custom stages run first, followed by the automatic migration.
 struct StoreOpening {
   let store: Store
   let schema: Schema

@@ -1,8 +1,8 @@
 /// The fast paths of a store context, and counts of their use.
 ///
-/// Tests turn them off to compare their results with those of the general paths.
+/// Tests turn the fast paths off to compare their results with the results of the general paths.
 package struct FastPaths {
-  /// Whether the context uses fast paths.
+  /// A Boolean value that indicates whether the context uses fast paths.
   package var areOn = true
   /// The number of new objects whose rows were written without a ``RowChange``.
   package var insertionCount = 0

@@ -6,8 +6,8 @@ extension ManagedObjectContext {
   ///
   /// - Precondition: The object belongs to this context, or was never saved and has left its
   ///   context.
-  /// - Complexity: O(related objects); the method loads them all. Cascades use heap memory instead
-  ///   of stack space, so a long cascade does not overflow the stack.
+  /// - Complexity: O(related objects). The method loads all related objects. Cascades use heap
+  ///   memory instead of stack space, so a long cascade does not overflow the stack.
   public func delete(_ object: ManagedObject) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -16,9 +16,9 @@ extension ManagedObjectContext {
     // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard object.source === self else {
       fatalError(
-        "This \(type(of: object)) belongs to another context, or to none, and cannot be deleted "
-          + "here. If it was saved, look it up in this context by its objectID. An unsaved object "
-          + "can be deleted only in the context that it was inserted into.")
+        "This \(type(of: object)) is not in this context and cannot be deleted here. If it was "
+          + "saved, look it up in this context by its objectID. If it is unsaved, delete it in the "
+          + "context that it was inserted into.")
     }
     // Use a work list instead of recursion, because a cascade can be arbitrarily deep.
     var work: [Deletion] = []
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
     while !work.isEmpty { advance(&work) }
   }
 
-  /// Repeats the reverted deletion of an object.
+  /// Deletes an object again after its deletion was reverted.
   ///
   /// `prepareForDeletion` is not called again for this object.
   func deleteAgain(_ object: ManagedObject) {
@@ -42,7 +42,7 @@ extension ManagedObjectContext {
     var relationships: [PropertyDescription]
     /// The relationship whose cascade is in progress, or `nil` if there is none.
     var cascade: PropertyDescription?
-    /// The objects that remain to be deleted by that cascade, in reverse order.
+    /// The objects that the cascade still has to delete, in reverse order.
     var others: [ManagedObject] = []
   }
 
@@ -117,7 +117,7 @@ extension ManagedObjectContext {
     deleted.remove(object)
     object.state.remove(.deleted)
     notifyObservers(of: object, as: \.inserted)
-    // Check for changes, because they may have been reverted while the object was deleted.
+    // The changes may have been reverted while the object was deleted.
     guard let changes = object.changes, !changes.isEmpty else {
       object.state.remove(.updated)
       return
@@ -126,7 +126,7 @@ extension ManagedObjectContext {
     updated.insert(object)
   }
 
-  /// Returns whether the next change to a property is the first since the object was read or
+  /// Returns whether the next change to a property is the first change since the object was read or
   /// inserted.
   func isFirstChange(of object: ManagedObject, _ property: PropertyDescription) -> Bool {
     object.isInserted
@@ -184,8 +184,8 @@ extension ManagedObjectContext {
 
   /// Reverts all unsaved changes.
   ///
-  /// Changed objects return to the values that they had when they were read; the store is not read
-  /// again.
+  /// Changed objects return to the values that they had when they were read. The context does not
+  /// read the store again.
   public func rollback() {
     confinement?.enter()
     defer { confinement?.leave() }

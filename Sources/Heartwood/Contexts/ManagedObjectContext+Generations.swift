@@ -13,7 +13,8 @@ extension ManagedObjectContext {
   enum Pin {
     /// The newest generation, at every read.
     case none
-    /// The newest generation at the time of the next read, which pins the context to it.
+    /// The generation that is newest at the next read, which also pins the context to that
+    /// generation.
     case atNextRead
     /// A fixed generation, which the view retains.
     case at(StoreView)
@@ -49,8 +50,8 @@ extension ManagedObjectContext {
   /// Pins the context to a generation, so that changes saved later by other contexts are not
   /// visible in it.
   ///
-  /// Objects that were already read keep their values until they are fetched again or refreshed;
-  /// faults are read from the new generation. Saves are applied to the newest generation.
+  /// Objects that were already read keep their values until they are fetched again or refreshed.
+  /// Faults are read from the new generation. Saves are applied to the newest generation.
   ///
   /// - Parameter token: A token, which may come from another context or process; `.current` to pin
   ///   the newest generation at the next read; or `nil` to remove the pin.
@@ -87,7 +88,7 @@ extension ManagedObjectContext {
     try pin(to: token)
   }
 
-  /// Whether the context is pinned to a generation.
+  /// A Boolean value that indicates whether the context is pinned to a generation.
   ///
   /// A child context is pinned if its topmost parent is pinned.
   var isPinned: Bool {
@@ -164,8 +165,8 @@ extension ManagedObjectContext {
   /// stage's transaction instead.
   ///
   /// - Returns: The generation that the transaction creates.
-  /// - Throws: The error that `body` throws, in which case nothing has changed;
-  ///   `incompatibleSchema` if the store's model has changed; any error from writing the store.
+  /// - Throws: The error that `body` throws; `incompatibleSchema` if the store's model has changed;
+  ///   any error from writing the store. If `body` throws, nothing has changed.
   func write(_ body: (WriteTransaction) throws -> Void) throws -> Generation {
     if case .within(var transaction, _) = pin {
       do {
@@ -201,8 +202,8 @@ extension ManagedObjectContext {
   ) throws {
     let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
     context.pin = .within(transaction, StoreView(transaction, model))
-    // Empty the context, because the program may have kept a reference to it, and its objects would
-    // no longer fit the store once the migration changes the model.
+    // Empty the context, because the program may have kept a reference to the context. Its objects
+    // no longer match the store once the migration changes the model.
     defer {
       context.abandonAll()
       context.pin = .none

@@ -1,18 +1,18 @@
 /// The relationships of deleted objects, as stored in one generation.
 struct StoredRelations {
-  /// The generation, or `nil` if nothing has been read.
+  /// The generation that contains the relationships, or `nil` if nothing has been read.
   var generation: Generation?
-  /// The numbers of the related objects, by the number of the deleted object.
+  /// The numbers of the related objects, keyed by the number of the deleted object.
   var related: [ObjectNumber: [ObjectNumber]] = [:]
 }
 
 /// Hides objects with unsaved deletions from relationships that still contain them.
 extension ManagedObjectContext {
-  /// Returns the objects without unsaved changes whose stored relationships still contain an object
-  /// that was deleted in this context.
+  /// Returns the unchanged objects whose stored relationships still contain an object that this
+  /// context deleted.
   ///
-  /// The returned objects hide the deleted object, so predicates must be evaluated for them instead
-  /// of for their rows. The returned objects are up to date with their rows.
+  /// The returned objects hide the deleted object. Predicates must therefore be evaluated on the
+  /// returned objects instead of their rows. The returned objects are up to date with their rows.
   ///
   /// - Complexity: O(deleted objects). The relationships of each deleted object are read once for
   ///   each generation.
@@ -40,8 +40,9 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Returns the numbers of the objects that are related to a deleted object in the store or, for
-  /// a child context, in its parent.
+  /// Returns the numbers of the objects to which a deleted object is related.
+  ///
+  /// The method reads the relationships from the store or, in a child context, from the parent.
   private func storedRelations(
     of object: ManagedObject, _ view: StoreView?
   ) throws -> [ObjectNumber] {
@@ -113,7 +114,7 @@ extension ManagedObjectContext {
     hidingMembers = []
   }
 
-  /// Adds the stored members that an edited list omits back to the list.
+  /// Adds omitted stored members back to an edited list.
   private func showHiddenMembers(of object: ManagedObject, _ property: PropertyDescription) {
     guard let edit = object.changes?.members[property.slot], let base = edit.base,
       let mine = object.members(property)

@@ -1,9 +1,9 @@
 extension ManagedObjectContext {
   /// Inserts an object into the context.
   ///
-  /// The next save creates a row for it. Related objects that do not belong to a context are also
-  /// inserted. Inserting an object whose deletion has not been saved reverts the deletion. An
-  /// object whose insertion was reverted before a save, or whose row was deleted, becomes a new
+  /// The next save creates a row for the object. Related objects that do not belong to a context
+  /// are also inserted. Inserting an object whose deletion has not been saved reverts the deletion.
+  /// An object whose insertion was reverted before a save, or whose row was deleted, becomes a new
   /// object with another ID.
   ///
   /// - Precondition: The object's class is in the model and is not abstract. The object belongs to
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
     guard object.source == nil else {
       fatalError(
         "This \(type(of: object)) belongs to another context and cannot be inserted into a second "
-          + "one. Save it there, and look it up in this context by its objectID.")
+          + "one. Save it in its own context, and then look it up in this context by its objectID.")
     }
     guard !object.hasRow else {
       fatalError(
@@ -90,8 +90,7 @@ extension ManagedObjectContext {
     if before?.wasNew == true { follower?.recordNumber(object.number, insteadOf: former) }
     inserted.insert(object)
     undoLog?.record(.insertion(object))
-    // Test first whether anyone is notified, because creating a key path takes longer than the
-    // tests.
+    // Check for observers first, because creating a key path takes longer than these checks.
     if isFollowed || observer != nil || !changeQueues.isEmpty {
       notifyObservers(of: object, as: \.inserted)
     }
@@ -102,7 +101,7 @@ extension ManagedObjectContext {
     }
     if entity.hasUniqueConstraints {
       // Clear the slots, because a value from `awakeFromInsert` counts as a declared value, not as
-      // an assigned one.
+      // an assigned value.
       object.changes?.assigned = SlotSet()
       if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {
@@ -115,8 +114,10 @@ extension ManagedObjectContext {
     return before?.pending ?? [:]
   }
 
-  /// Returns the access hooks for new objects of an entity: `.writing` if setting their properties
-  /// must be reported to the context, and otherwise none.
+  /// Returns the access hooks for new objects of an entity.
+  ///
+  /// The hook is `.writing` if the objects must report property changes to the context. Otherwise,
+  /// there are no hooks.
   func hooksForNew(_ entity: EntityDescription) -> AccessHooks {
     tracksUndo || isFollowed || observer != nil || entity.hasUniqueConstraints ? .writing : []
   }

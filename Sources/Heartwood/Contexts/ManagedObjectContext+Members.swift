@@ -7,7 +7,7 @@ extension ManagedObjectContext {
     let property: PropertyDescription
     let inverse: PropertyDescription?
     let view: StoreView
-    /// The keyspace of the entries.
+    /// The keyspace that contains the entries.
     let keyspace: String
     let changes: MemberChanges?
 
@@ -25,8 +25,8 @@ extension ManagedObjectContext {
       return try isStored(member)
     }
 
-    /// Returns whether another context has already saved the change to a member that this context
-    /// made.
+    /// Returns whether this context added or removed a member, and another context has already
+    /// saved the same change.
     func isSharedChange(_ member: ManagedObject) throws -> Bool {
       guard let changes else { return false }
       return changes.added.contains(member)
@@ -37,8 +37,8 @@ extension ManagedObjectContext {
     private func isStored(_ member: ManagedObject) throws -> Bool {
       guard !member.number.isTemporary else { return false }
       guard property.isOrdered else { return try hasEdge(keyspace, owner, member.number) }
-      // Search the other side if possible, because the keys of a list's entries contain positions
-      // instead of members.
+      // Search the inverse relationship if possible, because the keys of a list's entries contain
+      // positions instead of members.
       if let inverse, let storage = view.model.storage(of: member.number) {
         if inverse.isReference {
           let target = try view.withRecord(member.number, storage) {
@@ -62,8 +62,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the stored members of a relationship, or `nil` if the members are loaded, or if they
-  /// must be loaded to determine which of them are visible in this context.
+  /// Returns the stored members of a relationship, or `nil` if the loaded members must be used
+  /// instead.
+  ///
+  /// The result is `nil` if the members are already loaded, or if they must be loaded to determine
+  /// which members are visible in this context.
   private func storedMembers(
     of object: ManagedObject, _ property: PropertyDescription
   ) throws -> StoredMembers? {
@@ -72,8 +75,8 @@ extension ManagedObjectContext {
       !model.isRemoved, let entity = object.entityDescription
     else { return nil }
     let view = try currentView()
-    // Do not use a view that is older than the object, because it may lack some of the object's
-    // members.
+    // Do not use a view that is older than the object, because the view may lack some of the
+    // object's members.
     if let read = view.snapshot?.generation.frame, object.version >= read { return nil }
     return StoredMembers(
       owner: object.number, property: property, inverse: entity.inverses[property.slot]?.property,
@@ -108,10 +111,10 @@ extension ManagedObjectContext {
     return object.containsMember(member, property)
   }
 
-  /// Returns whether an object is a member, for a change that is about to add or remove it.
+  /// Returns whether an object is a member, before a change adds or removes that object.
   ///
-  /// If another context has made the same change, this method loads the members, so that undoing
-  /// the change in this context counts as a separate change.
+  /// If another context has made the same change, this method loads the members. Undoing the change
+  /// in this context then counts as a separate change.
   private func isMemberBeforeChange(
     _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

@@ -31,7 +31,7 @@ extension ManagedObjectContext {
       switch property.kind {
       case .attribute: object.copy(property, from: original)
       case .toOne:
-        // Hide a target whose deletion is unsaved in the parent, as the parent does.
+        // The parent hides a target whose deletion it has not saved, so hide the target here too.
         if !parent.deleted.isEmpty, parent.toOneTarget(of: original, property) == nil {
           object.setTarget(.none, property)
           continue
@@ -47,8 +47,8 @@ extension ManagedObjectContext {
           object.copy(property, from: original)
         }
       case .toMany(let isOrdered):
-        // Keep an ordered list that was changed in this context; a save merges it with the parent's
-        // list.
+        // Keep an ordered list that was changed in this context. A save merges the changed list
+        // with the parent's list.
         guard !isOrdered || object.changes?.members[property.slot] == nil else { continue }
         object.setMembers(nil, property)
       case .transient: break
@@ -87,8 +87,8 @@ extension ManagedObjectContext {
   /// Returns the object with the given number.
   ///
   /// Returns `nil` if the object is deleted, has no row in the pinned generation, or is a new
-  /// object whose insertion was reverted. A new object has no row, so if neither this context nor
-  /// any of its parents contains the object, its insertion was reverted.
+  /// object whose insertion was reverted. A new object has no row. If neither this context nor any
+  /// of its parents contains a new object, the object's insertion was reverted.
   private func existingObject(_ number: ObjectNumber) -> ManagedObject? {
     let number = resolved(number)
     var context: ManagedObjectContext? = number.isTemporary ? self : nil
@@ -147,8 +147,8 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// Returns, by slot, the parent object's members in each relationship that was changed in this
-  /// context.
+  /// Returns the parent object's members of each relationship that this context changed, keyed by
+  /// slot.
   ///
   /// Call this method before pushing any changes, because pushing one side of a relationship
   /// changes both sides.
@@ -167,8 +167,8 @@ extension ManagedObjectContext {
 
   /// Applies the changes of an object to the parent's object.
   ///
-  /// - Parameter before: The members of the changed relationships in the parent before the push, by
-  ///   slot.
+  /// - Parameter before: The members of the changed relationships in the parent before the push,
+  ///   keyed by slot.
   private func push(
     _ object: ManagedObject, to parent: ManagedObjectContext, _ before: [Int: [ObjectNumber]]
   ) {
@@ -194,8 +194,8 @@ extension ManagedObjectContext {
       case .attribute, .toOne, .transient: continue
       }
     }
-    // Copy the set of assigned properties. The loop has set all properties of a new object, but
-    // only those that were set in this context count as assigned.
+    // Copy the set of assigned properties. The loop above has set all properties of the new object,
+    // but only properties that were set in this context count as assigned.
     if isNew, original.isInserted, object.entityDescription?.hasUniqueConstraints == true {
       original.ownChanges.assigned = object.changes?.assigned ?? SlotSet()
     }
@@ -217,8 +217,9 @@ extension ManagedObjectContext {
     return merge.merged(theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
   }
 
-  /// Returns the object with the given number if it is new or has a row; otherwise, returns `nil`,
-  /// because no relationship may refer to it.
+  /// Returns the object with the given number, or `nil` if no relationship may refer to the object.
+  ///
+  /// A relationship may refer only to a new object or to an object that has a row.
   private func relatableObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = existingObject(number) else { return nil }
     guard object.isFault, !object.number.isTemporary else { return object }
@@ -246,10 +247,10 @@ extension ManagedObjectContext {
 
   // MARK: IDs
 
-  /// Replaces the temporary IDs of new objects with permanent ones, before the objects are saved.
+  /// Replaces the temporary IDs of new objects with permanent IDs, before the objects are saved.
   ///
   /// - Throws: Any error from writing the store.
-  /// - Complexity: One transaction.
+  /// - Complexity: The method runs one transaction.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     confinement?.enter()
     defer { confinement?.leave() }

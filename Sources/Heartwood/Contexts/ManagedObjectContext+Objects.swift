@@ -168,8 +168,9 @@ extension ManagedObjectContext {
 
   /// Removes all objects and changes from the context.
   ///
-  /// Objects that the program still holds no longer belong to a context. These objects keep their
-  /// loaded attributes, but lose their related objects. Faults have the same values as new objects.
+  /// Objects that the program still references no longer belong to a context. These objects keep
+  /// their loaded attributes, but lose their related objects. Faults have the same values as new
+  /// objects.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -184,9 +185,8 @@ extension ManagedObjectContext {
     guard object.source === self else {
       throw ObjectGraphError(
         .foreignObject,
-        "This \(type(of: object)) belongs to another context, or to none. Pass it to its own "
-          + "context. If it has none, look it up in this context by its objectID, or insert it if "
-          + "it is new.")
+        "This \(type(of: object)) does not belong to this context. Pass it to its own context. If "
+          + "it is in no context, look it up here by its objectID, or insert it if it is new.")
     }
   }
 }
@@ -307,7 +307,7 @@ extension ManagedObjectContext: ObjectSource {
     }
     recordChange(of: object) { changes in
       guard changes.originals[property.slot] == nil else { return }
-      // Record null if the value cannot be stored, because it cannot have been read from a row.
+      // A value that cannot be stored cannot have been read from a row, so record null instead.
       changes.originals[property.slot] = (try? object.storedValue(property)) ?? .null
     }
   }

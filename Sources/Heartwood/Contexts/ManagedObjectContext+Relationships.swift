@@ -9,7 +9,7 @@ extension ManagedObjectContext {
     switch object.target(property) {
     case .none: return nil
     case .object(let target):
-      // Hide a reference that a parent set to an object deleted in this child.
+      // Hide a reference from the parent to an object that was deleted in this child context.
       let isHidden = parent != nil && !deleted.isEmpty && !object.isDeleted
       return isHidden && forgets(target, object, property) ? nil : target
     case .number(let bits):
@@ -120,8 +120,8 @@ extension ManagedObjectContext {
   /// Keeps a spare copy of an object's list, so that the next in-place mutation does not have to
   /// copy the list.
   ///
-  /// If `members` equals the list but has separate storage, it becomes the spare copy. Otherwise,
-  /// the method does nothing.
+  /// If `members` equals the list but has separate storage, `members` becomes the spare copy.
+  /// Otherwise, the method does nothing.
   private func keepSpare(
     _ members: [ManagedObject], of object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -175,7 +175,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Changes the order of a relationship's members without adding or removing any.
+  /// Changes the order of a relationship's members without adding or removing members.
   func reorder(
     _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
@@ -301,8 +301,10 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Removes a member from one side of a relationship, unless the loaded members no longer contain
-  /// it because another context removed it.
+  /// Removes a member from one side of a relationship.
+  ///
+  /// The method does nothing if the member is no longer in the loaded list, because another context
+  /// removed it.
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {

@@ -1,9 +1,9 @@
-/// Rereads lists of members that are older than one of their members.
+/// Rereads member lists that were read before one of their members.
 ///
-/// A fetch rereads objects without unsaved changes, but not their related objects with unsaved
-/// changes (F-09). The list of such an object may therefore lack a member that refers to it, or
-/// contain one that does not. Before such a member is removed or added, the list is reread to
-/// record the edit on both sides.
+/// A fetch rereads unchanged objects, but not their related objects with unsaved changes (F-09).
+/// The list of such a related object may therefore lack an object that refers to it, or contain an
+/// object that does not refer to it. Before such a member is removed or added, the context rereads
+/// the list and records the edit on both sides.
 extension ManagedObjectContext {
   /// Returns whether `object` may have been read before `member`.
   func isOlder(_ object: ManagedObject, than member: ManagedObject) -> Bool {

@@ -3,19 +3,20 @@ import Foundation
 /// Manages the store contexts of a context, one for each store.
 ///
 /// A store context is a context with its own objects, changes and pin. The root context, which the
-/// program uses, is the store context of the first store. It owns the other store contexts, which
-/// are created on first use.
+/// program uses, is the store context of the first store. The root context owns the other store
+/// contexts, which are created on first use.
 ///
-/// Each public method of a context first dispatches the call to the store context that
-/// `otherStoreContext` returns for the class, ID or object, or to all store contexts. The rest of
-/// the method therefore handles one store. The only cost of this dispatch is the lookup.
+/// Each public method of a context first dispatches the call to one store context or to all of
+/// them. `otherStoreContext` returns the store context for a class, ID or object. The rest of the
+/// method therefore handles one store. The only cost of this dispatch is the lookup.
 extension ManagedObjectContext {
   /// The root context, which the program uses.
   ///
   /// This is the owner of this store context or, if there is no owner, this context itself.
   var rootContext: ManagedObjectContext { owner ?? self }
 
-  /// All store contexts if this is the root context; otherwise, only this store context.
+  /// All store contexts of the root context, or only this store context if it is not the root
+  /// context.
   var storeContexts: [ManagedObjectContext] { [self] + otherStoreContexts }
 
   /// Returns the store context of a store, creating it if necessary.
@@ -42,8 +43,10 @@ extension ManagedObjectContext {
 
   // MARK: Routing
 
-  /// Returns the store context of the store to which a class is assigned, or `nil` if that is this
-  /// store context or the class is not assigned.
+  /// Returns the other store context that handles a class.
+  ///
+  /// Returns `nil` if this store context handles the class, or if the class is not assigned to a
+  /// store.
   func otherStoreContext(for type: AnyClass) -> ManagedObjectContext? {
     guard group.wasChanged, !isOwned, model.isRemoved || model.schema.entity(of: type) == nil else {
       return nil
@@ -51,8 +54,10 @@ extension ManagedObjectContext {
     return otherStoreContext { $0.schema.entity(of: type) != nil }
   }
 
-  /// Returns the store context of a store, or `nil` if that is this store context or the container
-  /// does not have the store.
+  /// Returns the other store context that handles a store.
+  ///
+  /// Returns `nil` if this store context handles the store, or if the container does not have the
+  /// store.
   func otherStoreContext(of store: UUID) -> ManagedObjectContext? {
     guard group.wasChanged, !isOwned, model.isRemoved || model.space.store != store else {
       return nil
@@ -67,8 +72,9 @@ extension ManagedObjectContext {
     return storeContext(of: attached)
   }
 
-  /// Returns the store context that an object belongs to, or `nil` if that is this store context or
-  /// if the object does not belong to any store context.
+  /// Returns the other store context that an object belongs to.
+  ///
+  /// Returns `nil` if the object belongs to this store context or to no store context.
   func otherStoreContext(holding object: ManagedObject) -> ManagedObjectContext? {
     guard !otherStoreContexts.isEmpty, object.source !== self else { return nil }
     return otherStoreContexts.first { object.source === $0 }
@@ -156,7 +162,8 @@ extension ManagedObjectContext {
       (storeContext(of: attached), try StoreView(snapshot, attached.model))
     }
     for attached in group.attachedStores { _ = storeContext(of: attached) }
-    // Discard loaded members, because they may come from a newer generation than the pinned one.
+    // Discard loaded members, because they may come from a newer generation than the pinned
+    // generation.
     for storeContext in storeContexts {
       storeContext.upToDate = nil
       for object in storeContext.allRegistered() { object.state.insert(.membersMayBeStale) }

@@ -1,9 +1,9 @@
 /// A workspace in which a program fetches, creates and changes objects.
 ///
 /// A save commits all changes as one generation. A context and its objects must be used by one
-/// thread at a time. Debug builds trap if two threads use a context at once; so do release builds
-/// if `HEARTWOOD_CHECKS=1` is set in the environment. A context has at most one object for each
-/// row, and holds its objects weakly, unless they have unsaved changes.
+/// thread at a time. Debug builds trap if two threads use a context at once. Release builds trap
+/// only if `HEARTWOOD_CHECKS=1` is set in the environment. A context has at most one object for
+/// each row. A context references its objects weakly, unless they have unsaved changes.
 ///
 /// ```swift
 /// let note = Note(context: context)
@@ -19,9 +19,10 @@ public final class ManagedObjectContext {
   let parent: ManagedObjectContext?
   /// The root context that owns this store context, or `nil` for a root context.
   unowned let owner: ManagedObjectContext?
-  /// Whether another context owns this store context, even if the owner has been deallocated.
+  /// A Boolean value that indicates whether another context owns this store context, even if the
+  /// owner has been deallocated.
   let isOwned: Bool
-  /// The store contexts of all stores except the first one, created on first use.
+  /// The store contexts of all stores except the first store, created on first use.
   @exclusivity(unchecked) var otherStoreContexts: [ManagedObjectContext] = []
   @exclusivity(unchecked) var children: [Child] = []
   /// The check that detects simultaneous use of the context, its parents and its children by two
@@ -35,17 +36,20 @@ public final class ManagedObjectContext {
   ///
   /// By default, a conflict makes the save throw an error.
   public var mergePolicy: MergePolicy = .error
-  /// Whether reading an object whose row no longer exists marks the object as deleted.
+  /// A Boolean value that indicates whether reading an object whose row no longer exists marks the
+  /// object as deleted.
   ///
-  /// If `false`, reading such an object sets ``faultError``.
+  /// If the property is `false`, reading such an object sets ``faultError``.
   public var shouldDeleteInaccessibleFaults = true
   /// A closure that decides whether an object whose row no longer exists is treated as deleted.
   ///
-  /// If it is `nil`, ``shouldDeleteInaccessibleFaults`` decides for all objects. The closure is not
-  /// called while objects are being deleted, or by methods such as `existingObject(_:with:)`, which
-  /// report a missing row in their results.
+  /// If the property is `nil`, ``shouldDeleteInaccessibleFaults`` decides for all objects. The
+  /// closure is not called while objects are being deleted. Methods such as
+  /// `existingObject(_:with:)` do not call the closure either, because their results report a
+  /// missing row.
   public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
-  /// Whether the context retains all its objects, not only those with unsaved changes.
+  /// A Boolean value that indicates whether the context retains all its objects, including objects
+  /// without unsaved changes.
   @exclusivity(unchecked) public var retainsRegisteredObjects = false {
     didSet {
       retained = retainsRegisteredObjects ? allRegistered() : []
@@ -54,7 +58,7 @@ public final class ManagedObjectContext {
       }
     }
   }
-  /// The first error that kept an object from being read, or `nil` if there was none.
+  /// The first error that prevented an object from being read, or `nil` if there was none.
   ///
   /// Fetches and saves throw this error until ``reset()`` is called.
   public internal(set) var faultError: (any Error)?
@@ -64,11 +68,11 @@ public final class ManagedObjectContext {
   /// The state of automatic merging, or `nil` if it is off.
   var autoMerge: AutoMerge?
 
-  /// The registered objects by number.
+  /// The registered objects, keyed by number.
   ///
-  /// The objects are not retained: each removes itself when it is deallocated. Like the context's
-  /// other collections, the table skips exclusivity checks, because it is used for every row.
-  /// Skipping the checks is safe, because changing a table does not call any other code.
+  /// The objects are not retained: each object removes itself when it is deallocated. Like the
+  /// context's other collections, the table skips exclusivity checks, because it is used for every
+  /// row. Skipping the checks is safe, because changing a table does not call any other code.
   @exclusivity(unchecked) var registered = NumberTable<Unmanaged<ManagedObject>>()
   var retained: [ManagedObject] = []
   @exclusivity(unchecked) var inserted = ObjectList()
@@ -83,31 +87,32 @@ public final class ManagedObjectContext {
   var hidingMembers: Set<ObjectNumber> = []
   /// The stored relationships of the objects that were deleted in this context.
   var storedRelations = StoredRelations()
-  /// The generation of the last save, or `nil` if not all objects of the context were up to date
+  /// The generation of the last save, or `nil` if some objects of the context were not up to date
   /// with it.
   var upToDate: Generation?
   @exclusivity(unchecked) var undoLog: UndoLog?
-  /// Whether all changes during one event form one undo group.
+  /// A Boolean value that indicates whether all changes during one event form one undo group.
   ///
-  /// The default is `false`. In a view context, an event ends when the main actor is free; in a
-  /// background context, at the end of a `perform` block. In other contexts, the property has no
-  /// effect.
+  /// The default is `false`. In a view context, an event ends when the main actor is free. In a
+  /// background context, an event ends when a `perform` block ends. In other contexts, the property
+  /// has no effect.
   public var groupsUndoByEvent = false
-  /// Whether each save discards the recorded changes, so that ``undo()`` reverts only changes made
-  /// since that save.
+  /// A Boolean value that indicates whether each save discards the recorded changes.
   ///
-  /// The default is `false`.
+  /// If the property is `true`, ``undo()`` reverts only changes made since the last save. The
+  /// default is `false`.
   public var discardsUndoOnSave = false
   /// A closure that is called at the first change of each undo group.
   ///
-  /// The default is `nil`. Another undo manager can use it to register an action that calls
-  /// ``undo()``.
+  /// The default is `nil`. Another undo manager can use the closure to register an action that
+  /// calls ``undo()``.
   public var undoGroupBegan: (() -> Void)?
   /// The queues that receive the context's changes, one for each observer.
   @exclusivity(unchecked) var changeQueues: [WeakChangeQueue] = []
   /// The follower that maintains lists of this store context's objects.
   @exclusivity(unchecked) var follower: (any ContextFollower)?
-  /// Whether this store context or one of its children has a follower.
+  /// A Boolean value that indicates whether this store context or one of its children has a
+  /// follower.
   @exclusivity(unchecked) var isFollowed = false
   /// The closure that schedules a call to ``processPendingChanges()``, or `nil` if calls cannot be
   /// scheduled.
@@ -123,19 +128,19 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
   /// The numbers that objects had before they were saved.
   ///
-  /// All contexts of the tree share this map.
+  /// All contexts in the tree of parents and children share this map.
   package let renumbered: RenumberedObjects
   /// The generation that the context reads.
   var pin = Pin.none
   /// The view used by the last read without a pin.
   ///
-  /// The context holds it weakly; `model.recentViews` retains it for a short time.
+  /// The context holds the view weakly; `model.recentViews` retains the view for a short time.
   weak var recentView: StoreView?
   /// The effect of a save on the context's pin.
   public var generationAfterSave = GenerationAfterSave.advance
   /// The objects whose deletion is in progress.
   ///
-  /// This record ends cyclic cascades.
+  /// This set stops cyclic cascades.
   var isDeleting: Set<ObjectIdentifier> = []
   /// The relationships whose members are about to be removed all at once, because their objects are
   /// being deleted.
@@ -163,13 +168,13 @@ public final class ManagedObjectContext {
   }
 
   deinit {
-    // Release the observer only after the property is `nil`: it may hold the last references to
-    // objects, whose deinitializers read the property.
+    // Release the observers only after their properties are `nil`. The observers may hold the last
+    // references to objects, and the objects' deinitializers read these properties.
     let last = (follower, observer)
     (follower, observer, isFollowed) = (nil, nil, false)
     withExtendedLifetime(last) {}
-    // Keep loaded attributes readable, because the program may still use the objects: the compiler
-    // may release the context right after its last use.
+    // The compiler may release the context right after its last use. Keep loaded attributes
+    // readable, because the program may still use the objects.
     abandonAll(isOver: true)
     if !isOwned { for reference in changeQueues { reference.queue?.end() } }
   }
@@ -181,24 +186,25 @@ public final class ManagedObjectContext {
 
   // MARK: Changes
 
-  /// Whether a save would write anything.
+  /// A Boolean value that indicates whether a save would write anything.
   ///
-  /// Objects that other contexts deleted do not count, nor do objects whose properties were only
-  /// set to the values that they already had.
+  /// Objects that other contexts deleted do not count. Objects whose properties were only set to
+  /// their existing values do not count either.
   ///
-  /// - Complexity: O(objects whose properties were only set to the values that they already had).
+  /// - Complexity: O(objects whose properties were only set to their existing values).
   public var hasChanges: Bool {
     observer?.recordRead(\.hasChanges)
     return storeContexts.contains(where: \.hasEffectiveChanges)
   }
-  /// Whether a save would write anything for this store context.
+  /// A Boolean value that indicates whether a save would write anything for this store context.
   private var hasEffectiveChanges: Bool {
     // Iterate over copies, because discarding edits changes the lists.
     let (updated, deleted) = (updated, deleted)
     return !inserted.isEmpty || deleted.contains { !$0.isInaccessible }
       || updated.contains { !discardNoOpEdits(of: $0) }
   }
-  /// Whether this store context has recorded changes, even if a save would write nothing for them.
+  /// A Boolean value that indicates whether this store context has recorded changes, even if a save
+  /// would write nothing for them.
   var hasOwnChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
   /// The objects that the next save inserts.
   public var insertedObjects: Set<ManagedObject> {
@@ -210,7 +216,8 @@ public final class ManagedObjectContext {
     observer?.recordRead(\.updatedObjects)
     return gather { one in one.updated.all.filter { !one.discardNoOpEdits(of: $0) } }
   }
-  /// The objects that the next save deletes, and those whose rows other contexts deleted.
+  /// The objects that the next save deletes, and the objects whose rows other contexts have
+  /// deleted.
   public var deletedObjects: Set<ManagedObject> {
     observer?.recordRead(\.deletedObjects)
     return gather { $0.deleted.all }
@@ -334,7 +341,8 @@ extension ManagedObject {
   /// The store context of the object, or `nil` if the object is in no context.
   final var storeContext: ManagedObjectContext? { source as? ManagedObjectContext }
 
-  /// Whether the object has left its context and was neither new nor deleted at that time.
+  /// A Boolean value that indicates whether the object has left its context and was neither new nor
+  /// deleted at that time.
   ///
   /// As far as the context knew, such an object had a row.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
@@ -355,7 +363,7 @@ extension ManagedObject {
   public convenience init(context: ManagedObjectContext) {
     self.init()
     // Reset the list, because values that an initializer sets count as declared values, not as
-    // assigned ones.
+    // assigned values.
     changes?.written = []
     context.insert(self)
   }

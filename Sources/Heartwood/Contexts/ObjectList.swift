@@ -5,7 +5,7 @@
 struct ObjectList: Sequence {
   private var objects: [ManagedObject?] = []
   private(set) var count = 0
-  /// The number of times that the list has been emptied; emptying resets all positions.
+  /// The number of times that the list has been emptied.
   private var emptyings = 0
 
   var isEmpty: Bool { count == 0 }
@@ -59,7 +59,7 @@ extension ObjectList {
     fileprivate var emptyings = 0
   }
 
-  /// Returns whether a position is still valid; emptying the list invalidates positions.
+  /// Returns whether a position is still valid.
   func continues(_ cursor: Cursor) -> Bool { cursor.emptyings == emptyings || cursor.position == 0 }
 
   /// Returns the objects added after a position, and moves the position to the end.

@@ -9,7 +9,8 @@ import Foundation
 struct PendingValues {
   let property: PropertyDescription
   let entity: EntityDescription
-  /// The numbers of objects, by their values when they were added.
+  /// The numbers of the added objects, keyed by the values that the objects had when they were
+  /// added.
   private var numbers: [StoredValue: [ObjectNumber]] = [:]
   private var entryCount = 0
   /// Objects whose values may have changed since they were added.
@@ -17,7 +18,8 @@ struct PendingValues {
   private var inserted = ObjectList.Cursor()
   private var updated = ObjectList.Cursor()
 
-  /// The number of entries that the index may contain beyond two for each changed object.
+  /// The number of entries that the index may contain in addition to two entries for each changed
+  /// object.
   ///
   /// When the index contains more entries, it is rebuilt.
   private static let maxSpareCount = 64
@@ -61,7 +63,7 @@ struct PendingValues {
 
   private mutating func add(_ object: ManagedObject) throws {
     guard object.entityDescription?.isKind(of: entity) == true, object.hasChanges else { return }
-    // Set the hook, because without it the setters of a new object do not report changes.
+    // Without this hook, the setters of a new object do not report changes.
     if object.isInserted { object.setHooks(.writing) }
     let key = try object.storedValue(property).asKey
     guard !key.isNull else { return }
@@ -111,7 +113,7 @@ extension ManagedObjectContext {
     guard let number = try view.number(in: model.keyspace(index), [value]),
       let storage = model.storage(of: number)
     else { return nil }
-    // An object whose values equal the original ones does not count as changed, so it gets the
+    // An object whose values equal the original values does not count as changed, so it gets the
     // row's values.
     if let object = registeredObject(number) { _ = discardNoOpEdits(of: object) }
     return try view.withRecord(number, storage) { try materialize(number, storage, $0) } ?? nil

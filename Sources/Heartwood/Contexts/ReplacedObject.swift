@@ -1,5 +1,6 @@
-/// A new object that leaves its context, because a save merged it into a row for which the context
-/// already has another object (C-12).
+/// A new object that leaves its context after a save merged it into an existing row (C-12).
+///
+/// The context already has another object for that row.
 struct ReplacedObject {
   let context: ManagedObjectContext
   let object: ManagedObject

@@ -38,13 +38,14 @@ extension ChangeFeed {
     public let author: String?
     /// The time of the transaction or, for existing objects, the time of the generation.
     public let time: Date
-    /// The number of the transaction in the store's history or, for existing objects, of the newest
-    /// transaction.
+    /// The number of the transaction in the store's history.
+    ///
+    /// For an existing object, the property contains the number of the newest transaction.
     public let transaction: Int64
     /// The position of the change in its transaction.
     public let index: Int
-    /// Whether this event is the last of its transaction or, for existing objects, the last event
-    /// for the store.
+    /// A Boolean value that indicates whether this event is the last of its transaction or, for
+    /// existing objects, the last event for the store.
     public let isLast: Bool
     /// The generation that contains the values, which may be newer than the transaction.
     public let generation: Generation
@@ -55,21 +56,22 @@ extension ChangeFeed {
     public let newestTransaction: Int64
     /// A token that resumes a feed.
     ///
-    /// If this event is the last of its transaction, the feed resumes after the event; otherwise,
-    /// it resumes before the transaction. The token is `nil` until all existing objects have been
-    /// returned.
+    /// If this event is the last of its transaction, the feed resumes after the event. Otherwise,
+    /// the feed resumes before the transaction. The token is `nil` until all existing objects have
+    /// been returned.
     public internal(set) var token: PersistentHistoryToken?
     /// The URI of the store.
     public let source: String
-    /// Whether the values from before the change are known and included in the feed.
+    /// A Boolean value that indicates whether the values from before the change are known and
+    /// included in the feed.
     var includesBefore = false
-    /// Whether the feed includes the values after the change.
+    /// A Boolean value that indicates whether the feed includes the values after the change.
     let includesAfter: Bool
 
     /// The identifier of the event, which is the same in all feeds of the store.
     ///
-    /// It consists of the transaction number, followed by the position of the change, the ID of the
-    /// existing object, or `complete`.
+    /// The identifier consists of the transaction number, followed by the position of the change,
+    /// the ID of the existing object, or `complete`.
     public var id: String {
       switch operation {
       case .existing: "\(transaction)-\(objectID?.shortText ?? "")"

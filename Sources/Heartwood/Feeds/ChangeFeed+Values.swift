@@ -4,18 +4,19 @@ extension ChangeFeed {
   /// The values of an object in one generation.
   ///
   /// The values include all attributes that are not derived, all to-one relationships, and the
-  /// changed to-many relationships that the inverse does not determine. If a deleted object's
-  /// generation cannot be read, its values contain only the attributes that the history preserves.
+  /// changed to-many relationships that cannot be determined from their inverses. If a deleted
+  /// object's generation cannot be read, its values contain only the attributes that the history
+  /// preserves.
   public struct Values: Sendable {
     let entity: FeedEntity
-    /// The values of the attributes, in the entity's order.
+    /// The values of the attributes, in the order of the entity's properties.
     let attributes: [StoredValue?]
-    /// The targets of the to-one relationships, in the entity's order.
+    /// The targets of the to-one relationships, in the order of the entity's properties.
     let references: [Reference?]
     /// The members of to-many relationships.
     let lists: [(property: FeedEntity.Property, members: [Reference])]
 
-    /// The values of the attributes, by name.
+    /// The values of the attributes, keyed by name.
     ///
     /// - Complexity: O(attributes).
     public var attributeValues: [String: StoredValue] {
@@ -25,7 +26,7 @@ extension ChangeFeed {
       return Dictionary(named) { first, _ in first }
     }
 
-    /// The targets of the to-one relationships that are set, by name.
+    /// The targets of the to-one relationships that are set, keyed by name.
     ///
     /// - Complexity: O(to-one relationships).
     public var referencedObjects: [String: ManagedObjectID] {
@@ -35,7 +36,7 @@ extension ChangeFeed {
       return Dictionary(named) { first, _ in first }
     }
 
-    /// The members of the to-many relationships that the event contains, by name.
+    /// The members of the to-many relationships that the event contains, keyed by name.
     ///
     /// - Complexity: O(members).
     public var members: [String: [ManagedObjectID]] {
@@ -44,7 +45,8 @@ extension ChangeFeed {
       }
     }
 
-    /// The value of the attribute with the given name, or `nil` if the values do not contain it.
+    /// The value of the attribute with the given name, or `nil` if the values do not include the
+    /// attribute.
     ///
     /// - Complexity: O(attributes).
     public subscript(name: String) -> StoredValue? {
@@ -88,8 +90,8 @@ final class FeedEntity: Sendable {
   /// The attributes that are not derived.
   let attributes: [Property]
   let references: [Property]
-  /// The to-many relationships whose members or order the inverse does not determine, each with the
-  /// keyspace that lists its members.
+  /// The to-many relationships whose members or order cannot be determined from their inverses,
+  /// each with the keyspace that lists its members.
   let lists: [(property: Property, keyspace: String)]
 
   init(_ storage: EntityStorage, _ model: StoreModel) {

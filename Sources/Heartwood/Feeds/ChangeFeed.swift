@@ -11,18 +11,18 @@ import Foundation
 /// }
 /// ```
 ///
-/// Events are read when the loop asks for them, so a slow loop needs no buffer and pins only the
-/// generation that it is reading. Each iterator reads the feed independently.
+/// The feed reads events when the loop requests them. A slow loop therefore needs no buffer, and
+/// pins only the generation that it is reading. Each iterator reads the feed independently.
 ///
 /// A feed delivers each change at least once. A feed with a consumer begins after the transactions
 /// that the consumer has acknowledged, and the history keeps all later transactions. A repeated
-/// event has the same ``Event/id``, by which a program can detect it.
+/// event has the same ``Event/id``, so a program can detect repeated events.
 ///
-/// The feed ends when the task is cancelled or the store is closed, and waits while the store is
-/// suspended. The feed throws `historyExpired` if the next transactions have been deleted, and
+/// The feed ends when the task is cancelled or the store is closed. While the store is suspended,
+/// the feed waits. The feed throws `historyExpired` if the next transactions have been deleted, and
 /// `incompatibleSchema` if another process has changed the model of the store.
 ///
-/// Changes that are not in the history are omitted: see ``ContainerOptions/tracksHistory``.
+/// The feed omits changes that are not in the history. See ``ContainerOptions/tracksHistory``.
 public struct ChangeFeed: AsyncSequence, Sendable {
   /// A change to an object.
   public typealias Element = Event
@@ -61,7 +61,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   private let container: PersistentContainer
   private let consumer: String?
   private let values: IncludedValues
-  /// The position at which the feed begins; never `now`.
+  /// The position at which the feed begins, which is never `now`.
   private let start: Start
 
   /// Creates the feed of a container.
@@ -88,19 +88,19 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     }
   }
 
-  /// Whether the feed has a consumer.
+  /// A Boolean value that indicates whether the feed has a consumer.
   var hasConsumer: Bool { consumer != nil }
 
   /// Records that the consumer has processed an event and all earlier events.
   ///
-  /// If the event is the last of its transaction, the consumer's next feed begins after it;
-  /// otherwise, the method does nothing.
+  /// If the event is the last of its transaction, the consumer's next feed begins after the event.
+  /// Otherwise, the method does nothing.
   ///
   /// - Throws: `invalidArgument` if the feed has no consumer; `foreignStore` if the event comes
   ///   from another store; `historyExpired` if later transactions have been deleted, or if the
   ///   store was restored to a state before the event; any error from writing the store.
-  /// - Complexity: One transaction, which writes one row. If the feed has many small transactions,
-  ///   acknowledging only some of them saves time.
+  /// - Complexity: The method runs one transaction, which writes one row. If the feed has many
+  ///   small transactions, acknowledging only some of them saves time.
   public func acknowledge(_ event: Event) throws {
     let consumer = try requireConsumer()
     guard event.isLast, let token = event.token else { return }
@@ -120,7 +120,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     if let consumer { return consumer }
     throw StorageError(
       .invalidArgument,
-      "The feed has no consumer, so events cannot be acknowledged. Pass a name to changeFeed.")
+      "The feed has no consumer, so events cannot be acknowledged. Pass a consumer's name to "
+        + "changeFeed.")
   }
 
   /// The first store of the container.
@@ -140,8 +141,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     }
   }
 
-  /// Returns a sequence of arrays, each of which contains the events available when the loop asks
-  /// for it.
+  /// Returns a sequence of arrays, each of which contains the events that are available when the
+  /// loop requests the array.
   ///
   /// The sequence waits only for the first event of an array.
   ///
@@ -157,7 +158,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     private let feed: ChangeFeed
     private var reader: FeedReader?
     private var commits: RemoteChanges.Iterator
-    /// Whether the last commit to the stores has been received.
+    /// A Boolean value that indicates whether the last commit to the stores has been received.
     private var hasAllCommits = false
     private var isEnded = false
 
@@ -236,7 +237,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 
   /// A sequence of arrays of events.
   public struct Batches: AsyncSequence, Sendable {
-    /// At least one event.
+    /// A nonempty array of events.
     public typealias Element = [Event]
     /// Any error from reading the store.
     public typealias Failure = any Error
@@ -244,7 +245,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     fileprivate let feed: ChangeFeed
     fileprivate let maxCount: Int
 
-    /// Creates an iterator, which begins where the feed's iterator would.
+    /// Creates an iterator, which begins at the same position as an iterator of the feed.
     public func makeAsyncIterator() -> Iterator {
       Iterator(events: feed.makeAsyncIterator(), maxCount: maxCount)
     }

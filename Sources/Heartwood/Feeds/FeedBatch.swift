@@ -146,7 +146,9 @@ struct FeedBatch {
         try record(subject, seen: event.seen)
         return nil
       case .error:
-        throw event.failure(.mergeConflict, "The object was deleted in this store.")
+        throw event.failure(
+          .mergeConflict,
+          "The object was deleted in this store. Use a merge policy that resolves such conflicts.")
       }
     }
     if let number = try find(subject, entity, values.attributes),
@@ -201,7 +203,7 @@ struct FeedBatch {
   ) throws -> RowChange {
     let change = try run.insert(entity)
     for property in entity.columns where change.after[property.slot].isNull {
-      // Fill required attributes with zeros for now; the object's own event will provide the real
+      // Fill required attributes with zeros for now. The object's own event will provide the real
       // values.
       guard case .attribute(let type, isOptional: false) = property.kind else { continue }
       change.after[property.slot] = type.zero
@@ -244,7 +246,9 @@ struct FeedBatch {
     try record(work.subject, seen: work.event.seen)
     if !edited.isEmpty {
       if policy == .error {
-        throw work.event.failure(.mergeConflict, "The object was changed in this store.")
+        throw work.event.failure(
+          .mergeConflict,
+          "The object was changed in this store. Use a merge policy that resolves such conflicts.")
       }
       if policy == .rollback { return }
     }
@@ -257,8 +261,10 @@ struct FeedBatch {
     }
   }
 
-  /// Sets the relationships that the event contains or, if the policy merges, only those that the
-  /// event changed.
+  /// Sets the relationships that the event contains.
+  ///
+  /// Unless the policy is `overwrite`, the method sets only those relationships of an existing
+  /// object that the event changed.
   private mutating func relate(_ work: Work) throws {
     for (property, objects) in work.values.targets {
       if policy != .overwrite, !work.change.isNew, let changed = work.event.changed,
@@ -273,8 +279,8 @@ struct FeedBatch {
 
   /// Returns the number of a related object.
   ///
-  /// Returns `nil` if a later generation deletes the object, or if the merge policy keeps its
-  /// deletion in this store. The object's own event may not have arrived yet.
+  /// Returns `nil` if a later generation deletes the object, or if the merge policy keeps the
+  /// object deleted in this store. The object's own event may not have arrived yet.
   private mutating func target(
     _ reference: FeedReference, _ source: String
   ) throws -> ObjectNumber? {
@@ -286,7 +292,8 @@ struct FeedBatch {
     }
     guard let entity = run.model.schema.entity(named: reference.entityName) else {
       throw ObjectGraphError(
-        .unknownEntity, "The store has no entity named \(reference.entityName).")
+        .unknownEntity,
+        "The store has no entity named \(reference.entityName). Add the entity to the schema.")
     }
     if let number = try find(subject, entity, reference.key) {
       counterparts[subject] = Counterpart(
@@ -324,7 +331,9 @@ struct FeedBatch {
       return !known.contains(number, before[property.slot])
     }
     if isEdited, policy == .error, let event = events.last[subject] {
-      throw event.failure(.mergeConflict, "The object was changed in this store.")
+      throw event.failure(
+        .mergeConflict,
+        "The object was changed in this store. Use a merge policy that resolves such conflicts.")
     }
     if isEdited { run.changes.protect(number) }
     return isEdited

@@ -37,15 +37,15 @@ struct FeedElement: Decodable {
   let id: String
   /// The store from which the event comes.
   let source: String
-  /// The object's ID in that store, or `nil` if the event is not about an object.
+  /// The object's ID in the source store, or `nil` if the event is not about an object.
   let subject: String?
   let operation: ChangeFeed.Event.Operation
   let transaction: Int64
   let index: Int64
-  /// Whether this event is the last of its transaction or, for existing objects, the last event for
-  /// the store.
+  /// A Boolean value that indicates whether this event is the last of its transaction or, for
+  /// existing objects, the last event for the store.
   let isLast: Bool
-  /// Whether this event is the last of its generation.
+  /// A Boolean value that indicates whether this event is the last of its generation.
   var isLastOfGeneration: Bool { isLast && transaction >= newestTransaction }
   /// The number of the newest transaction whose changes the values contain.
   let newestTransaction: Int64
@@ -54,7 +54,7 @@ struct FeedElement: Decodable {
   let time: Int64
   /// The time at which the object counts as seen.
   ///
-  /// It is never earlier than the time recorded for the previous event.
+  /// The time is never earlier than the time recorded for the previous event.
   var seen: Int64 = 0
   /// The value of the unique attribute that identifies the object, or `nil` if there is none.
   private(set) var key: StoredValue?

@@ -2,7 +2,7 @@
 struct FeedSubject: Hashable {
   /// The URI of the store.
   let source: String
-  /// The object's ID in that store.
+  /// The object's ID in its store.
   let id: String
 }
 
@@ -12,7 +12,7 @@ struct FeedEvents {
   private(set) var subjects: [FeedSubject] = []
   /// The last new event about each object.
   private(set) var last: [FeedSubject: FeedElement] = [:]
-  /// The time of each completed snapshot of existing objects, by source.
+  /// The time of each completed snapshot of existing objects, keyed by source.
   private(set) var completed: [String: Int64] = [:]
   /// The position of the last event of each source.
   private(set) var positions: [String: FeedPosition] = [:]
@@ -42,8 +42,8 @@ struct FeedEvents {
     for (source, time) in completed { removeObjects(of: source, before: time) }
   }
 
-  /// Removes the objects that an earlier, interrupted snapshot contains but a complete one does
-  /// not.
+  /// Removes the objects that an earlier, interrupted snapshot contains but that the complete
+  /// snapshot does not contain.
   private mutating func removeObjects(of source: String, before time: Int64) {
     subjects.removeAll { subject in
       guard subject.source == source, let event = last[subject], event.seen < time,
@@ -73,9 +73,9 @@ struct FeedEvents {
       transaction: element.transaction, index: element.index, time: max(element.time, known.time))
     switch element.operation {
     case .existing, .complete:
-      // Events for existing objects carry the number of the newest transaction at the time the feed
-      // began. If the source was restored from a backup, the number may be lower, but the time is
-      // later.
+      // Events for existing objects contain the number of the newest transaction at the time the
+      // feed began. If the source was restored from a backup, the number may be lower, but the time
+      // is later.
       guard element.transaction >= known.transaction || element.time > known.time else {
         return false
       }
@@ -99,8 +99,8 @@ struct FeedEvents {
     guard element.time > known.time else { return }
     throw FeedFailure(
       .historyExpired, element.source,
-      "The feed contains a new transaction \(element.transaction), but events up to transaction "
-        + "\(known.transaction) have been applied, so its source was restored to an earlier "
-        + "state. Start a new feed from the existing objects, with another consumer.")
+      "The feed contains a new transaction \(element.transaction), although events up to "
+        + "transaction \(known.transaction) have already been applied. The source was restored to "
+        + "an earlier state. Start a new feed from the existing objects, with another consumer.")
   }
 }

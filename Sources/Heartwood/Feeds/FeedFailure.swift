@@ -13,7 +13,7 @@ struct FeedFailure: Error {
       kind, message, objectID: underlying?.objectID, underlyingError: underlying)
   }
 
-  /// Whether applying the events together with later ones may resolve the error.
+  /// A Boolean value that indicates whether later events may resolve the error.
   var mayBeResolved: Bool { error.kind == .constraintConflict || error.kind == .deniedDelete }
 
   /// The same error for a feed that ends within a generation.
@@ -21,8 +21,8 @@ struct FeedFailure: Error {
     FeedFailure(
       error.kind, source,
       error.message
-        + " The feed was cut off: it lacks later changes of the same generation, which may resolve "
-        + "this. Apply it again from the last acknowledged transaction on.", error)
+        + " The feed ends within a generation. Later changes of that generation may resolve the "
+        + "error. Apply the feed again, starting after the last acknowledged transaction.", error)
   }
 }
 

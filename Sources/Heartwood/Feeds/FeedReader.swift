@@ -79,7 +79,8 @@ package struct FeedReader {
   ///
   /// The feed then continues with the newest generations.
   ///
-  /// - Throws: `generationExpired` if a generation's existing objects have not all been returned.
+  /// - Throws: `generationExpired` if some existing objects of a generation have not been returned
+  ///   yet.
   mutating func restart() throws {
     for index in stores.indices { try stores[index].restart() }
   }

@@ -11,13 +11,13 @@ public import Foundation
 /// ```
 ///
 /// The events come from a ``ChangeFeed`` or `heartwoodctl follow`, in their original order. The
-/// store records which of its objects correspond to those of the other store. An unknown object is
-/// matched by a unique attribute or, if there is no match, inserted. The store also records the
-/// last event of each source, and skips earlier ones, so a feed can be replayed from any earlier
-/// position.
+/// receiving store records which of its objects correspond to objects of the other store. An
+/// unknown object is matched by a unique attribute or, if there is no match, inserted. The
+/// receiving store also records the last event of each source, and skips earlier events. A feed can
+/// therefore be replayed from any earlier position.
 ///
-/// The merge policy resolves conflicts with edits in this store: the event's values are treated
-/// like those of a context that is being saved. A `custom` policy merges like
+/// The merge policy resolves conflicts between events and edits in this store. The event's values
+/// are treated like the values of a context that is being saved. A `custom` policy merges like
 /// ``MergePolicy/mergeByPropertyObjectTrump``. Relationships that the source changed always take
 /// the source's values.
 public struct FeedReceiver {
@@ -28,10 +28,10 @@ public struct FeedReceiver {
   /// The events that have not been applied yet.
   private var waiting: [FeedElement] = []
   private var addedCount = 0
-  /// The number of waiting events at which a transaction is full.
+  /// The number of waiting events that fill a transaction.
   private var limit = maxEventCount
 
-  /// The maximum number of events in a transaction, except to resolve a conflict.
+  /// The maximum number of events in a transaction that does not have to resolve a conflict.
   private static let maxEventCount = 10_000
 
   /// Creates a receiver.
@@ -53,7 +53,7 @@ public struct FeedReceiver {
       container.group.attachedStores.map(\.model.schema))
   }
 
-  /// Whether enough events are waiting to fill a transaction.
+  /// A Boolean value that indicates whether enough events are waiting to fill a transaction.
   ///
   /// A program that rarely calls ``apply(isComplete:)`` can check this property to limit the memory
   /// that waiting events use.
@@ -87,22 +87,23 @@ public struct FeedReceiver {
       underlyingError: error)
   }
 
-  /// Applies the added events, except those that may depend on later ones.
+  /// Applies the added events, except events that may depend on later events.
   ///
   /// For example, a later event may move a unique value to another object, or delete a related
   /// object that denies a deletion. These later events belong to the same generation, because all
-  /// events contain the values of their generation. Once they have been added, the method applies
-  /// all events or throws an error.
+  /// events contain the values of their generation. Once the later events have been added, the
+  /// method applies all events or throws an error.
   ///
   /// - Parameter isComplete: Whether there are no later events.
   /// - Returns: The number of events, and the position in the other store's history up to which
-  ///   events have been applied. If the store's commits are durable, so are the applied events.
+  ///   events have been applied. If the store's commits are durable, the applied events are durable
+  ///   too.
   /// - Throws: `mergeConflict` with the policy ``MergePolicy/error``; `constraintConflict`,
   ///   `deniedDelete`, `unknownEntity` or `validation` if an event violates the model;
   ///   `historyExpired` if the source was restored to an earlier state; any error from writing the
   ///   store. The error message names the event. Transactions applied before the error remain
   ///   committed.
-  /// - Complexity: One lookup and one write for each event, in transactions of at most 10,000
+  /// - Complexity: One lookup and one write for each event. A transaction contains at most 10,000
   ///   events, or more if unique values move between objects.
   public mutating func apply(isComplete: Bool = false) throws -> FeedReport {
     var report = FeedReport()

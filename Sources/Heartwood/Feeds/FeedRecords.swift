@@ -18,12 +18,13 @@ struct FeedPosition: Comparable {
 struct FeedRecords {
   /// The feed position of each source, encoded as a key.
   private let positions: KeyspaceWriter
-  /// The number of each object in this store, the time of the last event about it, and the hashes
-  /// of its values, by source and ID.
+  /// The records of all source objects, keyed by source and ID.
   ///
-  /// The records are encoded as keys.
+  /// Each record contains the number of the object in this store, the time of the last event about
+  /// the object, and the hashes of its values. The records are encoded as keys.
   private let numbers: KeyspaceWriter
-  /// The ID of each object in its source, by source and by number in this store.
+  /// The ID of each object in its source, keyed by the source and by the object's number in this
+  /// store.
   private let subjects: KeyspaceWriter
 
   init(_ transaction: WriteTransaction) throws {
@@ -97,7 +98,7 @@ struct FeedRecords {
 
 /// The hashes of the values that a feed last assigned to the attributes of an object.
 ///
-/// If a value's hash differs, the value was changed in this store.
+/// If the hash of the current value differs, the value was changed in this store.
 struct AppliedValues {
   /// The number of each attribute in the store, followed by the hash of its value.
   private(set) var bytes: [UInt8] = []

@@ -10,7 +10,7 @@ public struct FeedReport: Sendable {
   /// `nil` if no transaction is complete.
   public var token: PersistentHistoryToken? { PersistentHistoryToken(positions) }
 
-  /// For each store, the position after the last transaction whose events have all been applied.
+  /// The position after the last completely applied transaction, for each store.
   private var positions: [UUID: HistoryPosition] = [:]
 
   package init() {}

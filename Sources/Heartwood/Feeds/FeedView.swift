@@ -20,7 +20,7 @@ final class FeedView {
     model.storage(of: number).map { entities[$0.entity.position] }
   }
 
-  /// Returns the values of a row, by slot, or `nil` if the row does not exist.
+  /// Returns the values of a row, indexed by slot, or `nil` if the row does not exist.
   func row(_ number: ObjectNumber, _ entity: FeedEntity) throws -> [StoredValue]? {
     try view.withRecord(number, entity.storage) { try entity.storage.values($0) }
   }
@@ -41,8 +41,9 @@ final class FeedView {
   /// Returns the values of an object.
   ///
   /// - Parameters:
-  ///   - row: The values of its row, by slot.
-  ///   - changed: The names of the to-many relationships to include, or `nil` for all.
+  ///   - row: The values of the object's row, indexed by slot.
+  ///   - changed: The names of the to-many relationships to include, or `nil` to include all of
+  ///     them.
   func values(
     of number: ObjectNumber, _ entity: FeedEntity, _ row: [StoredValue], _ changed: Set<String>?
   ) throws -> ChangeFeed.Values {

@@ -6,15 +6,16 @@ extension PersistentContainer {
   /// - Parameters:
   ///   - start: The position at which the feed begins, unless the consumer has a position.
   ///   - consumer: The name of a consumer of the history. The feed begins after the transactions
-  ///     that the consumer has acknowledged, and `deleteHistory` keeps the later ones. A new
-  ///     consumer is registered at the position where the feed begins or, for `existingObjects`, by
-  ///     the first call to ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)`` after these objects.
+  ///     that the consumer has acknowledged, and `deleteHistory` keeps all later transactions. A
+  ///     new consumer is registered at the position where the feed begins. If the feed begins with
+  ///     `existingObjects`, the consumer is registered by the first call to
+  ///     ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)`` after these objects.
   ///   - values: The values that the events contain.
   /// - Throws: `foreignStore` if a token belongs to other stores; `historyExpired` if transactions
   ///   after the token have been deleted and the consumer is new; any error from writing the store.
-  /// - Complexity: For each event, the object is looked up in each generation whose values the
-  ///   event contains, and each related object that the event names is looked up once. At most
-  ///   about 1,000 changes are in memory, even if a transaction has more.
+  /// - Complexity: For each event, the feed looks up the object in each generation whose values the
+  ///   event contains, and looks up each related object of the event once. The feed keeps at most
+  ///   about 1,000 changes in memory, even if a transaction has more changes.
   public func changeFeed(
     from start: ChangeFeed.Start = .now, consumer: String? = nil,
     values: ChangeFeed.IncludedValues = .after
@@ -24,7 +25,7 @@ extension PersistentContainer {
 
   // MARK: Applying
 
-  /// Applies the complete events of another container's feed, such as those in a file, to objects
+  /// Applies the complete events of another container's feed, such as events in a file, to objects
   /// of the same entities.
   ///
   /// For details, and for feeds that do not end, see ``FeedReceiver``.
@@ -55,7 +56,7 @@ extension PersistentContainer {
   /// Applies complete events that arrive asynchronously.
   ///
   /// The method applies events in groups of 10,000 as they arrive, and the remaining events at the
-  /// end. Otherwise, it works like the synchronous method.
+  /// end. Otherwise, the method works like the synchronous method.
   ///
   /// - Throws: The same errors as ``FeedReceiver``; any error from `events`; `CancellationError`.
   @discardableResult

@@ -28,7 +28,7 @@ struct StoreFeed {
   private struct Changes {
     let view: FeedView
     var cursor: HistoryCursor
-    /// The next change, or `nil` if there are no more.
+    /// The next change, or `nil` if there are no more changes.
     var next: HistoryCursor.Change?
   }
 
@@ -75,10 +75,10 @@ struct StoreFeed {
     }
   }
 
-  /// Whether existing objects remain to be returned.
+  /// A Boolean value that indicates whether existing objects remain to be returned.
   var isReadingExisting: Bool { existing != nil }
 
-  /// Returns the time of the next transaction, or `nil` if there is none yet.
+  /// Returns the time of the next transaction, or `nil` if there is no next transaction yet.
   ///
   /// - Throws: `historyExpired` if transactions that follow the position have been deleted;
   ///   `incompatibleSchema` if the store's model has changed; any error from reading the store.
@@ -87,7 +87,7 @@ struct StoreFeed {
     return changes?.next?.transaction.header.timestamp
   }
 
-  /// Returns the next event, or `nil` if there is none yet.
+  /// Returns the next event, or `nil` if no event is available yet.
   ///
   /// - Throws: The same errors as ``nextTime()``.
   mutating func next() throws -> ChangeFeed.Event? {
@@ -110,7 +110,8 @@ struct StoreFeed {
   ///
   /// The feed then continues with the newest generation.
   ///
-  /// - Throws: `generationExpired` if a generation's existing objects have not all been returned.
+  /// - Throws: `generationExpired` if some existing objects of a generation have not been returned
+  ///   yet.
   mutating func restart() throws {
     guard existing == nil else {
       throw StorageError(
@@ -183,7 +184,7 @@ struct StoreFeed {
   private mutating func readChanges() throws {
     let view = try newestView()
     var cursor = try HistoryCursor(view.snapshot, after: position)
-    // Fix the position now, so that transactions deleted from now on count as missing.
+    // Set the position now, so that transactions deleted from now on count as missing.
     position = position ?? HistoryPosition(sequence: cursor.deleted)
     guard cursor.newest > position?.sequence ?? 0 else {
       if values.includesBefore { previous = view }
@@ -196,8 +197,8 @@ struct StoreFeed {
   }
 
   private mutating func endChanges(_ state: Changes) {
-    // Move to the newest transaction, because the last ones may have changed only objects of
-    // unknown classes.
+    // Move to the newest transaction, because the last transactions may have changed only objects
+    // of unknown classes.
     if state.cursor.newest > position?.sequence ?? 0 {
       position = HistoryPosition(sequence: state.cursor.newest)
     }
@@ -232,7 +233,7 @@ struct StoreFeed {
 
   /// Returns the event for a change.
   ///
-  /// The next change in `state` must be the one that follows this change.
+  /// The next change in `state` must be the change that follows.
   private func event(
     for change: HistoryCursor.Change, isLast: Bool, _ state: Changes
   ) throws -> ChangeFeed.Event? {

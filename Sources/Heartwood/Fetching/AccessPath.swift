@@ -14,11 +14,12 @@ struct AccessPath {
   }
 
   let kind: Kind
-  /// Whether index entries are read backwards, or `nil` if rows are not read in index order.
+  /// A Boolean value that indicates whether index entries are read backwards, or `nil` if rows are
+  /// not read in index order.
   var direction: Bool?
   /// The number of leading sort terms by which the path orders the rows.
   ///
-  /// The property is `nil` if the path orders rows by all terms or by none.
+  /// The property is `nil` if the path orders rows by all terms or by no term.
   var leadingTermCount: Int?
   /// The estimated number of rows to examine.
   let rowCount: Double
@@ -28,10 +29,10 @@ struct AccessPath {
 
 /// Chooses the cheapest access path for a plan.
 ///
-/// The number of rows that an index yields is estimated from its tree at planning time, so there
-/// are no statistics to maintain. The unit of cost is one row that is read sequentially and checked
-/// against the conditions. The costs were measured once, and are accurate to within a factor of two
-/// on the tested machines.
+/// At planning time, the planner estimates from an index's tree how many rows the index yields. The
+/// store therefore needs no statistics. The unit of cost is one row that is read sequentially and
+/// checked against the conditions. The costs were measured once, and are accurate to within a
+/// factor of two on the tested machines.
 struct AccessPlanner {
   /// The cost of an index entry that is read sequentially.
   private static let entryCost = 0.3
@@ -107,8 +108,8 @@ struct AccessPlanner {
     let total: Double
     let candidates: [Candidate]
 
-    /// Returns the estimated share of rows that meet all conditions except those on the given
-    /// properties.
+    /// Returns the estimated share of rows that meet all conditions except the conditions on the
+    /// given properties.
     func share(besides slots: [Int]) -> Double {
       var share = 1.0
       var known = Set(slots)
@@ -128,8 +129,10 @@ struct AccessPlanner {
       plan.needsSorting ? 0.5 * count : 0
     }
 
-    /// Returns the paths that use one index: a path that reads rows by number and, if it reduces
-    /// sorting, paths in index order.
+    /// Returns the paths that use one index.
+    ///
+    /// One path reads rows by number. If reading rows in index order reduces sorting, the result
+    /// also contains paths in index order.
     func paths(_ candidate: Candidate) -> [AccessPath] {
       let (use, count) = (candidate.use, candidate.count)
       let share = share(besides: use.slots)
@@ -148,8 +151,8 @@ struct AccessPlanner {
           AccessPath(kind: .index(use), direction: direction, rowCount: needed, cost: 1 + cost))
       }
       if let groups = candidate.groups, let limit = plan.limit {
-        // Include the rest of the group in which the limit is reached, because the scan reads it to
-        // the end.
+        // Include the rest of the group in which the limit is reached, because the scan reads that
+        // group to the end.
         let needed = min(count, Double(limit) / max(share, 1e-9) + 2 * groups.rowCount)
         let cost = needed * (AccessPlanner.entryCost + AccessPlanner.lookupCost)
         paths.append(

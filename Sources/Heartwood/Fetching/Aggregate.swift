@@ -43,7 +43,7 @@ extension Aggregate where Value == Int {
 
   /// The number of distinct values of a property.
   ///
-  /// - Complexity: Memory proportional to the number of distinct values.
+  /// - Complexity: Memory use is proportional to the number of distinct values.
   public static func distinctCount<Property>(_ keyPath: KeyPath<M, Property>) -> Aggregate {
     Aggregate(keyPath: keyPath) {
       var values: Set<StoredValue> = []
@@ -58,7 +58,7 @@ extension Aggregate where Value: AttributeValue & Numeric {
   /// Computing the sum throws `numericOverflow` if the sum does not fit in the attribute's type.
   public static func sum(_ keyPath: KeyPath<M, Value>) -> Aggregate { total(keyPath) }
 
-  /// The sum of the non-`nil` values of an attribute, or 0 if there are none.
+  /// The sum of the non-`nil` values of an attribute, or 0 if there are no such values.
   ///
   /// Computing the sum throws `numericOverflow` if the sum does not fit in the attribute's type.
   public static func sum(_ keyPath: KeyPath<M, Value?>) -> Aggregate { total(keyPath) }
@@ -107,8 +107,8 @@ extension Aggregate {
       var first: Wrapped?
       return Aggregation(
         {
-          // Skip NaN, which does not equal itself, and values that this program cannot decode and
-          // therefore cannot compare.
+          // Skip NaN, which does not equal itself. Also skip values that this program cannot decode
+          // and therefore cannot compare.
           guard let value = try Wrapped(known: $0), value == value else { return }
           if first.map({ precedes(value, $0) }) ?? true { first = value }
         }, result: { first })
@@ -122,7 +122,7 @@ extension Aggregate where Value == Double? {
     _ keyPath: KeyPath<M, Number>
   ) -> Aggregate { mean(keyPath) }
 
-  /// The mean of the non-`nil` values of an attribute, or `nil` if there are none.
+  /// The mean of the non-`nil` values of an attribute, or `nil` if there are no such values.
   public static func average<Number: AttributeValue & Numeric>(
     _ keyPath: KeyPath<M, Number?>
   ) -> Aggregate { mean(keyPath) }

@@ -26,8 +26,8 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   /// If an object cannot be read, the result is a fault, and the context's
   /// ``ManagedObjectContext/faultError`` is set.
   ///
-  /// - Complexity: If the last access was in another batch, reads one row for each object of the
-  ///   batch.
+  /// - Complexity: If the last access was in another batch, this access reads one row for each
+  ///   object of the batch.
   public subscript(position: Int) -> M {
     guard let object = batches.object(at: position) as? M else {
       preconditionFailure("A fetch of \(M.self) returned an object of another class.")
@@ -54,7 +54,8 @@ final class ObjectBatches {
   /// The generation of the fetch, or `nil` in a child context, which reads from its parent.
   private let view: StoreView?
   private let size: Int
-  /// Objects without a row, by the temporary numbers that they had at the time of the fetch.
+  /// The objects without a row, keyed by the temporary numbers that they had at the time of the
+  /// fetch.
   private let unsaved: [ObjectNumber: ManagedObject]
   private var batch: [ManagedObject] = []
   private var start = 0

@@ -3,13 +3,14 @@ struct CandidateSelection {
   typealias Candidate = ManagedObjectContext.Candidate
 
   private let plan: FetchPlan
-  /// Whether candidates arrive in the order of the plan.
+  /// A Boolean value that indicates whether candidates arrive in the order of the plan.
   let areInOrder: Bool
-  /// Whether the sort keys of candidates must be computed.
+  /// A Boolean value that indicates whether the sort keys of candidates must be computed.
   let needsKeys: Bool
-  /// Whether the requested content is read from each row immediately.
+  /// A Boolean value that indicates whether the requested content is read from each row
+  /// immediately.
   ///
-  /// Otherwise, it is read at the end, because most candidates may have been dropped by then.
+  /// Otherwise, the content is read at the end, when most candidates may already have been dropped.
   let completesAtOnce: Bool
   private(set) var candidates: [Candidate] = []
   /// The number of leading sort terms whose values are equal within a group of candidates, or `nil`
@@ -23,7 +24,7 @@ struct CandidateSelection {
   /// A new candidate that sorts after these keys cannot belong to the result.
   private var lastWanted: FetchOrder.Keys?
 
-  /// The number of candidates to collect, beyond twice the limit, before sorting them.
+  /// The number of candidates to collect in addition to twice the limit, before sorting them.
   private static let maxSpareCount = 256
 
   init(
@@ -60,9 +61,9 @@ struct CandidateSelection {
 }
 
 extension CandidateSelection {
-  /// Returns whether the limit was reached in a group before that of the given candidate.
+  /// Returns whether the limit was reached in a group before the candidate's group.
   ///
-  /// If so, neither this candidate nor any later one belongs to the result.
+  /// If so, neither this candidate nor any later candidate belongs to the result.
   private mutating func isBehindLimit(_ candidate: Candidate) -> Bool {
     guard let leadingTermCount, let limit = plan.limit, let order = plan.order,
       let keys = candidate.keys

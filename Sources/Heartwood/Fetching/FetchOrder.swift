@@ -2,9 +2,9 @@ import Foundation
 
 /// The sort order of a fetch, based on stored values.
 ///
-/// In ascending order, `nil` comes first and NaN last, and strings compare as Swift's
-/// `String` does. Objects with equal values are in creation order or, if the last descriptor is
-/// reversed, in reverse creation order. Every access path therefore yields the same list.
+/// In ascending order, `nil` comes first and NaN comes last. Strings are compared like values of
+/// Swift's `String`. Objects with equal values are in creation order, or in reverse creation order
+/// if the last descriptor is reversed. Every access path therefore yields the same list.
 struct FetchOrder {
   struct Term {
     let name: String
@@ -12,11 +12,13 @@ struct FetchOrder {
     /// The slot of the property, if the property belongs to the fetched object itself.
     let slot: Int?
     let isReversed: Bool
-    /// Whether the values are decimal numbers, which are stored as strings.
+    /// A Boolean value that indicates whether the values are decimal numbers, which are stored as
+    /// strings.
     let isDecimal: Bool
-    /// Whether all values have the same size.
+    /// A Boolean value that indicates whether all values have the same size.
     let hasFixedLength: Bool
-    /// The text search by whose relevance objects are compared, if any.
+    /// The text search whose relevance the term sorts by, or `nil` if the term sorts by another
+    /// value.
     var textSearch: TextSearch?
   }
 
@@ -26,7 +28,7 @@ struct FetchOrder {
     let number: ObjectNumber
   }
 
-  /// The sort terms; the section key, if any, comes first.
+  /// The sort terms, which begin with the section key if the request has sections.
   let terms: [Term]
 
   private init() { terms = [] }
@@ -38,9 +40,9 @@ struct FetchOrder {
   /// from its paths.
   ///
   /// - Parameters:
-  ///   - search: The text search by whose relevance objects are sorted if there are no descriptors.
-  ///   - section: The key by which objects are grouped; it precedes the sort descriptors.
-  /// - Returns: `nil` if the descriptors compare anything other than stored values.
+  ///   - search: The text search whose relevance determines the order if there are no descriptors.
+  ///   - section: The key by which objects are grouped. It precedes the sort descriptors.
+  /// - Returns: `nil` unless all descriptors compare stored values.
   init?<M>(
     _ request: FetchRequest<M>, _ resolver: QueryResolver, _ search: TextSearch?,
     section: AnyKeyPath? = nil
@@ -77,7 +79,8 @@ struct FetchOrder {
     self.terms = terms
   }
 
-  /// Whether objects with equal values are in reverse creation order.
+  /// A Boolean value that indicates whether objects with equal values are in reverse creation
+  /// order.
   var endsReversed: Bool { terms.last?.isReversed ?? false }
 
   /// Returns the sort keys of the subject of `scope`, which has the given number.
@@ -85,7 +88,8 @@ struct FetchOrder {
     Keys(values: try terms.map { try $0.value(scope) }, number: number)
   }
 
-  /// Returns whether the object with the first sort keys comes before the one with the second.
+  /// Returns whether the object with the sort keys `first` precedes the object with the keys
+  /// `second`.
   func areInOrder(_ first: Keys, _ second: Keys) -> Bool {
     // Use indices, because an iterator would retain and release each term.
     for position in terms.indices {
@@ -153,8 +157,8 @@ extension FetchOrder.Term {
 
   /// Compares two values in ascending order, even if the term is reversed.
   ///
-  /// - Returns: A negative number if `first` precedes `second`, a positive number if it follows,
-  ///   and 0 if the values are equal.
+  /// - Returns: A negative number if `first` precedes `second`, a positive number if `first`
+  ///   follows `second`, and 0 if the values are equal.
   func order(_ first: StoredValue, _ second: StoredValue) -> Int {
     first.sortOrder(relativeTo: second, isDecimal: isDecimal)
   }
@@ -168,7 +172,8 @@ extension QueryType {
     }
   }
 
-  /// Whether values of the type can be sorted so that equal values are adjacent.
+  /// A Boolean value that indicates whether values of the type can be sorted so that equal values
+  /// are adjacent.
   fileprivate var hasOrder: Bool {
     switch self {
     case .bool, .integer, .number, .decimal, .date, .uuid, .text: true
@@ -241,7 +246,7 @@ extension SortDescriptor where Compared: ManagedObject {
 }
 
 extension SortDescriptor {
-  /// Whether the descriptor compares values with `<`.
+  /// A Boolean value that indicates whether the descriptor compares values with `<`.
   fileprivate var isPlain: Bool {
     #if canImport(Darwin)
       // On Darwin, a string descriptor without an explicit comparator uses `.localizedStandard`.

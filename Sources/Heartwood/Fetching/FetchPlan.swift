@@ -7,17 +7,17 @@ struct FetchPlan {
   private let resolved: ResolvedRequest
   /// The order by stored values, or `nil` if the sort descriptors compare anything else.
   ///
-  /// In that case, the objects are created first and then sorted in memory.
+  /// If the property is `nil`, the objects are created first and then sorted in memory.
   let order: FetchOrder?
-  /// The maximum number of objects needed, including those that the offset skips, or `nil` for no
+  /// The maximum number of objects needed, including objects that the offset skips, or `nil` for no
   /// limit.
   let limit: Int?
 
   /// Resolves a request.
   ///
   /// - Parameters:
-  ///   - renumbered: A map from old object numbers to current ones. The first save of an object
-  ///     changes its number, so the predicate may contain old numbers.
+  ///   - renumbered: A map from old object numbers to current object numbers. The first save of an
+  ///     object changes its number, so the predicate may contain old numbers.
   ///   - section: The key by which objects are grouped before they are sorted.
   init<M>(
     _ request: FetchRequest<M>, _ model: StoreModel, _ renumbered: RenumberedObjects,
@@ -43,8 +43,8 @@ struct FetchPlan {
     if let search { terms.append(search.term) }
     order = try FetchOrder(request, resolver, search, section: section)
     if let position = request.position {
-      // Throw if the request has a position but no order by stored values, because positions come
-      // from such an order.
+      // A position is valid only in an order by stored values. Throw if the request has no such
+      // order.
       guard let order else { throw FetchOrder.changed }
       let first = try request.firstSortKeyPath.map { try resolver.term(at: $0) }
       let number = renumbered.resolved(position.number)
@@ -84,19 +84,19 @@ struct FetchPlan {
   /// The entities whose rows are examined, sorted by number.
   var storages: [EntityStorage] { resolved.storages }
 
-  /// Whether the conditions also depend on other objects.
+  /// A Boolean value that indicates whether the conditions also depend on other objects.
   var dependsOnOtherObjects: Bool { resolved.dependsOnOtherObjects }
 
   /// The entities that the conditions depend on, including the entity of the requested objects.
   var referencedEntities: [EntityDescription] { resolved.referencedEntities }
 
-  /// The numbers of the objects that the conditions name, at planning time.
+  /// The numbers of the objects that the conditions specify, at planning time.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
   /// The number of variables that a scope for the conditions needs.
   var variableCount: Int { resolved.variableCount }
 
-  /// Whether there are no conditions, so that every row matches.
+  /// A Boolean value that indicates whether every row matches, because there are no conditions.
   var isEverything: Bool { resolved.conditions.isEmpty }
 
   /// The number of conditions, all of which must hold.
@@ -105,7 +105,7 @@ struct FetchPlan {
   /// The name of each condition.
   var names: [String] { resolved.terms.map(\.name) }
 
-  /// Whether the requested order differs from the order of the rows.
+  /// A Boolean value that indicates whether the requested order differs from the order of the rows.
   var needsSorting: Bool { order.map { !$0.terms.isEmpty } ?? true }
 
   /// The plan that finds all objects, whether or not they match the conditions, in row order.
@@ -183,7 +183,7 @@ struct FetchPlan {
   /// The first condition that is a text search, or `nil` if there is none.
   var textSearch: TextSearch? { resolved.terms.lazy.compactMap(\.textSearch).first }
 
-  /// The text search if it is the only condition; otherwise, `nil`.
+  /// The text search, or `nil` if it is not the only condition.
   var onlyTextSearch: TextSearch? { resolved.terms.count == 1 ? textSearch : nil }
 
   /// Returns whether the request covers every stored object of the search's entity.
@@ -191,7 +191,8 @@ struct FetchPlan {
     storages.count == model.family(of: search.entity).count
   }
 
-  /// The text search if it alone determines the matching objects and their order; otherwise, `nil`.
+  /// The text search that alone determines the matching objects and their order, or `nil` if there
+  /// is none.
   var rankedTextSearch: TextSearch? {
     guard let search = onlyTextSearch, let order, order.terms.count == 1,
       order.terms[0].textSearch === search
@@ -223,7 +224,7 @@ struct FetchPlan {
     return nil
   }
 
-  /// The demands that an index can satisfy, by the slot of the property that they restrict.
+  /// The demands that an index can satisfy, keyed by the slot of the restricted property.
   var demandsBySlot: [Int: PropertyDemand] {
     var result: [Int: PropertyDemand] = [:]
     for demand in resolved.demands {
@@ -269,7 +270,8 @@ struct FetchPlan {
 }
 
 extension QueryTerm {
-  /// Whether a single demand on a property expresses the condition exactly.
+  /// A Boolean value that indicates whether a single demand on a property expresses the condition
+  /// exactly.
   fileprivate var isExactDemand: Bool {
     guard demands.count == 1, case .property = demands[0].subject else { return false }
     return demands[0].isExact

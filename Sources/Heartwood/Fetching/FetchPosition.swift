@@ -68,8 +68,8 @@ extension FetchOrder {
     guard let first, let value = position.values.first, !value.isNull, let term = terms.first else {
       return result
     }
-    // Do not use a range if objects with `nil` come last, as they do in descending order, because
-    // the range would omit them.
+    // In descending order, objects with `nil` come last. Do not use a range for such an order,
+    // because the range would omit these objects.
     let isOptional =
       if case .attribute(_, let isOptional)? = first.property?.kind { isOptional } else { true }
     guard !term.isReversed || !isOptional else { return result }

@@ -17,7 +17,8 @@ public struct FetchRequest<M: ManagedObject> {
   /// The sort descriptors, most significant first.
   ///
   /// Without sort descriptors, objects are sorted by their relevance to the text query. If there is
-  /// no text query, they are in creation order, class by class.
+  /// no text query either, objects are sorted by class, and the objects of each class are sorted by
+  /// creation order.
   public var sortDescriptors: [SortDescriptor<M>]
   /// The maximum number of objects, or `nil` for no limit.
   ///
@@ -31,17 +32,17 @@ public struct FetchRequest<M: ManagedObject> {
   public var fetchBatchSize: Int
   /// The relationships whose objects are loaded together with the fetched objects.
   public var relationshipKeyPathsForPrefetching: [PartialKeyPath<M>] = []
-  /// Whether values are read together with the objects.
+  /// A Boolean value that indicates whether values are read together with the objects.
   ///
-  /// This property has no effect, and exists so that code ported from Core Data compiles.
+  /// This property has no effect. It exists so that code ported from Core Data compiles.
   public var includesPropertyValues = true
-  /// Whether objects are returned as faults.
+  /// A Boolean value that indicates whether objects are returned as faults.
   ///
-  /// This property has no effect, and exists so that code ported from Core Data compiles.
+  /// This property has no effect. It exists so that code ported from Core Data compiles.
   public var returnsObjectsAsFaults = true
-  /// Whether the context's unsaved changes are included.
+  /// A Boolean value that indicates whether the context's unsaved changes are included.
   public var includesPendingChanges = true
-  /// Whether objects of subclasses are included.
+  /// A Boolean value that indicates whether objects of subclasses are included.
   public var includesSubentities = true
   /// The position after which the result begins, or `nil` to begin with the first object.
   var position: FetchOrder.Keys?
@@ -118,7 +119,7 @@ public struct FetchRequest<M: ManagedObject> {
   /// The number of leading objects to skip.
   var offset: Int { max(0, fetchOffset) }
 
-  /// The maximum number of objects, at least 0, or `nil` for no limit.
+  /// The maximum number of objects, which is never negative, or `nil` for no limit.
   var limit: Int? { fetchLimit.map { max(0, $0) } }
 
   /// The sum of the offset and the limit, or `nil` if there is no limit or the sum overflows.

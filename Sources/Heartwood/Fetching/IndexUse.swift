@@ -13,13 +13,14 @@ struct IndexUse {
   let ranges: [EntryRange]
   /// The slots of the properties whose conditions are evaluated with the index.
   let slots: [Int]
-  /// The slots of the attributes by which the entries that are read are ordered.
+  /// The slots of the attributes that determine the order of the entries to read.
   ///
-  /// In all entries that are read, the index's attributes before these have the same values.
+  /// The entries to read all have the same values of the index's preceding attributes.
   let orderedSlots: [Int]
-  /// The slots of the attributes that have the same values in all entries that are read.
+  /// The slots of the attributes that have the same values in all entries to read.
   let fixedSlots: [Int]
-  /// Whether the entries that are read correspond exactly to the objects that meet all demands.
+  /// A Boolean value that indicates whether the entries to read correspond exactly to the objects
+  /// that meet all demands.
   ///
   /// The entries may belong to objects of any class in the family of `entity`.
   let isExact: Bool
@@ -31,7 +32,8 @@ struct PropertyDemand {
   var lower: StoredValue?
   var upper: StoredValue?
   var prefix: String?
-  /// Whether the values (or the range, if there are no values) express the conditions exactly.
+  /// A Boolean value that indicates whether the values, or the range if there are no values,
+  /// express the conditions exactly.
   private(set) var isExact = true
 
   mutating func add(_ demand: QueryDemand) {
@@ -55,7 +57,7 @@ struct PropertyDemand {
     }
   }
 
-  /// Whether objects without a value are requested.
+  /// A Boolean value that indicates whether objects without a value are requested.
   var includesNull: Bool {
     if let values { return values.contains(.null) }
     return false
@@ -66,8 +68,8 @@ extension IndexUse {
   /// The maximum number of lookups for one index.
   ///
   /// If restricting a further attribute would require more lookups, that attribute is not
-  /// restricted. A unique index of one attribute allows more lookups, because the number of entries
-  /// that they yield need not be estimated.
+  /// restricted. A unique index of one attribute allows more lookups, because the planner need not
+  /// estimate how many entries these lookups yield.
   private static func maxLookups(_ index: IndexDescription) -> Int {
     index.isUnique && index.slots.count == 1 ? 50_000 : 1000
   }
@@ -186,7 +188,7 @@ extension IndexUse {
     self.isExact = isExact && entity.superentity == nil
   }
 
-  /// Returns the number of entries that are read.
+  /// Returns the number of entries to read.
   ///
   /// - Complexity: Reads each page of the index that contains such entries once.
   func count(_ view: StoreView) throws -> Int {

@@ -19,7 +19,7 @@ extension ManagedObject {
   /// - Parameters:
   ///   - query: The query.
   ///   - attribute: An attribute of the text index.
-  ///   - wordCount: The number of words in the part.
+  ///   - wordCount: The number of words in the returned text.
   /// - Throws: The same errors as ``highlights(of:in:)``.
   /// - Complexity: Splits the text into words.
   public func snippet<Owner: ManagedObject>(
@@ -33,7 +33,9 @@ extension ManagedObject {
   ) throws -> TextHighlights {
     guard let context = storeContext, let entity = entityDescription else {
       throw ObjectGraphError(
-        .foreignObject, "The object is in no context, so its text index is unknown.")
+        .foreignObject,
+        "The object is in no context, so its text index is unknown. Use an object that is in a "
+          + "context.")
     }
     let schema = context.model.schema
     let search = try TextSearch(query, entity, schema)

@@ -72,8 +72,8 @@ private struct FoundRow: Sendable {
 
 /// A fetch of saved rows that runs on another thread.
 private struct RemoteSearch<M: ManagedObject>: @unchecked Sendable {
-  // `@unchecked` because the compiler cannot know that key paths are immutable, or that nothing
-  // else refers to `renumbered`.
+  // The conformance is `@unchecked`, because the compiler cannot verify that key paths are
+  // immutable and that nothing else refers to `renumbered`.
   let request: FetchRequest<M>
   let snapshot: Snapshot
   let model: StoreModel

@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   /// - Throws: `unknownEntity` or `unknownProperty` if the model lacks a class or property in the
   ///   request; any error from reading rows; ``faultError``.
   /// - Complexity: Reads one row for each object that matches the predicate's conditions on unique
-  ///   or indexed attributes. Without such conditions, it reads every row of the entity.
+  ///   or indexed attributes. Without such conditions, the fetch reads every row of the entity.
   public func fetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> [M] {
     confinement?.enter()
     defer { confinement?.leave() }

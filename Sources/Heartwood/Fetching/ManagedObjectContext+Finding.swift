@@ -11,11 +11,11 @@ extension ManagedObjectContext {
     let number: ObjectNumber
     /// The sort keys, or `nil` if they are not needed because the object was found in order.
     var keys: FetchOrder.Keys?
-    /// The object, if requested.
+    /// The object, or `nil` if the fetch does not need it.
     var object: ManagedObject?
-    /// The values, if requested.
+    /// The values, or an empty array if the fetch does not need them.
     var values: [StoredValue] = []
-    /// Whether the candidate has the requested content.
+    /// A Boolean value that indicates whether the candidate has the requested content.
     var isComplete = false
   }
 
@@ -25,11 +25,11 @@ extension ManagedObjectContext {
   /// limit.
   ///
   /// - Parameters:
-  ///   - inOrder: Whether `body` is called in the order of the plan. If `false`, it is called as
-  ///     soon as each object is found, without regard to the limit. If the objects are found in the
-  ///     order of the plan, this makes no difference.
-  ///   - body: A closure that is called with each object, in which case the method returns an empty
-  ///     array; or `nil` to return the objects.
+  ///   - inOrder: Whether `body` is called in the order of the plan. If `false`, `body` is called
+  ///     as soon as each object is found, without regard to the limit. If the objects are found in
+  ///     the order of the plan, the parameter has no effect.
+  ///   - body: A closure that is called with each object, or `nil` to return the objects. If there
+  ///     is a closure, the method returns an empty array.
   func candidates(
     _ plan: FetchPlan, _ includesPendingChanges: Bool, _ content: CandidateContent,
     inOrder: Bool = false, consumedBy body: ((Candidate) throws -> Void)? = nil
@@ -112,8 +112,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns candidates for a fetch in a child of this context: the objects that match a plan in
-  /// this context and were not changed in the child.
+  /// Returns candidates for a fetch in a child of this context.
+  ///
+  /// The candidates are the objects that match the plan in this context and were not changed in the
+  /// child.
   private func candidates(
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
     _ content: CandidateContent, for child: ManagedObjectContext, hidesObjects: Bool
@@ -184,8 +186,8 @@ extension ManagedObjectContext {
   /// Returns a scope for the conditions of a plan.
   ///
   /// The scope reads objects from their rows. If an object was changed in this context or in a
-  /// parent, or if it hides objects that were deleted in one of them, the scope reads it from
-  /// memory instead.
+  /// parent, or hides objects that were deleted there, the scope reads the object from memory
+  /// instead.
   ///
   /// - Parameter hiding: The objects of this context that hide deleted objects.
   private func scope(
@@ -205,10 +207,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the object with the given number if it is registered and has changes; otherwise,
-  /// `nil`.
+  /// Returns the object with the given number, or `nil` if the object is not registered or has no
+  /// changes.
   ///
-  /// An object whose values equal those of its row does not count as changed. A fetch then
+  /// An object whose values equal the values in its row does not count as changed. A fetch then
   /// evaluates the row, which may be newer than the values in memory (C-05).
   private func changedObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = registeredObject(parent == nil ? number : resolved(number)),

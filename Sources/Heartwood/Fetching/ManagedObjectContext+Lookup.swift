@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - keyPath: An attribute that is declared unique by itself, not only in combination with
   ///     other attributes.
-  ///   - value: The value to find. If it is `nil`, no object is found.
+  ///   - value: The value to find. If the value is `nil`, no object is found.
   /// - Throws: `unknownProperty` if the attribute is not unique; any error from reading rows;
   ///   ``faultError``.
   /// - Complexity: Reads one index entry and one row. Each object with unsaved changes is processed
@@ -35,10 +35,10 @@ extension ManagedObjectContext {
           + "Unique(\\\(entity.name).\(property.name)), or fetch with a predicate.")
     }
     let wanted = try value.storedValue
-    // Find nothing for NaN, because it does not equal any value.
+    // NaN does not equal any value, so no object matches.
     if wanted.isNull || wanted.isNotANumber { return nil }
-    // Use a fetch for decimal numbers, because equal ones may have different representations, and
-    // for long strings, because their keys are shortened.
+    // Use a fetch for decimal numbers, because equal numbers may have different representations.
+    // Also use a fetch for long strings, because their keys are shortened.
     guard Value.storageType != .decimal, !EntryKey.isShortened([wanted], isUnique: true) else {
       var request = FetchRequest<M>(limit: 1)
       request.predicate = QueryPredicate<M>(property, of: entity, is: wanted, Value.storageType)
@@ -90,10 +90,10 @@ extension ManagedObjectContext {
 
   // MARK: Fetches that are lookups
 
-  /// Returns the single unique value that a request looks up in the store, with its index, or `nil`
-  /// for any other kind of request.
+  /// Returns the unique value that a request looks up, with the index of that value, or `nil` if
+  /// the request is not a single lookup.
   ///
-  /// Such a fetch needs no plan, and resolving a plan would take longer than the lookup.
+  /// A single lookup needs no plan, and resolving a plan would take longer than the lookup.
   func uniqueLookup<M: ManagedObject>(
     _ request: FetchRequest<M>, _ expression: QueryExpression
   ) throws -> (value: StoredValue, index: IndexDescription)? {
@@ -140,7 +140,8 @@ extension QueryProperty {
 }
 
 extension FetchRequest {
-  /// Whether the request has no sort descriptors, limit, offset or prefetched relationships.
+  /// A Boolean value that indicates whether the request has no sort descriptors, limit, offset or
+  /// prefetched relationships.
   fileprivate var isUnsortedAndComplete: Bool {
     sortDescriptors.isEmpty && fetchLimit == nil && fetchOffset == 0
       && position == nil && relationshipKeyPathsForPrefetching.isEmpty

@@ -16,10 +16,10 @@ extension ManagedObjectContext {
   /// as a structure or as a ``ManagedObjectID``, and the key `objectID` is the ID of the object.
   /// Unsaved changes are included, unless the request excludes them.
   ///
-  /// - Throws: The same errors as ``fetch(_:)``; `DecodingError`, with the path of the key, if a
-  ///   value is not of the type that the structure declares; any error from the type's
+  /// - Throws: The same errors as ``fetch(_:)``; `DecodingError` with the path of the key if a
+  ///   value does not have the type that the structure declares; any error from the type's
   ///   `init(from:)`.
-  /// - Complexity: The same as ``fetch(_:)``. Only the values that the type asks for are read.
+  /// - Complexity: The same as ``fetch(_:)``. Only the values that the type decodes are read.
   public func fetch<M: ManagedObject, Row: Decodable>(
     _ request: FetchRequest<M>, as type: Row.Type
   ) throws -> [Row] {
@@ -31,8 +31,8 @@ extension ManagedObjectContext {
   /// Calls `body` with each object that matches a request, as a value of a `Decodable` type,
   /// without creating the objects.
   ///
-  /// - Parameter began: A closure that is called before the first row. If a row asks for columns
-  ///   that earlier rows did not need, all rows are decoded again, and the closure is called again.
+  /// - Parameter began: A closure that is called before the first row. If a row needs columns that
+  ///   earlier rows did not need, all rows are decoded again, and the closure is called again.
   private func forEachRow<M: ManagedObject, Row: Decodable>(
     _ request: FetchRequest<M>, as type: Row.Type, began: () -> Void,
     _ body: @escaping (Row) throws -> Void

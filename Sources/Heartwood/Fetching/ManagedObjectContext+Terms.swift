@@ -1,6 +1,6 @@
 /// A term of a text index.
 public struct TextTerm: Sendable, Hashable {
-  /// The term, as the tokenizer of the index normalises it.
+  /// The term in the normalised form that the tokenizer of the index produces.
   public let text: String
   /// The number of objects that contain the term.
   public let count: Int

@@ -16,7 +16,7 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// The context's unsaved changes are included, unless the request excludes them. If the request
-  /// has a limit or an offset, only the objects that these select are aggregated.
+  /// has a limit or an offset, only the selected objects are aggregated.
   ///
   /// - Throws: The same errors as ``fetch(_:)``; `numericOverflow`; `unsupportedPredicate` if a key
   ///   path has several values for one object.

@@ -43,8 +43,9 @@ extension IndexUse {
 }
 
 extension FetchOrder {
-  /// Returns whether two objects are in the same group, that is, whether their values of the first
-  /// `termCount` terms are equal.
+  /// Returns whether two objects are in the same group.
+  ///
+  /// The objects of a group have equal values of the first `termCount` terms.
   func areTogether(_ first: Keys, _ second: Keys, termCount: Int) -> Bool {
     (0..<termCount).allSatisfy { terms[$0].order(first.values[$0], second.values[$0]) == 0 }
   }

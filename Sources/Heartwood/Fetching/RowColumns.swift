@@ -1,8 +1,8 @@
 /// The columns that a `Decodable` type reads from rows, discovered during decoding.
 ///
 /// A column is a property of the fetched object, or of an object reached through to-one
-/// relationships. The decoder learns of a column only when the type asks for it. The column is then
-/// added, and the row is decoded again.
+/// relationships. The decoder discovers a column only when the type requests the column. The column
+/// is then added, and the row is decoded again.
 final class RowColumns {
   /// The fetched object or an object reached from it.
   struct Node {
@@ -21,12 +21,14 @@ final class RowColumns {
 
   private(set) var nodes: [Node]
   private(set) var columns: [Column] = []
-  /// A column that a row asked for but that has not been read.
+  /// A column that a row requested but that has not been read.
   private(set) var missing: Column?
   let space: ManagedObjectID.Space
   private let schema: Schema.Content
   private var values: [StoredValue] = []
-  /// The column that is expected next, because every row is decoded in the same order.
+  /// The index of the column that is expected next.
+  ///
+  /// Every row requests its columns in the same order.
   private var next = 0
 
   init(_ entity: EntityDescription, _ model: StoreModel) {
@@ -49,7 +51,7 @@ final class RowColumns {
     }
   }
 
-  /// Adds the column that a row has asked for, and returns whether there was one.
+  /// Adds the column that a row has requested, and returns whether there was such a column.
   func addMissing() -> Bool {
     guard let missing else { return false }
     columns.append(missing)
@@ -82,7 +84,9 @@ final class RowColumns {
     position(of: name, in: node) != nil || column(name, of: node) != nil
   }
 
-  /// Returns the names of the columns that a node can have, without a common prefix.
+  /// Returns the names of the columns that a node can have, without the given prefix.
+  ///
+  /// Columns whose names do not begin with the prefix are omitted.
   func names(of node: Int, prefix: String) -> [String] {
     nodes[node].entity.properties.filter {
       $0.fieldStorageType != nil && $0.name.hasPrefix(prefix)

@@ -57,7 +57,8 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try columns.value(name(key), key, in: node, codingPath)
   }
 
-  /// Returns the decoder of a composite attribute, or `nil` if the key does not name one.
+  /// Returns the decoder of a composite attribute, or `nil` if the key does not name such an
+  /// attribute.
   private func composite(_ key: Key) -> RowDecoder? {
     guard columns.isComposite(name(key), in: node) else { return nil }
     return RowDecoder(
@@ -136,14 +137,15 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     guard property?.isReference == true else {
       throw ValueContainer.mismatch(
         Nested.self, codingPath + [key],
-        "Only to-one relationships and composite attributes have keys of their own.")
+        "The value has no keys. Only to-one relationships and composite attributes have keys.")
     }
     return try decoder(of: property, key).container(keyedBy: type)
   }
 
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
     throw ValueContainer.mismatch(
-      [Any].self, codingPath + [key], "Decode the array as one value.")
+      [Any].self, codingPath + [key],
+      "The value cannot be decoded element by element. Decode it as a single value.")
   }
 
   func superDecoder() -> any Decoder {
@@ -176,8 +178,9 @@ private struct ValueContainer: SingleValueDecodingContainer, Decoder {
 
   func decodeNil() -> Bool { value.isNull }
 
-  /// Returns the value as an attribute type; an integer can also be returned as a floating-point
-  /// number.
+  /// Returns the value as an attribute type.
+  ///
+  /// An integer can also be returned as a floating-point number.
   func attribute<Value: AttributeValue>(_ type: Value.Type) throws -> Value {
     if value.isNull, !type.isOptional { throw Self.notFound(type, codingPath) }
     if case .integer(let number) = value, let double = Double(exactly: number),
@@ -208,11 +211,13 @@ private struct ValueContainer: SingleValueDecodingContainer, Decoder {
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    throw Self.mismatch(Key.self, codingPath, "The attribute is a single value without keys.")
+    throw Self.mismatch(
+      Key.self, codingPath, "The attribute has no keys. Decode it as a single value.")
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    throw Self.mismatch([Any].self, codingPath, "The attribute is a single value, not an array.")
+    throw Self.mismatch(
+      [Any].self, codingPath, "The attribute is not an array. Decode it as a single value.")
   }
 
   func singleValueContainer() -> any SingleValueDecodingContainer { self }

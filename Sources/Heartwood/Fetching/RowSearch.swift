@@ -32,7 +32,7 @@ struct RowSearch {
   /// Calls `body` with each matching record until `body` returns `false`.
   ///
   /// During each call, the record is the subject of `scope`. If the path provides the plan's order,
-  /// rows are passed in that order; otherwise, they are sorted by number.
+  /// the method passes rows in that order. Otherwise, it passes rows in the order of their numbers.
   func forEach(
     _ scope: QueryScope,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
@@ -71,8 +71,8 @@ struct RowSearch {
     case .text(let search):
       try scope.textRun(search)?.numbers().filter { plan.includes($0) } ?? []
     case .everyRow: nil
-    // Skip temporary numbers. An object with such a number has no row, even if the row bits of the
-    // number match those of an existing row.
+    // Skip temporary numbers. An object with such a number has no row, even if the number has the
+    // same row bits as an existing row.
     case .objects(let numbers):
       Set(numbers).filter { !$0.isTemporary && plan.includes($0) }.sorted()
     case .index(let use): try numbers(use).sorted()
@@ -143,8 +143,8 @@ struct RowSearch {
 
   /// Pending row lookups, which run in batches of one entity so that their cache misses overlap.
   ///
-  /// The variables skip exclusivity checks, because they are used for every entry of an index. This
-  /// is safe, because only one thread uses them.
+  /// The variables skip exclusivity checks, because they are used for every entry of an index.
+  /// Skipping the checks is safe, because only one thread uses the variables.
   private final class RowLookups {
     let search: RowSearch
     let scope: QueryScope

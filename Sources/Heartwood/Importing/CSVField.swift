@@ -2,8 +2,8 @@
 package enum CSVField {
   /// Returns the text of a field.
   ///
-  /// For `nil`, the text is empty. An empty string, or one that contains a separator, is enclosed
-  /// in quotation marks.
+  /// For `nil`, the text is empty. An empty string, or a string that contains a separator, is
+  /// enclosed in quotation marks.
   package static func text(_ value: String?) -> String {
     guard let value else { return "" }
     guard value.isEmpty || value.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else {

@@ -6,7 +6,7 @@ public enum ExportFormat: Sendable {
   case jsonLines
   /// Comma-separated values with a header, as in RFC 4180.
   ///
-  /// `nil` is written as an empty field, and an empty string is quoted. `Codable` values are JSON
-  /// text.
+  /// `nil` is written as an empty field, and an empty string is quoted. `Codable` values are
+  /// written as JSON text.
   case csv
 }

@@ -14,7 +14,8 @@ final class ImportPlan: @unchecked Sendable {
   let fields: [Field]
   /// The attributes by which an object can be found.
   let uniqueProperties: [PropertyDescription]
-  /// Whether rows list the keys that do not correspond to a property.
+  /// A Boolean value that indicates whether rows list the keys that do not correspond to a
+  /// property.
   var reportsIgnoredKeys = false
   private let schema: Schema.Content
   private var plans: [Int: ImportPlan] = [:]
@@ -22,8 +23,8 @@ final class ImportPlan: @unchecked Sendable {
   /// Creates a plan.
   ///
   /// - Parameters:
-  ///   - keys: The paths of the properties' values, by property name. For any other property, the
-  ///     path is the property's name.
+  ///   - keys: The paths of the properties' values, keyed by property name. For any other property,
+  ///     the path is the property's name.
   init(_ entity: EntityDescription, _ schema: Schema.Content, keys: [String: String] = [:]) throws {
     self.entity = entity
     self.schema = schema
@@ -32,16 +33,18 @@ final class ImportPlan: @unchecked Sendable {
     where !entity.isComposite(name) && !entity.properties.contains(where: { $0.name == name }) {
       throw ObjectGraphError(
         .unknownProperty,
-        "The import names a key for \(name), which is not a property of \(entity.name). Use the "
-          + "names of the class's properties.")
+        "The import specifies a key for \(name), which is not a property of \(entity.name). Use "
+          + "the names of the class's properties.")
     }
     fields = entity.properties.filter { $0.isAttribute || $0.isRelationship }.map { property in
       Field(property: property, keys: Self.path(of: property, keys))
     }
   }
 
-  /// Returns the path of a property's value: the given path, a path within that of its composite
-  /// attribute, or the property's name.
+  /// Returns the path of a property's value.
+  ///
+  /// The result is the given path, a path within the path of the property's composite attribute, or
+  /// the property's name.
   private static func path(
     of property: PropertyDescription, _ keys: [String: String]
   ) -> [ImportKey] {
@@ -70,7 +73,9 @@ final class ImportPlan: @unchecked Sendable {
   func plan(of property: PropertyDescription) throws -> ImportPlan {
     if let known = plans[property.slot] { return known }
     guard let destination = schema.destination(of: property) else {
-      throw ObjectGraphError(.unknownEntity, "The model lacks the destination of \(property.name).")
+      throw ObjectGraphError(
+        .unknownEntity,
+        "The model does not contain the destination of \(property.name). Add it to the model.")
     }
     let new = try ImportPlan(destination, schema)
     plans[property.slot] = new
@@ -94,8 +99,9 @@ struct ImportKey: CodingKey {
 }
 
 extension PropertyDescription {
-  /// The path of keys to the property's value; an element of a composite attribute has several
-  /// keys.
+  /// The path of keys to the property's value.
+  ///
+  /// An element of a composite attribute has several keys.
   var importKeys: [ImportKey] { ImportKey.path(name) }
 }
 
@@ -112,10 +118,11 @@ struct ImportedRow {
   let plan: ImportPlan
   let path: [any CodingKey]
   private(set) var attributes: [(property: PropertyDescription, value: StoredValue)] = []
-  /// The targets of the relationships that the object contains; a relationship that is `null` has
-  /// no targets.
+  /// The targets of the relationships that the object contains.
+  ///
+  /// A relationship that is `null` has no targets.
   private(set) var targets: [(property: PropertyDescription, targets: [Target])] = []
-  /// The keys that do not correspond to a property, if the plan asks for them.
+  /// The keys that do not correspond to a property, if the plan requests such keys.
   private(set) var ignoredKeys: [String] = []
 
   /// Creates a row from values in a format other than JSON.
@@ -139,7 +146,8 @@ struct ImportedRow {
     guard path.count <= Self.maxDepth else {
       throw DecodingError.dataCorrupted(
         DecodingError.Context(
-          codingPath: [], debugDescription: "Related objects are nested too deeply."))
+          codingPath: [],
+          debugDescription: "Related objects are nested too deeply. Import them separately."))
     }
     if plan.reportsIgnoredKeys { ignoredKeys = plan.ignoredKeys(container) }
     for field in plan.fields {
@@ -188,8 +196,9 @@ struct ImportedRow {
         [String: Any].self,
         DecodingError.Context(
           codingPath: decoder.codingPath,
-          debugDescription: "\(plan.entity.name) has \(unique.count) unique attributes. Use "
-            + "an object with one of them."))
+          debugDescription: "A value alone cannot identify a related object, because "
+            + "\(plan.entity.name) has \(unique.count) unique attributes. Use a JSON object that "
+            + "contains a unique attribute."))
     }
     return .key(plan, unique[0], try unique[0].storage.decodedValue(decoder))
   }
@@ -230,8 +239,8 @@ extension ImportedRow {
     return .dataCorrupted(
       DecodingError.Context(
         codingPath: path + [plan.key(of: relationship)],
-        debugDescription: "There is no \(entity.name) \(value.text ?? "null"). It could be of "
-          + "several entities, \(names), so import it first."))
+        debugDescription: "There is no \(entity.name) \(value.text ?? "null"). The object could "
+          + "belong to several entities: \(names). Import this object first."))
   }
 
   /// Returns the error for a key that the row lacks.

@@ -61,8 +61,9 @@ struct ImportRun {
     return report
   }
 
-  /// Saves the objects of a batch or, if that fails, saves the elements one by one to find the
-  /// invalid ones.
+  /// Saves the objects of a batch.
+  ///
+  /// If saving fails, the method saves the elements one by one to find the invalid elements.
   private mutating func save(_ batch: [(position: Int, row: ImportedRow)]) throws {
     defer { context.reset() }
     guard (try? saveTogether(batch[...])) == nil else { return }
@@ -94,7 +95,7 @@ struct ImportRun {
         case .unchanged: report.unchangedCount += 1
         }
         // Validate now, because each element must be valid by itself, without corrections by later
-        // ones.
+        // elements.
         for object in touched where object.isInserted || object.isUpdated {
           do { try object.validate() } catch {
             throw context.validationFailure(of: object, error)
@@ -149,7 +150,8 @@ struct ImportRun {
     }
     guard !entity.isAbstract, let type = entity.type as? ManagedObject.Type else {
       throw ObjectGraphError(
-        .unknownEntity, "\(entity.name) is abstract, so no new object can be created.")
+        .unknownEntity,
+        "\(entity.name) is abstract, so it cannot have objects. Import objects of a subclass.")
     }
     let object = type.init()
     context.insert(object)
@@ -197,7 +199,7 @@ struct ImportRun {
 }
 
 extension ManagedObject {
-  /// Sets an attribute as its setter does.
+  /// Sets an attribute in the same way as its setter.
   fileprivate func assign(_ value: StoredValue, _ property: PropertyDescription) throws {
     if hooks.contains(.writing) { willWrite(at: property.offset) }
     try setStoredValue(value, property)

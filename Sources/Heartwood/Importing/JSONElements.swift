@@ -23,7 +23,7 @@ package struct JSONElements {
     self.read = read
   }
 
-  /// Returns the bytes of the next element, or `nil` if there are no more.
+  /// Returns the bytes of the next element, or `nil` if there are no more elements.
   ///
   /// - Throws: `invalidElement` if the text is not JSON of the expected form; any error from
   ///   reading the text.
@@ -91,8 +91,8 @@ package struct JSONElements {
       }
       let found = try value()
       try expect(":")
-      // Compare the key as written. Exporters do not use escapes in keys, so they need not be
-      // decoded.
+      // Compare the key as written. The key need not be decoded, because exporters do not use
+      // escapes in keys.
       if found.dropFirst().dropLast().elementsEqual(key.utf8) { return }
       _ = try skipSpace()
       _ = try value(isKept: false)

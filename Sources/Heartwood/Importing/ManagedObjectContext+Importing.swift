@@ -1,7 +1,7 @@
 public import Foundation
 
 extension ManagedObjectContext {
-  /// Imports JSON elements: each one updates the object that has the same unique value, or becomes
+  /// Imports JSON elements, each of which updates the object with the same unique value or becomes
   /// a new object.
   ///
   /// ```swift
@@ -11,21 +11,23 @@ extension ManagedObjectContext {
   /// let report = try context.upsert(Quake.self, matching: \.code, from: data, options)
   /// ```
   ///
-  /// The import sets only the properties whose keys an element contains. A relationship is set from
-  /// nested objects, which are also found or created by a unique attribute, or from values of that
-  /// attribute. The import makes one commit, with this context's author. Like a save, it calls the
-  /// objects' callback methods. This context's unsaved changes are neither written nor modified.
+  /// For each element, the import sets only the properties whose keys the element contains. A
+  /// relationship is set from nested objects, or from values of a unique attribute. Nested objects
+  /// are also found or created by a unique attribute. The import makes one commit, with this
+  /// context's author. Like a save, it calls the objects' callback methods. This context's unsaved
+  /// changes are neither written nor modified.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
-  ///   - keyPath: An attribute that is unique on its own, not only in combination with others.
+  ///   - keyPath: An attribute that is unique on its own, not only in combination with other
+  ///     attributes.
   ///   - data: JSON in UTF-8: an array of objects, or a sequence of objects such as JSON lines.
   ///   - options: The options.
   /// - Returns: The numbers of new, changed, unchanged and refused elements.
-  /// - Throws: `invalidElement`, with the path of the value in the message, if an element cannot be
-  ///   imported and invalid elements are not skipped, or if the text is not JSON; `unknownProperty`
-  ///   if the attribute is not unique, or a path is given for an unknown property; any error from
-  ///   writing the store. If the method throws, nothing is saved.
+  /// - Throws: `invalidElement` if the text is not JSON, or if an element cannot be imported and
+  ///   invalid elements are not skipped; `unknownProperty` if the attribute is not unique, or a
+  ///   path is given for an unknown property; any error from writing the store. The message for an
+  ///   invalid element contains the path of the value. If the method throws, nothing is saved.
   /// - Complexity: For each element, the cost of finding and saving its objects. Memory use does
   ///   not grow with the number of elements.
   @discardableResult
@@ -44,7 +46,8 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
-  ///   - keyPath: An attribute that is unique on its own, not only in combination with others.
+  ///   - keyPath: An attribute that is unique on its own, not only in combination with other
+  ///     attributes.
   ///   - file: The URL of a file.
   ///   - options: The options.
   /// - Throws: The same errors as the import of `Data`; any error from reading the file.
@@ -58,7 +61,7 @@ extension ManagedObjectContext {
     return try upsert(type, matching: keyPath, options) { try handle.readChunk() }
   }
 
-  /// Imports JSON elements from chunks of bytes that arrive asynchronously, such as those of a
+  /// Imports JSON elements from chunks of bytes that arrive asynchronously, such as chunks of a
   /// download.
   ///
   /// All bytes are first received into a temporary file, so that a slow sender does not delay other
@@ -66,7 +69,8 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
-  ///   - keyPath: An attribute that is unique on its own, not only in combination with others.
+  ///   - keyPath: An attribute that is unique on its own, not only in combination with other
+  ///     attributes.
   ///   - chunks: Pieces of any size, such as `Data` or arrays of bytes.
   ///   - options: The options.
   /// - Throws: The same errors as the import of `Data`; any error from `chunks` or the file;

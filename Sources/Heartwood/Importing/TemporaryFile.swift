@@ -27,8 +27,8 @@ final class TemporaryFile {
     if buffer.count >= FileHandle.chunkByteCount { try flush() }
   }
 
-  /// Returns a function that reads the next bytes from the beginning of the file, and returns no
-  /// bytes at its end.
+  /// Returns a function that reads the file from its beginning, one chunk at a time, and returns no
+  /// bytes at the end.
   func reader() throws -> () throws -> [UInt8] {
     try flush()
     let input = try FileHandle(forReadingFrom: url)

@@ -11,7 +11,7 @@ package struct CSVRecords {
 
   package init(_ read: @escaping () throws -> [UInt8]) { self.read = read }
 
-  /// Returns the fields of the next record, or `nil` if there are no more.
+  /// Returns the fields of the next record, or `nil` if there are no more records.
   ///
   /// An empty field without quotes is `nil`.
   ///
@@ -40,8 +40,8 @@ package struct CSVRecords {
     var skipped: [UInt8] = []
     for byte in [0xEF, 0xBB, 0xBF] as [UInt8] {
       guard try peek() == byte else {
-        // Put the skipped bytes back: they do not form a byte order mark, but begin another
-        // character.
+        // Put the skipped bytes back, because they begin a character instead of forming a byte
+        // order mark.
         chunk = skipped + chunk[position...]
         position = 0
         return

@@ -1,4 +1,4 @@
-/// An entity as the store's model describes it.
+/// The description of an entity in the store's model.
 package struct EntityFacts: Sendable {
   package struct Attribute: Sendable {
     package let name: String
@@ -14,7 +14,7 @@ package struct EntityFacts: Sendable {
     package let isOrdered: Bool
     /// The name of the destination entity.
     package let destination: String
-    /// The name of the relationship at the other end, or `nil` if there is none.
+    /// The name of the inverse relationship, or `nil` if there is none.
     package let inverse: String?
     package let deleteRule: DeleteRule
     /// The keyspace that lists the members, or `nil` if there is no such list.
@@ -26,7 +26,8 @@ package struct EntityFacts: Sendable {
     package let attributes: [String]
     package let isUnique: Bool
     package let keyspace: String
-    /// Whether the entity itself declares the index, instead of inheriting it.
+    /// A Boolean value that indicates whether the entity itself declares the index, instead of
+    /// inheriting it.
     package let isOwn: Bool
     /// The identifier of a text index's tokenizer, or `nil` for any other index.
     package var tokenizer: String?
@@ -34,7 +35,7 @@ package struct EntityFacts: Sendable {
 
   package let name: String
   package let number: Int
-  /// The name of the entity from which this one inherits, or `nil` if there is none.
+  /// The name of the superentity, or `nil` if there is none.
   package let superentity: String?
   package let isAbstract: Bool
   package let attributes: [Attribute]
@@ -50,8 +51,7 @@ package struct EntityFacts: Sendable {
     superentity = entity.superentity?.name
     isAbstract = entity.isAbstract
     keyspace = storage.keyspace
-    // Read the attribute's number and the formula, with which the description of a derivation
-    // begins.
+    // The description of a derivation begins with the attribute's number and the formula.
     let derived = (stored.derived ?? []).map { $0.split(separator: " ") }.filter { $0.count > 1 }
     attributes = entity.properties.compactMap { property in
       guard case .attribute(let type, let isOptional) = property.kind else { return nil }
@@ -68,7 +68,7 @@ package struct EntityFacts: Sendable {
         deleteRule: property.options.deleteRule ?? .nullify,
         keyspace: storage.relationshipKeyspaces[property.slot])
     }
-    // Append the text index last, because its keyspace follows those of the other indexes.
+    // Append the text index last, because its keyspace follows the keyspaces of the other indexes.
     indexes =
       zip(entity.indexes, stored.indexes).map { index, keyspace in
         Index(

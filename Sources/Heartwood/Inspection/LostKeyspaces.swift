@@ -17,7 +17,7 @@ struct LostKeyspaces {
   private struct Entry {
     let key: [UInt8]
     let value: [UInt8]
-    /// The components of the key if all of them are integers; otherwise, an empty array.
+    /// The components of the key, or an empty array unless all components are integers.
     let numbers: [Int64]
 
     init(_ key: RawSpan, _ value: RawSpan) {
@@ -76,7 +76,7 @@ struct LostKeyspaces {
       guard !entries.isEmpty else { continue }
       candidates[name] = Self.possibleNames(entries, stored, model).filter { !names.contains($0) }
     }
-    // Repeat, because a name assigned to one keyspace is no longer possible for any other.
+    // Repeat, because a name assigned to one keyspace is no longer possible for any other keyspace.
     while true {
       let clear = candidates.first { name, possible in
         possible.count == 1
@@ -128,8 +128,10 @@ struct LostKeyspaces {
       && stored.entities.contains { $0.number == entry.numbers[0] }
   }
 
-  /// Returns whether all entries can be rows of an entity: they have its latest layout and are
-  /// encoded in the same way, or they can at least be decoded.
+  /// Returns whether all entries can be rows of an entity.
+  ///
+  /// Each entry must be decodable. An entry in the entity's latest layout must also be identical to
+  /// the encoding of its values.
   private static func isRow(
     of storage: EntityStorage, _ entries: [Entry], _ stored: StoredModel
   ) -> Bool {

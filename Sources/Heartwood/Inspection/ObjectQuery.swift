@@ -4,13 +4,13 @@ package struct ObjectQuery: Sendable {
   package var entity: String
   /// The condition, or `nil` for all objects.
   package var condition: String?
-  /// The input for a search of the text index, or `nil`.
+  /// The input for a search of the text index, or `nil` for no search.
   package var text: String?
   /// The values by which the objects are sorted, most significant first.
   package var order: [(path: String, isReversed: Bool)] = []
   package var limit: Int?
   package var offset = 0
-  /// Whether objects of subentities are included.
+  /// A Boolean value that indicates whether objects of subentities are included.
   package var includesSubentities = true
 
   package init(entity: String, condition: String? = nil) {

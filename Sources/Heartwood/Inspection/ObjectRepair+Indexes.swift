@@ -6,10 +6,10 @@ extension ObjectRepair {
     let slots: [Int]
   }
 
-  /// Returns the parts of all indexes, by the keyspaces of the indexes.
+  /// Returns the parts of all indexes, keyed by the keyspaces of the indexes.
   ///
-  /// The stored model lists the indexes of each entity, including inherited ones, so this does not
-  /// depend on the declarations.
+  /// The stored model lists the indexes of each entity, including inherited indexes. The result
+  /// therefore does not depend on the declarations.
   private func parts() -> [String: [Part]] {
     var indexes: [String: IndexDescription] = [:]
     for storage in model.entities {
@@ -60,7 +60,7 @@ extension ObjectRepair {
 
   /// Builds the text indexes from the rows.
   ///
-  /// Indexes whose tokenizers are unknown are removed instead, and are built when a program next
+  /// Indexes whose tokenizers are unknown are removed instead. They are rebuilt when a program next
   /// opens the store with its classes.
   private func rebuildTextIndexes() throws {
     var unknown: Set<String> = []
@@ -105,7 +105,7 @@ extension ObjectRepair {
       try transaction.keyspace(StoredModel.keyspace).put(StoredModel.key, model.encoded())
     }
     notes.append(
-      "Text indexes with tokenizers of a program are rebuilt when that program first opens the "
+      "Text indexes that use a program's tokenizer are rebuilt when that program first opens the "
         + "store for writing.")
   }
 

@@ -1,7 +1,7 @@
 extension ObjectRepair {
   // MARK: Edges
 
-  /// Builds the keyspaces that list, for each object, the objects that refer to it.
+  /// Builds the keyspaces that contain the referring objects of each object.
   func rebuildEdges() throws {
     let names = stored.relationshipKeyspaces.filter { $0.hasPrefix("edges.") }
     try store.write { transaction in
@@ -98,8 +98,8 @@ extension ObjectRepair {
     return row.values[slot] == .integer(pair.owner.bits)
   }
 
-  /// Returns the slots of the to-one relationship with an identifier, by the numbers of the
-  /// entities that have it.
+  /// Returns the slots of the to-one relationship with an identifier, keyed by the numbers of the
+  /// entities that have the relationship.
   private func referenceSlots(_ identifier: String?) -> [Int: Int] {
     guard let identifier else { return [:] }
     var slots: [Int: Int] = [:]
@@ -116,7 +116,7 @@ extension ObjectRepair {
 
   /// Adds the members that a list lacks according to the inverse relationship.
   ///
-  /// In an ordered list, they are added at the end.
+  /// In an ordered list, the method adds these members at the end.
   private func restoreMembers(_ list: List) throws {
     let sorted = "heartwood.sorting.salvage"
     try store.write { transaction in

@@ -81,13 +81,14 @@ extension ObjectRepair {
         bytes.append(littleEndian: row)
         try next.put(storage.number, bytes)
         notes.append(
-          "The next row ID of \(storage.entity.name) is lost. New objects get IDs from \(row) on.")
+          "The next row ID of \(storage.entity.name) is lost. New objects get IDs starting at "
+            + "\(row).")
       }
     }
   }
 
-  /// The distance between the highest row ID found and the next row ID to use, if the latter is
-  /// lost.
+  /// The distance between the highest row ID found and the next row ID to use, if the next row ID
+  /// is lost.
   private static var skippedRowCount: Int64 { 1 << 24 }
 }
 

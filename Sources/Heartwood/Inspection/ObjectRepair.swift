@@ -10,7 +10,7 @@ package final class ObjectRepair {
   ///
   /// Losses that the salvage report lists are not included.
   package struct Summary: Sendable {
-    /// The names of the entities, by the keyspaces of their rows.
+    /// The names of the entities, keyed by the keyspaces of their rows.
     package var entities: [String: String] = [:]
     /// The number of references to lost objects that became `nil`.
     package var clearedReferenceCount = 0
@@ -109,8 +109,9 @@ package final class ObjectRepair {
 
   /// Reads the model of the store, or returns `nil` if there is none.
   ///
-  /// Without the model, the entities of the rows are unknown. Their keyspaces are then renamed, so
-  /// that a program that opens the store does not mistake them for rows of another model.
+  /// Without the model, the entities of the rows are unknown. The method then renames the keyspaces
+  /// of the rows, so that a program that opens the store does not mistake them for rows of another
+  /// model.
   private static func model(
     in store: Store, _ report: inout SalvageReport
   ) throws -> StoredModel? {
@@ -144,7 +145,7 @@ package final class ObjectRepair {
     return nil
   }
 
-  /// Gives the store a new identity if its own is lost.
+  /// Gives the store a new identity if the original identity is lost.
   private static func restoreIdentity(
     in store: Store, _ report: inout SalvageReport
   ) throws {

@@ -11,8 +11,8 @@ package enum ObjectValue: Sendable {
 
   /// The value as text, or `nil` for `null`.
   ///
-  /// Bytes are encoded in base64, and dates in ISO 8601 with as many digits as they need. Members
-  /// are separated by spaces.
+  /// Bytes are encoded in base64. Dates are encoded in ISO 8601 with as many digits as necessary.
+  /// Members are separated by spaces.
   package var text: String? {
     switch self {
     case .null: nil

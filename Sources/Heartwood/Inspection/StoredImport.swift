@@ -6,13 +6,13 @@ import Foundation
 /// model can be skipped.
 struct StoredImport {
   private var run: BatchRun
-  /// The pending changes, by their unique values.
+  /// The pending changes, keyed by their unique values.
   private var owners: RowChanges.Owners = [:]
   /// The previous states of the changes that the current element affects.
   private var undo: [ObjectNumber: RowChange.Request] = [:]
   /// The relationships to objects that did not exist when their elements were applied.
   private var postponed: [Postponed] = []
-  /// Whether all elements have been applied.
+  /// A Boolean value that indicates whether all elements have been applied.
   ///
   /// If so, an object that is still missing will not arrive.
   private var isComplete = false
@@ -187,7 +187,7 @@ struct StoredImport {
       throw row.missing(
         row.plan.key(of: property),
         "A new \(change.storage.entity.name) needs a value for \(property.name), because the store "
-          + "records no value for new objects.")
+          + "does not record a default value for this property.")
     }
   }
 
@@ -218,7 +218,7 @@ struct StoredImport {
 
   /// Claims the unique values of a change.
   ///
-  /// - Throws: `constraintConflict` if another object has one of them.
+  /// - Throws: `constraintConflict` if another object has one of these values.
   private mutating func claimUniqueValues(of change: RowChange) throws {
     if let before = undo[change.number] {
       for (_, key) in run.changes.uniqueKeys(change.storage, before.after)

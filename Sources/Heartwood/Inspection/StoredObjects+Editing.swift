@@ -5,12 +5,12 @@ package struct ObjectDifference: Encodable, Sendable {
   package let operation: String
   /// The values before the change.
   ///
-  /// For an inserted object, the property is `nil`; for an updated object, it contains only the
-  /// values that differ.
+  /// For an inserted object, the property is `nil`. For an updated object, the property contains
+  /// only the values that differ.
   package let before: [String: ObjectValue]?
   package let after: [String: ObjectValue]?
 
-  /// Whether nothing differs.
+  /// A Boolean value that indicates whether the two states are equal.
   package var isEmpty: Bool { (before ?? [:]).isEmpty && (after ?? [:]).isEmpty }
 
   package init(
@@ -36,9 +36,9 @@ extension StoredObjects {
   /// Sets attributes and to-one relationships of an object.
   ///
   /// - Parameters:
-  ///   - texts: The new values as text, by name. A `nil` text represents no value.
+  ///   - texts: The new values as text, keyed by name. A `nil` text represents no value.
   ///   - commits: Whether the changes are committed, rather than only returned.
-  /// - Returns: All objects that change.
+  /// - Returns: All objects that the call changes.
   /// - Throws: `unknownProperty`, `validation` if a text is not a value of the attribute's type,
   ///   `constraintConflict`, `foreignObject` if there is no such object; any error from writing the
   ///   store.
@@ -111,7 +111,10 @@ extension StoredObjects {
 
   private func missing(_ id: ManagedObjectID) -> ObjectGraphError {
     ObjectGraphError(
-      .foreignObject, "There is no object \(id.shortText) in the newest generation.", objectID: id)
+      .foreignObject,
+      "There is no object \(id.shortText) in the newest generation. Use the ID of an "
+        + "existing object.",
+      objectID: id)
   }
 
   private func property(

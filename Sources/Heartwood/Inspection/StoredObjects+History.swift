@@ -7,8 +7,8 @@ extension StoredObjects {
     package let content: PersistentHistoryTransaction
   }
 
-  /// Returns the transactions in this generation's history that follow the one with the given
-  /// number, oldest first.
+  /// Returns the transactions in this generation's history that follow the transaction with the
+  /// given number, oldest first.
   ///
   /// - Throws: `historyExpired` if some of the transactions have been deleted.
   package func history(after number: Int64?) throws -> [Transaction] {
@@ -29,7 +29,7 @@ extension StoredObjects {
       return try container.versions(of: id, from: first)
     } catch let error as ObjectGraphError where error.kind == .incompatibleSchema {
       // Read only this generation, because the model has changed since the oldest readable
-      // generation or after this one.
+      // generation or after this generation.
       return (try? container.versions(of: id, from: own, to: own)) ?? []
     }
   }
@@ -40,7 +40,7 @@ extension StoredObjects {
     version.generation?.generations.first?.generation.frame
   }
 
-  /// Returns an object's values in a given version, by name, or `nil` if they are unknown.
+  /// Returns an object's values in a given version, keyed by name, or `nil` if they are unknown.
   package func values(of version: ObjectVersion, _ id: ManagedObjectID) -> [String: ObjectValue]? {
     guard let storage = model.storage(of: id.number), let values = version.values else {
       return nil
@@ -53,7 +53,7 @@ extension StoredObjects {
 
   /// Returns the objects that differ between this generation and the generation of `other`.
   ///
-  /// - Throws: `incompatibleSchema` if the model was changed between the two.
+  /// - Throws: `incompatibleSchema` if the model was changed between the two generations.
   package func changes(to other: StoredObjects) throws -> ChangeSet {
     guard model.changeCount == other.model.changeCount else {
       throw ObjectGraphError(
@@ -75,7 +75,7 @@ extension PersistentContainer {
       store: group.first.model.space.store, HistoryPosition(sequence: number))
   }
 
-  /// Returns the number of the last transaction of the only store, or 0.
+  /// Returns the number of the last transaction of the only store, or 0 if there is none.
   package func newestTransactionNumber() throws -> Int64 {
     try currentHistoryToken?.position(in: group.first.model.space.store)?.sequence ?? 0
   }

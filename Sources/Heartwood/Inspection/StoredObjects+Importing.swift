@@ -9,18 +9,18 @@ extension StoredObjects {
     case csv
   }
 
-  /// Imports elements: each one updates the object with the same unique value, or becomes a new
+  /// Imports elements, each of which updates the object with the same unique value or becomes a new
   /// object.
   ///
   /// - Parameters:
   ///   - entity: The name of the entity.
-  ///   - key: The name of the unique attribute by which objects are found, or `nil` for the first
-  ///     one that is not optional.
+  ///   - key: The name of the unique attribute by which objects are found, or `nil` to use the
+  ///     first unique attribute that is not optional.
   ///   - skipsInvalid: Whether elements that cannot be decoded, or that violate a rule of the
   ///     model, are listed in the report instead of ending the import.
   ///   - progress: A closure that is called with the number of elements so far, about once for
-  ///     every thousand.
-  ///   - read: A closure that returns the next bytes of the text, or none at its end.
+  ///     every thousand elements.
+  ///   - read: A closure that returns the next bytes of the text, or no bytes at its end.
   /// - Throws: `invalidElement` with the path of the value; `unknownEntity`, `unknownProperty`,
   ///   `constraintConflict`; any error from reading or writing the store. If the method throws, the
   ///   store is unchanged.
@@ -29,7 +29,8 @@ extension StoredObjects {
     skipsInvalid: Bool, progress: ((Int) -> Void)? = nil, _ read: @escaping () throws -> [UInt8]
   ) throws -> ImportReport {
     guard let entity = model.schema.entity(named: entity) else {
-      throw ObjectGraphError(.unknownEntity, "The store has no entity named \(entity).")
+      throw ObjectGraphError(
+        .unknownEntity, "The store has no entity named \(entity). Use the name of an entity.")
     }
     let property = try matchingProperty(key, of: entity)
     let plan = try ImportPlan(entity, model.schema)
@@ -87,7 +88,7 @@ extension StoredObjects {
 }
 
 extension ObjectGraphError {
-  /// Whether the error concerns only one element of an import.
+  /// A Boolean value that indicates whether the error concerns only one element of an import.
   fileprivate var isOfElement: Bool {
     [.constraintConflict, .validation, .foreignObject, .unknownEntity].contains(kind)
   }
@@ -95,10 +96,10 @@ extension ObjectGraphError {
 
 /// The rows of a text that is imported.
 private protocol ImportedRows {
-  /// Returns the next row, or `nil` if there are no more.
+  /// Returns the next row, or `nil` if there are no more rows.
   ///
-  /// - Throws: `DecodingError` for a row that cannot be decoded, after which the next row can be
-  ///   read; any other error if the text cannot be read further.
+  /// - Throws: `DecodingError` if a row cannot be decoded; any other error if the text cannot be
+  ///   read further. After a `DecodingError`, the next row can be read.
   mutating func next() throws -> ImportedRow?
 }
 
@@ -136,7 +137,7 @@ private struct CSVRows: ImportedRows {
       guard let name, let property = plan.entity.columns.first(where: { $0.name == name }) else {
         throw ObjectGraphError(
           .unknownProperty,
-          "The header names \(name ?? "an empty column"), but \(plan.entity.name) has no such "
+          "The header contains \(name ?? "an empty column"), but \(plan.entity.name) has no such "
             + "attribute or to-one relationship. Correct the first line.")
       }
       return property

@@ -2,8 +2,9 @@ import Foundation
 
 /// Reads values from text.
 extension StoredObjects {
-  /// Returns the stored value that a text represents for a property; a `nil` text represents no
-  /// value.
+  /// Returns the stored value that a text represents for a property.
+  ///
+  /// A `nil` text represents no value.
   ///
   /// Dates are written in ISO 8601, bytes in base64, and `Codable` values in JSON. An object is
   /// represented by its ID, such as `Team/12`.

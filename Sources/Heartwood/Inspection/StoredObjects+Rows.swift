@@ -2,8 +2,7 @@ extension StoredObjects {
   /// An object of an entity, with the first members of its to-many relationships.
   package struct Row {
     package let id: ManagedObjectID
-    /// The values of the attributes, followed by those of the relationships, in the order in which
-    /// ``EntityFacts`` lists them.
+    /// The values of the attributes and then of the relationships, in the order of ``EntityFacts``.
     package let values: [ObjectValue]
     /// The number of members of each relationship, which is 0 for to-one relationships.
     package let memberCounts: [Int]
@@ -12,7 +11,7 @@ extension StoredObjects {
     package var number: Int64 { id.number.row }
   }
 
-  /// Calls `body` with the objects of an entity, but not those of its subentities, sorted by row
+  /// Calls `body` with the objects of an entity, excluding objects of subentities, sorted by row
   /// number.
   ///
   /// Only one row is in memory at a time.

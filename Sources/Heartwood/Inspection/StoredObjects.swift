@@ -60,7 +60,7 @@ package final class StoredObjects {
   /// Returns the entity with the given name, or `nil` if there is none.
   package func entity(named name: String) -> EntityFacts? { entities.first { $0.name == name } }
 
-  /// Returns the number of rows of an entity, not counting those of its subentities.
+  /// Returns the number of rows of an entity, excluding rows of its subentities.
   package func rowCount(of entity: EntityFacts) throws -> Int {
     try snapshot.keyspace(entity.keyspace)?.count() ?? 0
   }
@@ -81,8 +81,8 @@ package final class StoredObjects {
   ///   `members.@count`, or `SELF` for the ID of the object.
   /// - Throws: `predicateSyntax`, `unknownProperty` or `unsupportedPredicate` if a column or the
   ///   condition is invalid; any error from `body` or from reading rows.
-  /// - Complexity: The same as that of a fetch. Memory use grows with the number of objects only if
-  ///   the query has an order or an offset.
+  /// - Complexity: The same as for a fetch. Memory use grows with the number of objects only if the
+  ///   query has an order or an offset.
   package func forEachRow(
     of query: ObjectQuery, _ columns: [String], _ body: @escaping ([ObjectValue]) throws -> Void
   ) throws {

@@ -16,8 +16,9 @@ public import Observation
 /// `controller.prefix(10)` and ``results`` load only the objects that they return.
 ///
 /// Updates examine only the objects that changed, unless the request depends on more than the
-/// values of the objects themselves; `Docs/Guides/LiveResults.md` lists these requests. The
-/// controller must be used on the thread of its context, and retains the generation that it shows.
+/// values of the objects themselves. `Docs/Guides/LiveResults.md` lists such requests. The
+/// controller must be used on the thread of its context. The controller retains the generation that
+/// it shows.
 public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The fetch request.
   ///
@@ -39,8 +40,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   ///   - context: The context of the objects.
   ///   - sectionedBy: An attribute of the objects, or of an object reached through to-one
   ///     relationships. Objects with the same value form a section. The sections are in ascending
-  ///     order of their values, or in the order of the first sort descriptor if it sorts by the
-  ///     same property.
+  ///     order of their values. If the first sort descriptor sorts by the same property, its order
+  ///     determines the order of the sections.
   public init(
     fetchRequest: FetchRequest<M>, context: ManagedObjectContext,
     sectionedBy: PartialKeyPath<M>? = nil
@@ -58,8 +59,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// Performs the fetch, and keeps the list up to date from then on.
   ///
   /// If the list has already been fetched, the differences are reported like any other change. If
-  /// the store has been removed, the list is empty until the store is added again and this method
-  /// is called.
+  /// the store has been removed, the list is empty. The list stays empty until the store is added
+  /// again and this method is called.
   ///
   /// - Throws: The same errors as ``ManagedObjectContext/fetch(_:)``; `unknownProperty` if the
   ///   property cannot define sections.
@@ -73,8 +74,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
       let query = try LiveQuery(fetchRequest, storeContext, section: sectionKeyPath)
       let feed = storeContext.resultsFeed
       let new = try feed.makeList(query)
-      // Capture the controller weakly: it owns the list, and may be released before a change is
-      // reported.
+      // Capture the controller weakly, because it owns the list and may be released before a change
+      // is reported.
       new.didChange = { [weak self] in self?.notifyObservers(of: $0) }
       let old = list
       if let old { self.feed?.remove(old) }
@@ -105,7 +106,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// - Complexity: O(1) if nothing has changed.
   public var count: Int { currentList()?.count ?? 0 }
 
-  /// Whether the list has no objects.
+  /// A Boolean value that indicates whether the list has no objects.
   ///
   /// - Complexity: O(1) if nothing has changed.
   public var isEmpty: Bool { count == 0 }
@@ -136,7 +137,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return object
   }
 
-  /// The object at a position; the same as ``object(at:)-(Int)``.
+  /// The object at a position, as returned by ``object(at:)-(Int)``.
   ///
   /// Each access reads the current list. To access several positions of the same list, get
   /// ``results`` first.
@@ -147,7 +148,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return list.objects(in: position..<position + 1).first as? M
   }
 
-  /// Returns the position of an object, or `nil` if it is not in the list.
+  /// Returns the position of an object, or `nil` if the object is not in the list.
   ///
   /// - Complexity: O(log n).
   public func index(of object: M) -> Int? {
@@ -158,7 +159,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     object.source === list.storeContext ? list.position(of: object.number) : nil
   }
 
-  /// Returns the position of the object with the given ID, or `nil` if it is not in the list.
+  /// Returns the position of the object with the given ID, or `nil` if the object is not in the
+  /// list.
   ///
   /// - Complexity: O(log n).
   public func index(of id: ManagedObjectID) -> Int? {
@@ -211,18 +213,17 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   // MARK: Changes
 
-  /// A stream of all changes made to the list from now on, for one observer.
+  /// A stream of all later changes to the list, for one observer.
   ///
-  /// Each change is delivered once, in order; undelivered changes are buffered. A change is
-  /// reported only if objects were removed, inserted or moved, or if their values changed. The
+  /// The stream delivers each change once and in order, and buffers undelivered changes. A change
+  /// is reported only if objects were removed, inserted or moved, or if their values changed. The
   /// stream ends when the controller is deallocated.
   public var changes: AsyncStream<ResultsChange> { stream.make() }
 
   /// The closure that is called immediately after each change, on the thread of the context.
   package var changeHandler: ((ResultsChange) -> Void)?
 
-  /// The closure that calls its argument to notify tracked observers, for example within an
-  /// animation.
+  /// The closure that calls its argument to notify tracked observers, for example in an animation.
   package var updates: ((_ update: () -> Void) -> Void) = { update in update() }
 
   private func notifyObservers(of change: ResultsChange) {

@@ -1,9 +1,9 @@
 /// A directory that finds the live lists to which an object of an entity may belong.
 ///
 /// If the predicate of a list requires certain values of a property, the directory finds the list
-/// by an object's value of that property. Thus only a few of a thousand lists with different
-/// requirements have to evaluate each object. A search returns every list that the object belongs
-/// to, and may also return lists that it does not belong to.
+/// by an object's value of that property. Only a few of a thousand lists with different
+/// requirements therefore have to evaluate each object. A search returns every list to which the
+/// object belongs, and may return other lists as well.
 struct ListDirectory {
   /// The lists that require the value of one property to be in certain ranges, as an interval tree
   /// in an array.
@@ -67,8 +67,7 @@ struct ListDirectory {
 
   /// All lists of the entity.
   let all: [LiveList]
-  /// The lists that have no requirement that the directory can use, so any object may belong to
-  /// them.
+  /// The lists to which any object may belong, because the directory cannot use their requirements.
   private let others: [LiveList]
   private let ranges: [Ranges]
 
@@ -92,7 +91,7 @@ struct ListDirectory {
     self.ranges = ranges.map { Ranges($0.key, $0.value) }
   }
 
-  /// Whether every list must evaluate every object.
+  /// A Boolean value that indicates whether every list must evaluate every object.
   var coversAll: Bool { ranges.isEmpty }
 
   /// A search for the lists that an object may belong to, based on its old or new values.
@@ -122,8 +121,7 @@ struct ListDirectory {
 extension PropertyDemand {
   /// The requested values as ranges, or `nil` if they cannot be represented as ranges.
   var ranges: [(lower: StoredValue?, upper: StoredValue?)]? {
-    // Compare the value with itself. A value for which this is impossible, such as NaN, cannot be
-    // compared with any value.
+    // A value such as NaN cannot be compared with any value, including itself.
     func isOrdered(_ value: StoredValue) -> Bool { value.order(to: value) == 0 }
     if let values {
       return values.allSatisfy(isOrdered) ? values.map { ($0, $0) } : nil

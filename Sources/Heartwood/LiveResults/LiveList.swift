@@ -1,13 +1,13 @@
 /// The result of a request, which is kept equal to the result of a new fetch.
 ///
-/// The list stores the order and the sort keys of objects; it retains an object only after the
+/// The list stores the order and the sort keys of objects. It retains an object only after the
 /// object has been accessed. The ``ResultsFeed`` of the store context first records the new states
-/// of the objects that may have changed, and then calls ``update(isUpdated:)`` to apply them to the
-/// list.
+/// of the objects that may have changed. The feed then calls ``update(isUpdated:)`` to apply these
+/// states to the list.
 final class LiveList {
   typealias Entry = ResultsTree.Entry
 
-  /// The recorded new state of an object, not yet applied to the list.
+  /// The recorded new state of an object, which has not been applied to the list yet.
   private struct Edit {
     let keys: FetchOrder.Keys?
     let isUpdated: Bool
@@ -23,7 +23,8 @@ final class LiveList {
   private var sectionCounts = SectionCounts()
   /// The list's current state, or `nil` if it has not been computed since the list last changed.
   private var knownState: ListState?
-  /// Whether the tree contains the complete result, rather than only its beginning.
+  /// A Boolean value that indicates whether the tree contains the complete result instead of only
+  /// its beginning.
   private var isComplete = true
   /// The values of each object at the last fetch.
   ///
@@ -84,7 +85,7 @@ final class LiveList {
 
   // MARK: Objects
 
-  /// Returns the position of an object, or `nil` if it is not in the list.
+  /// Returns the position of an object, or `nil` if the object is not in the list.
   func position(of number: ObjectNumber) -> Int? {
     guard let position = tree.position(of: number), window.contains(position) else { return nil }
     return position - window.lowerBound
@@ -122,7 +123,7 @@ final class LiveList {
     return object
   }
 
-  /// Returns objects in a given state of the list, and loads those that are not in memory.
+  /// Returns objects in a given state of the list, and loads the objects that are not in memory.
   func objects(_ numbers: ArraySlice<ObjectNumber>, of state: ListState) -> [ManagedObject] {
     let missing = numbers.map { storeContext.resolved($0) }.filter {
       heldObject($0, of: state) == nil && storeContext.registeredObject($0) == nil
@@ -158,9 +159,9 @@ final class LiveList {
   ///
   /// - Parameters:
   ///   - number: The number of the object.
-  ///   - keys: The new sort keys of the object, or `nil` if it does not match the request.
-  ///   - isUpdated: A closure that returns whether a value of the object has changed, called only
-  ///     for objects in the list.
+  ///   - keys: The new sort keys of the object, or `nil` if the object does not match the request.
+  ///   - isUpdated: A closure that returns whether a value of the object has changed. The list
+  ///     calls the closure only for objects that it contains.
   func recordState(
     of number: ObjectNumber, _ keys: FetchOrder.Keys?, isUpdated: () throws -> Bool
   ) rethrows {
@@ -178,7 +179,7 @@ final class LiveList {
   ///
   /// - Parameter isUpdated: A closure that returns whether a value of an object has changed.
   /// - Returns: A function that notifies the observer, or `nil` if nothing has changed.
-  /// - Throws: Any error from reading rows, in which case the list is unchanged.
+  /// - Throws: Any error from reading rows. If the method throws, the list is unchanged.
   func update(isUpdated: (ObjectNumber) throws -> Bool) throws -> (() -> Void)? {
     defer {
       edits = [:]
@@ -220,7 +221,7 @@ final class LiveList {
     }
   }
 
-  /// Fetches more entries if the list has a limit and has become too short.
+  /// Fetches more entries if the list has a limit and contains too few entries.
   ///
   /// - Returns: The numbers of the added entries.
   private func refill() throws -> [ObjectNumber] {
@@ -257,7 +258,7 @@ final class LiveList {
     return change(edits, updated, oldWindow, entries.count)
   }
 
-  /// Returns the change from an earlier list to this one, or `nil` if no objects were removed,
+  /// Returns the change from an earlier list to this list, or `nil` if no objects were removed,
   /// inserted or moved.
   func change(from other: LiveList) -> ResultsChange? {
     let (old, new) = (other.tree.entries(in: other.window), tree.entries(in: window))

@@ -7,7 +7,7 @@ final class LiveQuery {
   /// The result of a fetch.
   struct Found {
     var entries: [Entry]
-    /// Whether the result is complete, rather than only its beginning.
+    /// A Boolean value that indicates whether the result is complete instead of only its beginning.
     var isComplete = true
     /// The values of the objects, if the list belongs to a child context.
     var values: [ObjectNumber: [StoredValue]] = [:]
@@ -22,24 +22,25 @@ final class LiveQuery {
   let entities: [Int]
   /// The numbers of the entities whose objects can affect the list.
   let referencedEntities: Set<Int>
-  /// Whether the list must be refetched after any change to the objects of an entity that it
-  /// depends on.
+  /// A Boolean value that indicates whether the list must be refetched after any change to the
+  /// objects of an entity that it depends on.
   ///
   /// Refetching is necessary if the conditions depend on objects outside the list, if the sort
   /// order depends on more than the objects' stored values, or if the list belongs to a child
   /// context.
   let fetchesAgain: Bool
   /// The slot of the property by which ``ListDirectory`` finds the list, and the required ranges of
-  /// its values.
+  /// the property's values.
   ///
-  /// `nil` if no condition of the request can be used to find the list.
+  /// The property is `nil` if no condition of the request can be used to find the list.
   private(set) var wanted: (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])?
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
   private let renumbered: RenumberedObjects
   /// The number of renumberings that the plan reflects.
   private var changeCount: Int
-  /// Whether the object numbers in the plan have changed since the list was fetched.
+  /// A Boolean value that indicates whether the object numbers in the plan have changed since the
+  /// list was fetched.
   private(set) var hasNewNumbers = false
   private let scope: QueryScope
   /// The closure that sorts objects, or `nil` if the request orders them by stored values.
@@ -65,8 +66,8 @@ final class LiveQuery {
     referencedEntities = Set(plan.referencedEntities.flatMap { model.family(of: $0) }.map(\.number))
       .union(entities)
     fetchesAgain = plan.order == nil || plan.dependsOnOtherObjects || storeContext.parent != nil
-    // If the list is always refetched, each fetch applies the offset and the limit of the request,
-    // so the list must not apply them again.
+    // If the list is always refetched, each fetch applies the offset and the limit of the request.
+    // The list must then not apply them again.
     offset = fetchesAgain ? 0 : request.offset
     // Treat a limit that no list can reach as no limit.
     limit = fetchesAgain || (request.end ?? .max) > Self.maxLimitedEnd ? nil : request.limit
@@ -83,8 +84,8 @@ final class LiveQuery {
 
   /// Updates the plan if any object named in the predicate has been renumbered.
   ///
-  /// - Returns: Whether the object numbers in the plan have changed since the list was fetched, or
-  ///   `false` if no object has been renumbered since the last call.
+  /// - Returns: Whether the object numbers in the plan have changed since the list was fetched. The
+  ///   result is `false` if no object has been renumbered since the last call.
   func updateNames() throws -> Bool {
     guard changeCount != renumbered.changeCount else { return false }
     if plan.namedObjects.contains(where: { renumbered.resolved($0) != $0 }) {
@@ -99,8 +100,8 @@ final class LiveQuery {
   /// Records that the list was fetched with the current plan.
   func markFetched() { hasNewNumbers = false }
 
-  /// Returns the property with the most selective demand of a plan, and the required ranges, or
-  /// `nil` if no demand can be used.
+  /// Returns the property with the most selective demand of a plan and the ranges that the demand
+  /// requires, or `nil` if no demand can be used.
   ///
   /// The method prefers values to ranges, and ranges with two bounds to ranges with only one.
   private static func wanted(
@@ -132,7 +133,9 @@ final class LiveQuery {
   }
 
   private static let minSpareCount = 64
-  /// The greatest sum of offset and limit; lists with a greater sum are treated as unlimited.
+  /// The greatest sum of offset and limit.
+  ///
+  /// Lists with a greater sum are treated as unlimited.
   private static let maxLimitedEnd = 1 << 40
 
   /// Returns whether two entries are in the same section.
@@ -150,8 +153,8 @@ final class LiveQuery {
     try scope.with(record, storage, number) { try keys(number) }
   }
 
-  /// Returns the sort keys of an object, based on its values in memory, or `nil` if it does not
-  /// match.
+  /// Returns the sort keys of an object, based on its values in memory, or `nil` if the object does
+  /// not match.
   func keys(_ object: ManagedObject) throws -> FetchOrder.Keys? {
     try scope.with(object) { try keys(object.number) }
   }
@@ -219,10 +222,10 @@ final class LiveQuery {
 }
 
 extension ManagedObject {
-  /// Returns the values of the object's attributes and to-one relationships by slot, and loads the
-  /// object if it is a fault.
+  /// Returns the values of the object's attributes and to-one relationships, indexed by slot, and
+  /// loads the object if it is a fault.
   func columnValues() throws -> [StoredValue] {
-    // Load a fault first, because until then its properties have only their declared values.
+    // Load a fault first, because its properties have only their declared values until then.
     source?.fire(self)
     guard let entity = entityDescription else { return [] }
     var values = entity.properties.map { _ in StoredValue.null }

@@ -23,6 +23,6 @@ public struct ResultsChange: Sendable {
   /// The generation that the list now shows.
   ///
   /// The list also reflects the context's unsaved changes. This property is `nil` if the generation
-  /// has no token, which is always the case in a child context.
+  /// has no token. In a child context, the property is always `nil`.
   public let generation: QueryGenerationToken?
 }

@@ -1,9 +1,9 @@
-/// The edits that turn one version of a list into another: removed entries with their old
-/// positions, and inserted entries with their new positions.
+/// The edits that turn one version of a list into another version.
 ///
-/// If an entry was removed and then reinserted at the same position among the entries that stayed,
-/// it also counts as an entry that stayed. For an entry that stayed, the edits are enough to
-/// compute the new position from the old one, and vice versa.
+/// The edits consist of removed entries with their old positions, and inserted entries with their
+/// new positions. An entry that was removed and then reinserted at the same position among the
+/// remaining entries counts as an entry that stayed. The edits are enough to compute an entry's new
+/// position from its old position, and vice versa, if the entry stayed.
 struct ResultsEdits {
   typealias Entry = ResultsTree.Entry
 
@@ -12,9 +12,9 @@ struct ResultsEdits {
     let entry: Entry
   }
 
-  /// The removed entries, by old position.
+  /// The removed entries, in the order of their old positions.
   private(set) var removed: [Placed]
-  /// The inserted entries, by new position.
+  /// The inserted entries, in the order of their new positions.
   private(set) var inserted: [Placed]
   /// The entries that were removed and reinserted at their old position.
   private(set) var returned: Set<ObjectNumber> = []
@@ -27,7 +27,7 @@ struct ResultsEdits {
   ) {
     self.removed = removed.sorted { $0.position < $1.position }
     self.inserted = inserted.sorted { $0.position < $1.position }
-    // Compare the counts of preceding entries: an entry can have stayed in place only if the same
+    // Compare the counts of preceding entries. An entry can have stayed in place only if the same
     // number of unmoved entries precede it in both lists.
     let before = Dictionary(
       uniqueKeysWithValues: self.removed.enumerated().map { index, placed in
@@ -104,15 +104,16 @@ struct ResultsEdits {
     Self.position(removed, position).map { Self.position(of: $0, inserted) }
   }
 
-  /// Returns the old position of an entry from its new position, or `nil` if it was inserted.
+  /// Returns the old position of an entry from its new position, or `nil` if the entry was
+  /// inserted.
   func positionBefore(_ position: Int) -> Int? {
     Self.position(inserted, position).map { Self.position(of: $0, removed) }
   }
 
-  /// Returns how many of the entries before `position` stayed in the list, or `nil` if the entry at
-  /// `position` did not stay.
+  /// Returns the number of entries before `position` that stayed in the list, or `nil` if the entry
+  /// at `position` did not stay.
   ///
-  /// - Parameter others: The entries that did not stay, by position.
+  /// - Parameter others: The entries that did not stay, sorted by position.
   private static func position(_ others: [Placed], _ position: Int) -> Int? {
     let index = firstIndex(others) { $0.position >= position }
     if index < others.count, others[index].position == position { return nil }
@@ -123,7 +124,7 @@ struct ResultsEdits {
   ///
   /// - Parameters:
   ///   - stayed: The number of entries before this entry that also stayed.
-  ///   - others: The entries that did not stay, by position.
+  ///   - others: The entries that did not stay, sorted by position.
   private static func position(of stayed: Int, _ others: [Placed]) -> Int {
     var (lower, upper) = (0, others.count)
     while lower < upper {
@@ -174,8 +175,7 @@ struct ResultsEdits {
   private static func edges(of window: Range<Int>, _ reach: Int, count: Int) -> [Int] {
     let end = min(window.upperBound, count)
     guard window.lowerBound < end else { return [] }
-    // No entry can shift across the start of the list, so skip that edge if the window begins
-    // there.
+    // No entry can move across the start of the list, so skip that edge if the window begins there.
     let head =
       window.lowerBound == 0 ? 0..<0 : window.lowerBound..<min(window.lowerBound + reach, end)
     let tail = max(end - reach, head.upperBound, window.lowerBound)..<end

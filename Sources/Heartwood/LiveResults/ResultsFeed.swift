@@ -1,33 +1,35 @@
 /// Updates the lists of a store context after objects have changed.
 ///
 /// Changes come from two sources. The context reports changes to its own objects, which are
-/// recorded as they happen. Other changes are found by comparing the generation that the lists show
-/// with the generation that the context reads now. Each changed object is examined once, and is
-/// evaluated only by the lists to which it may belong.
+/// recorded as they happen. The feed finds other changes by comparing the generation that the lists
+/// show with the generation that the context reads now. Each changed object is examined once, and
+/// is evaluated only by the lists to which it may belong.
 final class ResultsFeed: ContextFollower {
   /// The store context of the lists, which retains this object.
   unowned let storeContext: ManagedObjectContext
   /// The lists of the existing controllers.
   private(set) var lists: [LiveList] = []
-  /// The directory of each entity's lists, by entity.
+  /// The directory of each entity's lists, keyed by entity number.
   ///
-  /// The property is `nil` if the directories must be rebuilt. Adding or removing a list, for
-  /// example, requires rebuilding them. Lists that are always refetched are not in any directory.
+  /// The property is `nil` if the directories must be rebuilt, for example because a list was added
+  /// or removed. Lists that are always refetched are not in any directory.
   private var directories: [Int: ListDirectory]?
   /// The token of the generation that the lists show.
   private(set) var generation: QueryGenerationToken?
   /// The view of the generation that the lists show, without the context's unsaved changes.
   private var shownView: StoreView?
-  /// The values that the lists show for objects with unsaved changes, or `nil` for each deleted
-  /// object.
+  /// The values that the lists show for objects with unsaved changes.
+  ///
+  /// The value is `nil` for a deleted object.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
-  /// Whether all objects that are shown with unsaved changes must be examined.
+  /// A Boolean value that indicates whether all objects that are shown with unsaved changes must be
+  /// examined.
   private var mustExamineAll = false
-  /// Whether a parent context has changed.
+  /// A Boolean value that indicates whether a parent context has changed.
   private var didParentChange = false
-  /// The new numbers of objects that were renumbered since the last update, by old number.
+  /// The new numbers of objects that were renumbered since the last update, keyed by old number.
   private var renumbered: [ObjectNumber: ObjectNumber] = [:]
   private var isUpdating = false
   /// The number of examined rows and objects, for measurements.
@@ -129,7 +131,7 @@ final class ResultsFeed: ContextFollower {
     return try top.currentView()
   }
 
-  /// Sets the generation that is reported with changes to that of the given view.
+  /// Sets the generation that is reported with changes to the generation of the given view.
   private func setGeneration(of view: StoreView) {
     let snapshot = storeContext.parent == nil ? view.snapshot : nil
     generation = snapshot.map { storeContext.group.token($0, of: storeContext.model) }
@@ -264,7 +266,7 @@ final class ResultsFeed: ContextFollower {
         if let object = registered(number), !object.isFault || object.isInaccessible {
           _ = try storeContext.materialize(number, storage, record)
         }
-        // Look up the object once, rather than once for each list.
+        // Look up the object only once instead of once for each list.
         let isChanged = registered(number)?.hasChanges == true
         for list in lists where !isChanged || !list.query.includesPendingChanges {
           try list.recordState(of: number, try list.query.keys(number, storage, record)) {
@@ -290,8 +292,8 @@ final class ResultsFeed: ContextFollower {
     storeContext.registered[number]?.takeUnretainedValue()
   }
 
-  /// Returns the object with the given number if the object has unsaved changes and the query
-  /// includes such changes; otherwise, returns `nil`.
+  /// Returns the object with the given number, or `nil` if the object has no unsaved changes or the
+  /// query excludes such changes.
   func changedObject(_ number: ObjectNumber, _ query: LiveQuery) -> ManagedObject? {
     guard query.includesPendingChanges, let object = registered(number), object.hasChanges else {
       return nil
@@ -307,8 +309,8 @@ final class ResultsFeed: ContextFollower {
 
   /// Returns the shown values of an object.
   ///
-  /// Returns `.some(nil)` if the object is shown as deleted, and `nil` if it is shown without
-  /// unsaved changes.
+  /// Returns `.some(nil)` if the object is shown as deleted, and `nil` if the object is shown
+  /// without unsaved changes.
   func shownValues(_ number: ObjectNumber) -> [StoredValue]?? { shown[number] }
 
   /// Returns the current number of the object that a reference points to.

@@ -1,9 +1,10 @@
 /// The ordered objects of a list, with fast lookup of positions.
 ///
-/// This is a counted B+tree: each node stores the number of entries below it, and a table maps each
-/// object to its leaf. Looking up, inserting or removing an object, or finding its position,
-/// therefore visits only a few nodes on each level of the tree. Empty nodes are removed, but nodes
-/// are never merged, so a node reuses the space of removed entries for new ones.
+/// The structure is a counted B+tree: each node stores the number of entries in its subtree, and a
+/// table maps each object to its leaf. Looking up, inserting or removing an object therefore visits
+/// only a few nodes on each level of the tree. The same is true for finding an object's position.
+/// Empty nodes are removed, but nodes are never merged. New entries reuse the space of removed
+/// entries in a node.
 final class ResultsTree {
   /// An object with its sort keys.
   struct Entry {
@@ -22,9 +23,9 @@ final class ResultsTree {
     var count = 0
     /// The sort keys at which the subtree begins.
     ///
-    /// All entries before the subtree sort before these keys, and all of the subtree's own entries
-    /// sort at or after them. The keys stay the same when the first entry is removed. The tree
-    /// compares them only for the second and later children of a node, so a first child may contain
+    /// All entries before the subtree sort before these keys. All entries in the subtree sort at or
+    /// after the keys. The keys stay the same when the first entry is removed. The tree compares
+    /// the keys only for the second and later children of a node, so a first child may contain
     /// earlier entries.
     let start: FetchOrder.Keys?
 
@@ -44,7 +45,7 @@ final class ResultsTree {
     }
   }
 
-  /// The maximum number of entries in a leaf, or of children in any other node.
+  /// The maximum number of entries in a leaf or of children in an inner node.
   ///
   /// The number is small, so that a node's array spans few cache lines.
   private static let maxEntryCount = 64
@@ -85,12 +86,12 @@ final class ResultsTree {
 
   // MARK: Lookup
 
-  /// Returns the entry of an object, or `nil` if it is not in the list.
+  /// Returns the entry of an object, or `nil` if the object is not in the list.
   subscript(number: ObjectNumber) -> Entry? {
     leaves[number].map { $0.entries[$0.position(of: number)] }
   }
 
-  /// Returns the position of an object, or `nil` if it is not in the list.
+  /// Returns the position of an object, or `nil` if the object is not in the list.
   func position(of number: ObjectNumber) -> Int? {
     guard let leaf = leaves[number] else { return nil }
     var position = leaf.position(of: number)
@@ -174,7 +175,7 @@ final class ResultsTree {
     return true
   }
 
-  /// Inserts an entry at the position that its sort keys determine.
+  /// Inserts an entry at the position determined by its sort keys.
   func insert(_ entry: Entry) {
     var node = root
     while !node.isLeaf { node = node.children[child(of: node, for: entry.keys)] }
@@ -188,7 +189,7 @@ final class ResultsTree {
     splitIfFull(node)
   }
 
-  /// Removes an object, and returns its entry, or `nil` if the object was not in the list.
+  /// Removes an object and returns its entry, or `nil` if the object was not in the list.
   @discardableResult
   func remove(_ number: ObjectNumber) -> Entry? {
     guard let leaf = leaves[number] else { return nil }
@@ -221,8 +222,8 @@ final class ResultsTree {
 
   /// Returns the index of the child into which to insert an entry with the given sort keys.
   ///
-  /// This is the last child whose start does not sort after the keys or, if there is none, the
-  /// first child.
+  /// The result is the last child whose start does not sort after the keys. If there is no such
+  /// child, the result is the first child.
   private func child(of node: Node, for keys: FetchOrder.Keys) -> Int {
     var (lower, upper) = (1, node.children.count)
     while lower < upper {
@@ -272,7 +273,7 @@ final class ResultsTree {
     }
   }
 
-  /// Adds a new root above the current one.
+  /// Adds a new root above the current root.
   private func growRoot() -> Node {
     let new = Node(parent: nil, start: nil)
     new.children = [root]

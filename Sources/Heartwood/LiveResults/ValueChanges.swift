@@ -5,11 +5,11 @@ final class ValueChanges {
   private let feed: ResultsFeed
   private let before: StoreView?
   private let after: StoreView
-  /// Whether the rows of the shown generation can be read.
+  /// A Boolean value that indicates whether the rows of the shown generation can be read.
   private let isReadable: Bool
-  /// The cached results for lists that include unsaved changes, by object.
+  /// The cached results for lists that include unsaved changes, keyed by object number.
   private var known: [ObjectNumber: Bool] = [:]
-  /// The cached results for lists that exclude unsaved changes, by object.
+  /// The cached results for lists that exclude unsaved changes, keyed by object number.
   private var knownOfRows: [ObjectNumber: Bool] = [:]
 
   init(_ feed: ResultsFeed, before: StoreView?, after: StoreView) {
@@ -72,7 +72,7 @@ final class ValueChanges {
 
   /// Returns whether a row has been written since the shown generation.
   ///
-  /// This method is used when the shown generation is no longer readable.
+  /// The feed calls this method when the shown generation is no longer readable.
   private func wasWritten(_ number: ObjectNumber, _ storage: EntityStorage) throws -> Bool {
     guard let shown = before?.snapshot?.generation, !number.isTemporary else { return false }
     return try after.withRecord(number, storage) { $0.version >= shown.frame } ?? false

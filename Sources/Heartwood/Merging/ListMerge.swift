@@ -6,7 +6,8 @@ struct ListMerge {
   let theirs: [ObjectNumber]
   /// The list in this context, or `nil` if it is not loaded.
   let mine: [ObjectNumber]?
-  /// Whether the order of ``mine`` wins if both sides changed the order.
+  /// A Boolean value that indicates whether the order of ``mine`` wins if both sides changed the
+  /// order.
   let prefersMine: Bool
 
   /// Returns the merged list, in which each member occurs once.
@@ -36,7 +37,7 @@ struct ListMerge {
     return mineCounts ? Self.insert(theirs, into: mine) : Self.insert(mine, into: theirs)
   }
 
-  /// Returns a copy of `list` that also contains the members found only in `others`.
+  /// Returns a copy of `list` that also contains the members that are only in `others`.
   ///
   /// Each of these members is placed after its predecessor in `others`. Members at the start or end
   /// of `others` are placed at the start or end of the result.

@@ -1,7 +1,8 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// Whether the context automatically merges the changes that other contexts save.
+  /// A Boolean value that indicates whether the context automatically merges the changes that other
+  /// contexts save.
   ///
   /// The context merges new history transactions before each fetch and save in the same way as
   /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Between these times, saves by other
@@ -65,7 +66,7 @@ extension ManagedObjectContext {
     } catch let error as ObjectGraphError where error.kind == .historyExpired {
       try mergeAll()
     }
-    // Set this only after the merge, so that a failed merge is retried.
+    // Set the position only after the merge, so that the context retries a failed merge.
     autoMerge = newest
     // Advance even if the new transactions did not change any objects.
     advance()
@@ -84,8 +85,8 @@ extension ManagedObjectContext {
   /// Rereads all loaded objects without unsaved changes, because other contexts may have changed
   /// them.
   ///
-  /// Otherwise, after a save that merged other contexts' changes to some objects, the remaining
-  /// objects would be inconsistent with the merged ones.
+  /// Without this step, a save that merges other contexts' changes to some objects would leave the
+  /// remaining objects inconsistent with the merged objects.
   ///
   /// - Complexity: Reads one row for each registered object that is not a fault.
   func refreshStale() {
@@ -115,8 +116,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Refreshes every child context with automatic merging, so that it reflects the save that this
-  /// context has just made.
+  /// Refreshes every child context with automatic merging, so that the child context reflects this
+  /// context's latest save.
   func refreshMergingChildren() {
     for child in children {
       if let context = child.context, context.autoMerge != nil { context.refreshAllObjects() }
@@ -242,8 +243,8 @@ extension ManagedObjectContext {
     _ = try view.withRecord(object.number, storage) { record in
       try materialize(object.number, storage, record)
     }
-    // Discard the members, which are stored separately and may have changed even if the row has
-    // not.
+    // Discard the members, because they are stored separately and may have changed even if the row
+    // has not changed.
     forgetMembers(of: object, storage.entity)
   }
 

@@ -1,8 +1,8 @@
 extension ManagedObjectContext {
   /// Turns an object into a fault, or rereads it and keeps its unsaved changes.
   ///
-  /// The object is reread only if `mergeChanges` is `true` and it has unsaved changes. New objects
-  /// and faults are not affected.
+  /// The method rereads the object only if `mergeChanges` is `true` and the object has unsaved
+  /// changes. New objects and faults are not affected.
   ///
   /// - Parameters:
   ///   - object: An object of this context.
@@ -21,8 +21,8 @@ extension ManagedObjectContext {
     }
     try requireOwn(object)
     guard !object.isInserted, !object.isFault else { return }
-    // If the object was marked as deleted because its row was missing, unmark it: the row may exist
-    // again.
+    // The object may have been marked as deleted because its row was missing. Unmark it, because
+    // the row may exist again.
     if object.isInaccessible {
       deleted.remove(object)
       object.state.remove(.deleted)
@@ -108,8 +108,8 @@ extension ManagedObjectContext {
   private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
     var values: [(PropertyDescription, StoredValue)] = []
-    // Keep each target as an object rather than as a number, because a new object has only a
-    // temporary number, which a save replaces.
+    // Keep each target as an object rather than as a number. A new object has only a temporary
+    // number, which a save replaces.
     var references: [ChangedReference] = []
     for (slot, original) in changes.originals {
       let property = entity.properties[slot]
@@ -219,9 +219,9 @@ extension ManagedObjectContext {
 
   /// Adjusts the unsaved edit of a reference that another context has also changed.
   ///
-  /// The edit then removes the object from the owner that the other context assigned, rather than
-  /// from the previous owner. Otherwise, two owners would show the object as a member: the one that
-  /// this context assigned, and the one that the other context assigned.
+  /// The edit then removes the object from the owner that the other context assigned, instead of
+  /// the previous owner. Otherwise, both the owner that this context assigned and the owner that
+  /// the other context assigned would show the object as a member.
   private func moveEdit(of object: ManagedObject, _ reference: ChangedReference) {
     let property = reference.property
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property,
@@ -258,8 +258,8 @@ extension ManagedObjectContext {
 
   /// Removes an object from a relationship to which another context has added it.
   ///
-  /// The removal is recorded as an unsaved change of `owner`. It is necessary, because this context
-  /// has set the object's reference to another owner.
+  /// The removal is recorded as an unsaved change of `owner`. The removal is necessary, because
+  /// this context has set the object's reference to another owner.
   private func removeAsEdit(
     _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
   ) {

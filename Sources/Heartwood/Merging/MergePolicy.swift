@@ -1,10 +1,10 @@
 /// A policy that determines how a save handles conflicts.
 ///
 /// An object is in conflict if another context has changed it since it was read, or if it would
-/// have the same unique values as another object.
+/// have the unique values of another object.
 ///
-/// With a merge-by-property or custom policy, if only one side has changed a property, its change
-/// is kept. The policies work in the same way as those of Core Data.
+/// If only one side has changed a property, a merge-by-property or custom policy keeps this change.
+/// The policies work in the same way as the policies of Core Data.
 public struct MergePolicy: Sendable {
   enum Kind: Equatable, Sendable {
     case error, storeTrump, objectTrump, overwrite, rollback
@@ -31,10 +31,10 @@ public struct MergePolicy: Sendable {
 
   /// Creates a policy that resolves each conflict with `resolve`, property by property.
   ///
-  /// The closure is called for each object that this context and another context have both changed,
-  /// or that one of them has changed and the other has deleted. If the closure throws, the save
-  /// fails with the same error. Properties that the closure does not set are merged as with
-  /// ``mergeByPropertyObjectTrump``.
+  /// The closure is called for each object that this context and another context have both changed.
+  /// It is also called if one context has changed an object and the other context has deleted it.
+  /// If the closure throws, the save fails with the same error. Properties that the closure does
+  /// not set are merged as with ``mergeByPropertyObjectTrump``.
   ///
   /// ```swift
   /// context.mergePolicy = .custom { conflict in
@@ -54,37 +54,37 @@ public struct MergePolicy: Sendable {
 
 /// A conflict for a custom policy to resolve.
 ///
-/// Either this context and another context have both changed the same object, or one of them has
-/// changed it and the other has deleted it.
+/// Either this context and another context have both changed the same object, or one context has
+/// changed the object and the other context has deleted it.
 public struct MergeConflict: Sendable {
   /// The ID of the object.
   public let objectID: ManagedObjectID
   /// The name of the object's entity.
   public let entityName: String
-  /// The values of the attributes when the object was read, by name.
+  /// The values of the attributes when the object was read, keyed by name.
   public let base: [String: StoredValue]
   /// The values of the attributes in this context, or an empty dictionary if the object was deleted
   /// in this context.
   public let mine: [String: StoredValue]
-  /// The values of the attributes in the store, or `nil` if the object was deleted there.
+  /// The values of the attributes in the store, or `nil` if the object was deleted in the store.
   public let theirs: [String: StoredValue]?
-  /// The targets of to-one relationships when the object was read, by name.
+  /// The targets of to-one relationships when the object was read, keyed by name.
   public let baseReferences: [String: ManagedObjectID]
-  /// The targets of to-one relationships in this context.
+  /// The targets of to-one relationships in this context, keyed by name.
   public let myReferences: [String: ManagedObjectID]
-  /// The targets of to-one relationships in the store, by name, or `nil` if the object was deleted
-  /// in the store.
+  /// The targets of to-one relationships in the store, keyed by name, or `nil` if the object was
+  /// deleted in the store.
   public let theirReferences: [String: ManagedObjectID]?
-  /// Whether the object was deleted in this context.
+  /// A Boolean value that indicates whether the object was deleted in this context.
   public let isDeletedHere: Bool
-  /// The attribute values that the policy chooses, by attribute name.
+  /// The attribute values that the policy chooses, keyed by attribute name.
   public var result: [String: StoredValue] = [:]
-  /// The to-one targets that the policy chooses, by relationship name.
+  /// The to-one targets that the policy chooses, keyed by relationship name.
   public var resultReferences: [String: ManagedObjectID?] = [:]
-  /// Whether to delete the row.
+  /// A Boolean value that indicates whether the save deletes the row.
   ///
-  /// Initially, this is `true` if the object was deleted in this context. A policy can set it to
-  /// `false` to keep a row that another context has changed, or to `true` to accept a deletion by
-  /// another context.
+  /// The initial value is `true` if the object was deleted in this context. A policy can set the
+  /// property to `false` to keep a row that another context has changed, or to `true` to accept a
+  /// deletion by another context.
   public var isDeleted = false
 }

@@ -4,10 +4,10 @@ import Foundation
 struct CompositeDescription: Sendable {
   /// The name of the attribute in the class.
   let name: String
-  /// The slots of its elements.
+  /// The slots of the attribute's elements.
   let slots: Range<Int>
 
-  /// The separator between the names of a composite attribute and of its element.
+  /// The separator between the name of a composite attribute and the name of its element.
   static let separator = "."
 
   /// Returns the names that precede a separator in property names.
@@ -33,7 +33,8 @@ struct CompositeDescription: Sendable {
       let path = property.name.dropFirst(name.count)
       guard text.hasSuffix(path) else { return false }
       // Check that the component before the element is the attribute itself. The description
-      // contains its name or, where the name is not available, its address and type.
+      // contains the attribute's name. Where the name is not available, the description contains
+      // the attribute's address and type.
       let before = text.dropLast(path.count)
       return before.hasSuffix(Self.separator + name) || before.hasSuffix(">")
     }

@@ -1,4 +1,4 @@
-/// The effect of deleting an object on its related objects.
+/// The effect on related objects when an object is deleted.
 public enum DeleteRule: String, Hashable, Codable, Sendable {
   /// The related objects lose their references to the deleted object.
   case nullify

@@ -39,23 +39,23 @@ extension Derivation where Value: Numeric {
 }
 
 extension Derivation {
-  /// The least value of an attribute over the objects in a relationship, or `nil` if there are no
-  /// values.
+  /// The minimum value of an attribute among the objects in a relationship, or `nil` if there are
+  /// no values.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
   ) -> Derivation where Value == Wrapped? {
     Self.members("min", members, attribute, DerivationFormula.least(Wrapped.self))
   }
 
-  /// The least value of an attribute over the objects in a relationship, or `nil` if there are no
-  /// values.
+  /// The minimum value of an attribute among the objects in a relationship, or `nil` if there are
+  /// no values.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
   ) -> Derivation where Value == Wrapped? {
     Self.members("min", members, attribute, DerivationFormula.least(Wrapped.self))
   }
 
-  /// The greatest value of an attribute over the objects in a relationship, or `nil` if there are
+  /// The maximum value of an attribute among the objects in a relationship, or `nil` if there are
   /// no values.
   public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
@@ -63,7 +63,7 @@ extension Derivation {
     Self.members("max", members, attribute, DerivationFormula.greatest(Wrapped.self))
   }
 
-  /// The greatest value of an attribute over the objects in a relationship, or `nil` if there are
+  /// The maximum value of an attribute among the objects in a relationship, or `nil` if there are
   /// no values.
   public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>

@@ -34,7 +34,9 @@ public struct Derivation<Owner, Value: AttributeValue> {
 
 /// The sources of a derivation, and the function that computes its value.
 struct DerivationFormula {
-  /// The name of the function, which must never change, because stores record it.
+  /// The name of the function.
+  ///
+  /// The name must never change, because stores record it.
   let name: String
   /// The relationship to the source objects, or `nil` if the source is the object itself.
   var relationship: AnyKeyPath?
@@ -45,9 +47,9 @@ struct DerivationFormula {
   /// the derived attribute.
   ///
   /// A result of `null` means that there is no value. The argument contains the values of the
-  /// source attribute, except those that are `nil`. If there is no source attribute, it contains
-  /// the numbers of the related objects. If there is no relationship either, it contains the time
-  /// of the save.
+  /// source attribute, excluding `nil` values. If there is no source attribute, the argument
+  /// contains the numbers of the related objects. If there is no relationship either, it contains
+  /// the time of the save.
   let compute: ([StoredValue]) throws -> StoredValue?
 
   static func first(_ values: [StoredValue]) -> StoredValue? { values.first ?? .null }
@@ -62,7 +64,9 @@ extension Derivation {
   }
 }
 
-/// A derived form of a string; the raw value is the name of the formula.
+/// A derived form of a string.
+///
+/// The raw value is the name of the formula.
 enum TextForm: String {
   case canonical
   case uppercase

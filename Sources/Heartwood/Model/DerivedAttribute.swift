@@ -10,9 +10,10 @@ struct DerivedAttribute {
   unowned let destination: EntityDescription?
 
   var slot: Int { property.slot }
-  /// Whether the sources are related objects rather than the object itself.
+  /// A Boolean value that indicates whether the sources are related objects rather than the object
+  /// itself.
   var isOverRelationship: Bool { relationship != nil }
-  /// Whether the source is the time of the save.
+  /// A Boolean value that indicates whether the source is the time of the save.
   var isTime: Bool { relationship == nil && attribute == nil }
 
   /// Returns the derived value for the given source values, or `nil` if the value does not fit in
@@ -28,8 +29,8 @@ struct DerivedAttribute {
 
 /// A derived attribute that is computed from the objects of another entity.
 ///
-/// The dependency is stored in the description of that other entity, because a change to one of its
-/// objects requires the attribute to be recomputed.
+/// The dependency is stored in the description of the other entity, because a change to that
+/// entity's objects requires the attribute to be recomputed.
 struct Dependency {
   /// The entity with the derived attribute.
   unowned let entity: EntityDescription

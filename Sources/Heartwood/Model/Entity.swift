@@ -11,7 +11,9 @@
 public struct Entity {
   /// The entity's name in the store.
   public var name: String
-  /// Whether the class is abstract, so that only its subclasses have instances.
+  /// A Boolean value that indicates whether the class is abstract.
+  ///
+  /// Only the subclasses of an abstract class have instances.
   public var isAbstract: Bool
   /// The entity's names in earlier versions of the model.
   public var renamedFrom: [String]
@@ -21,7 +23,7 @@ public struct Entity {
   ///
   /// - Parameters:
   ///   - name: The entity's name in the store, which must never change.
-  ///   - isAbstract: Whether the class is abstract, so that only its subclasses have instances.
+  ///   - isAbstract: `true` if the class is abstract, so that only its subclasses have instances.
   ///   - renamedFrom: The entity's names in earlier versions of the model.
   ///   - rules: ``Unique``, ``Index``, ``TextIndex``, ``Inverse`` and ``Derived`` declarations.
   public init(
@@ -50,7 +52,7 @@ public struct Unique: EntityRule {
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 
-/// A rule for a single attribute, which is declared with the attribute.
+/// A rule for a single attribute, declared together with the attribute.
 ///
 /// For rules that combine several attributes, use ``Unique`` and ``Index``.
 public enum AttributeRule: Sendable {
@@ -78,8 +80,9 @@ public struct Index: EntityRule {
 /// TextIndex(\Note.title, \Note.body, weights: [2, 1], tokenizer: .words(stemming: .english))
 /// ```
 ///
-/// An entity has at most one text index, which may be inherited. Opening a store builds a new
-/// index, and rebuilds an index whose attributes or tokenizer have changed.
+/// An entity has at most one text index, which may be inherited. Opening a store builds the index
+/// if it is new. If the attributes or the tokenizer have changed, opening the store rebuilds the
+/// index.
 public struct TextIndex: EntityRule {
   let attributes: [AnyKeyPath]
   let weights: [Double]
@@ -90,8 +93,8 @@ public struct TextIndex: EntityRule {
   /// - Parameters:
   ///   - attributes: Up to 16 string attributes.
   ///   - weights: The weight of each attribute in the relevance of an object, from 0 to 1000. If
-  ///     the array is empty, each attribute has the weight 1. Changing weights does not rebuild the
-  ///     index.
+  ///     the array is empty, each attribute has a weight of 1. Changing weights does not rebuild
+  ///     the index.
   ///   - tokenizer: The rule that splits the attributes' text into terms.
   public init<Owner>(
     _ attributes: PartialKeyPath<Owner>..., weights: [Double] = [],

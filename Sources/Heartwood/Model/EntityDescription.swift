@@ -1,6 +1,7 @@
 /// The description of an entity: the declarations of its class, including inherited ones.
 final class EntityDescription: @unchecked Sendable {
-  // `@unchecked` because a single thread builds the schema, and entities do not change afterwards.
+  // The conformance is `@unchecked`. It is safe, because a single thread builds the schema, and
+  // entities do not change afterwards.
   let name: String
   let isAbstract: Bool
   let renamedFrom: [String]
@@ -15,20 +16,21 @@ final class EntityDescription: @unchecked Sendable {
   let composites: [CompositeDescription]
   /// The names of the composite attributes, and of their composite elements.
   private let compositeNames: Set<String>
-  /// The position of each property in the memory of an object, by slot.
+  /// The position of each property in an object's memory, indexed by slot.
   let memoryFields: [MemoryField]
-  /// The properties that have a field in records, in the order of their slots.
+  /// The properties that have a field in records, in slot order.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
-  /// Whether declared values, such as `UUID()`, can differ between new objects.
+  /// A Boolean value that indicates whether declared values, such as `UUID()`, can differ between
+  /// new objects.
   let hasVolatileDefaults: Bool
-  /// The other side of each relationship, by slot.
+  /// The other side of each relationship, keyed by slot.
   var inverses: [Int: Inverse] = [:]
   /// The unique constraints and indexes, inherited ones first.
   var indexes: [IndexDescription] = [] {
     didSet { hasUniqueConstraints = indexes.contains(where: \.isUnique) }
   }
-  /// Whether the entity has a unique constraint.
+  /// A Boolean value that indicates whether the entity has a unique constraint.
   private(set) var hasUniqueConstraints = false
   /// The full-text index, which may be inherited.
   var textIndex: TextIndexDescription?
@@ -38,8 +40,8 @@ final class EntityDescription: @unchecked Sendable {
   var dependencies: [Dependency] = []
   /// The slot of the property that begins at each memory offset, or -1 if no property begins there.
   ///
-  /// The offsets are relative to that of the first property.
-  /// Every property setter looks up its slot in this array, so the lookup must be fast.
+  /// Each offset is relative to the offset of the first property. Every property setter looks up
+  /// its slot in this array, so the lookup must be fast.
   private let slotsByOffset: [Int16]
   private let firstOffset: Int
 
@@ -95,17 +97,18 @@ final class EntityDescription: @unchecked Sendable {
     composite(at: offset).map { properties[$0.slots] } ?? []
   }
 
-  /// Returns whether a name belongs to a composite attribute, or to a composite element of one.
+  /// Returns whether a composite attribute, or a composite element of such an attribute, has the
+  /// given name.
   func isComposite(_ name: String) -> Bool {
     !compositeNames.isEmpty && compositeNames.contains(name)
   }
 
-  /// The properties that the entity declares itself.
+  /// The properties that the entity itself declares.
   var ownProperties: ArraySlice<PropertyDescription> {
     properties[(superentity?.properties.count ?? 0)...]
   }
 
-  /// The attributes that are unique by themselves, any of which identifies an object.
+  /// The attributes that are unique on their own, so that each of them identifies an object.
   var uniqueProperties: [PropertyDescription] {
     indexes.filter { $0.isUnique && $0.slots.count == 1 }.map { properties[$0.slots[0]] }
   }
@@ -113,8 +116,8 @@ final class EntityDescription: @unchecked Sendable {
   /// The unique attribute whose value represents an object in references, or `nil` if there is
   /// none.
   ///
-  /// This is the first unique attribute that is not optional or, if all are optional, the first
-  /// one.
+  /// This is the first unique attribute that is not optional. If all unique attributes are
+  /// optional, the first one is used.
   var referringAttribute: PropertyDescription? {
     let unique = uniqueProperties
     return unique.first { !$0.isOptionalAttribute } ?? unique.first
@@ -150,13 +153,14 @@ struct IndexDescription {
   ///
   /// The index also covers the objects of its subentities.
   unowned let entity: EntityDescription
-  /// The position among the indexes that the entity itself declares.
+  /// The position of the index among the indexes that the entity itself declares.
   let position: Int
   let slots: [Int]
   let isUnique: Bool
-  /// Whether any of the attributes is derived from related objects.
+  /// A Boolean value that indicates whether any of the attributes is derived from related objects.
   ///
-  /// If so, the index entries can be computed only after the related rows have been written.
+  /// If an attribute is derived from related objects, the index entries can be computed only after
+  /// the related rows have been written.
   let isOverRelationship: Bool
 }
 
@@ -171,8 +175,10 @@ struct TextIndexDescription: Sendable {
   let weights: [Int]
   let tokenizer: TextTokenizer
 
-  /// The maximum number of attributes, which is limited because the keyspace's name contains their
-  /// numbers.
+  /// The maximum number of attributes in a text index.
+  ///
+  /// There is a limit because the name of the index's keyspace contains the numbers of all
+  /// attributes.
   static let maxAttributeCount = 16
 
   /// Returns the text of each attribute, or `nil` for each attribute without a value.
@@ -182,14 +188,14 @@ struct TextIndexDescription: Sendable {
 extension IndexDescription {
   /// Returns the error for an object that has the same unique values as another object.
   ///
-  /// - Parameter isMergeable: Whether a different merge policy would merge the new object into the
-  ///   other one.
+  /// - Parameter isMergeable: `true` if a different merge policy would merge the new object into
+  ///   the other one.
   func conflict(_ id: ManagedObjectID, isMergeable: Bool = false) -> ObjectGraphError {
     let names = slots.map { entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(
       .constraintConflict,
       "Another \(entity.name) has the same \(names). Change or delete one of the two objects"
-        + (isMergeable ? ", or set a mergePolicy that merges the new one into the other." : "."),
+        + (isMergeable ? ", or set a mergePolicy that merges the new object into the other." : "."),
       objectID: id)
   }
 }

@@ -4,14 +4,14 @@
 public struct ObjectGraphError: Error, Sendable {
   /// A kind of failure.
   ///
-  /// The type is a struct rather than an enumeration, so that new kinds do not break a program's
-  /// `switch`.
+  /// The type is a struct rather than an enumeration, so that new kinds do not break `switch`
+  /// statements in programs.
   public struct Kind: Hashable, Sendable {
     let name: String
 
     /// Another context saved a change to an object after this context had read the object.
     public static let mergeConflict = Kind(name: "mergeConflict")
-    /// Two objects would have the same values for attributes that the model declares unique.
+    /// Two objects would have the same values for attributes that the model declares as unique.
     public static let constraintConflict = Kind(name: "constraintConflict")
     /// One or more objects fail the validation of their class.
     public static let validation = Kind(name: "validation")
@@ -22,15 +22,17 @@ public struct ObjectGraphError: Error, Sendable {
     public static let unknownEntity = Kind(name: "unknownEntity")
     /// A key path does not refer to a stored property.
     public static let unknownProperty = Kind(name: "unknownProperty")
-    /// The model has an error; the message names the class and the property.
+    /// The model has an error.
+    ///
+    /// The message names the class and the property.
     public static let invalidModel = Kind(name: "invalidModel")
     /// The store's model cannot be migrated to the program's model.
     public static let incompatibleSchema = Kind(name: "incompatibleSchema")
     /// An object was used in a context to which it does not belong.
     public static let foreignObject = Kind(name: "foreignObject")
-    /// A child context was asked for something that only a root context supports.
+    /// A child context was used for an operation that only a root context supports.
     public static let childContext = Kind(name: "childContext")
-    /// A context with automatic merging was asked to stay pinned to a generation.
+    /// A context that merges changes automatically cannot stay pinned to a generation.
     public static let autoMergeNeedsCurrentGeneration = Kind(
       name: "autoMergeNeedsCurrentGeneration")
     /// An operation would discard unsaved changes to relationships.
@@ -39,18 +41,23 @@ public struct ObjectGraphError: Error, Sendable {
     public static let historyExpired = Kind(name: "historyExpired")
     /// The store that an operation needs was removed from the container.
     public static let removedStore = Kind(name: "removedStore")
-    /// The changes belong to several stores, but a commit is limited to one.
+    /// The changes belong to several stores, but one commit can change only one store.
     public static let multipleStores = Kind(name: "multipleStores")
     /// The store has no object with the requested ID.
     public static let missingObject = Kind(name: "missingObject")
-    /// A predicate contains an expression that a store cannot evaluate; the message names the
-    /// expression.
+    /// A predicate contains an expression that a store cannot evaluate.
+    ///
+    /// The message names the expression.
     public static let unsupportedPredicate = Kind(name: "unsupportedPredicate")
     /// The sum of an attribute's values does not fit in the attribute's type.
     public static let numericOverflow = Kind(name: "numericOverflow")
-    /// The format of a predicate cannot be parsed; the message says where, and what was expected.
+    /// The format of a predicate cannot be parsed.
+    ///
+    /// The message states the column and what was expected there.
     public static let predicateSyntax = Kind(name: "predicateSyntax")
-    /// A JSON element cannot be imported; the message names the path of the value.
+    /// A JSON element cannot be imported.
+    ///
+    /// The message contains the path of the value.
     public static let invalidElement = Kind(name: "invalidElement")
     /// The `willSave` callbacks were still changing objects after 100 rounds.
     public static let saveDidNotConverge = Kind(name: "saveDidNotConverge")
@@ -58,11 +65,11 @@ public struct ObjectGraphError: Error, Sendable {
 
   /// The kind of failure.
   public var kind: Kind
-  /// A sentence that says what happened and what to do about it.
+  /// An explanation of what happened and what to do about it.
   public var message: String
   /// The ID of the object concerned, if there is one.
   ///
-  /// If there are several failures, this is the ID from the first of them.
+  /// If there are several failures, this is the ID from the first failure.
   public var objectID: ManagedObjectID?
   /// The individual failures if there are several; otherwise, an empty array.
   public var failures: [ObjectGraphError] = []
@@ -78,7 +85,7 @@ public struct ObjectGraphError: Error, Sendable {
   ///
   /// - Parameters:
   ///   - kind: The kind of failure.
-  ///   - message: A sentence that says what happened and what to do about it.
+  ///   - message: An explanation of what happened and what to do about it.
   ///   - property: The name of the property concerned.
   ///   - objectID: The ID of the object concerned. If `validate` throws the error, the save sets
   ///     this ID.
@@ -97,7 +104,8 @@ public struct ObjectGraphError: Error, Sendable {
 }
 
 extension [ObjectGraphError] {
-  /// Throws the only failure or, if there are several, an error that contains all of them.
+  /// Throws the failure if there is only one, or an error that contains all failures if there are
+  /// several.
   ///
   /// If there are no failures, the method does nothing.
   ///
@@ -118,8 +126,8 @@ extension [ObjectGraphError] {
 extension ObjectGraphError: CustomStringConvertible {
   /// The message, followed by the individual failures.
   ///
-  /// If the class and the property are known and the message does not name them, they precede the
-  /// message.
+  /// The class and the property precede the message if they are known and the message does not name
+  /// them.
   public var description: String {
     let isNamed = propertyName == nil && entityName.map(message.contains) ?? true
     let subject = [entityName, propertyName].compactMap { $0 }.joined(separator: ".")

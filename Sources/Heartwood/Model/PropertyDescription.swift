@@ -11,16 +11,21 @@ final class PropertyDescription: Sendable {
 
   /// The property's name in the class.
   let name: String
-  /// The position among the properties of the entity; inherited properties come first.
+  /// The position of the property among the entity's properties.
+  ///
+  /// Inherited properties come first.
   let slot: Int
   let kind: Kind
   /// The type that reads and writes the property in the memory of an object.
   let storage: any PropertyStorage.Type
   let memoryField: MemoryField
   let options: PropertyOptions
-  /// The value in a new object or, if ``isVolatile`` is `true`, one of the possible values.
+  /// The value of the property in a new object.
+  ///
+  /// If ``isVolatile`` is `true`, this is one of several possible values.
   let initialValue: StoredValue
-  /// Whether the declared value, such as `UUID()`, can differ between new objects.
+  /// A Boolean value that indicates whether the declared value, such as `UUID()`, can differ
+  /// between new objects.
   let isVolatile: Bool
 
   init(
@@ -49,13 +54,13 @@ final class PropertyDescription: Sendable {
     return false
   }
 
-  /// Whether the property is an attribute that can have no value.
+  /// A Boolean value that indicates whether the property is an optional attribute.
   var isOptionalAttribute: Bool {
     if case .attribute(_, isOptional: true) = kind { return true }
     return false
   }
 
-  /// Whether the property is a to-one relationship.
+  /// A Boolean value that indicates whether the property is a to-one relationship.
   var isReference: Bool {
     if case .toOne = kind { return true }
     return false
@@ -78,10 +83,10 @@ final class PropertyDescription: Sendable {
   }
 }
 
-/// The position and the representation of a property in the memory of an object.
+/// The position and the representation of a property in an object's memory.
 ///
-/// Unlike a property description, it is not reference-counted, so a loop over all properties of an
-/// object does not retain and release each one.
+/// A memory field is not reference-counted, unlike a property description. A loop over an object's
+/// properties therefore need not retain and release each property.
 struct MemoryField: Sendable {
   let slot: Int
   let offset: Int
@@ -90,8 +95,8 @@ struct MemoryField: Sendable {
 
 /// The options with which a property is declared.
 struct PropertyOptions: @unchecked Sendable {
-  // `@unchecked` because key paths are not `Sendable`. This is safe, because the key path of an
-  // inverse captures no values and never changes.
+  // The conformance is `@unchecked`, because key paths are not `Sendable`. It is safe, because the
+  // key path of an inverse captures no values and never changes.
   var storedName: String?
   var renamedFrom: [String] = []
   var rules: [AttributeRule] = []

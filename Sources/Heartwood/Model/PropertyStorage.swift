@@ -1,6 +1,6 @@
 /// A property wrapper type whose values can be read and set directly in an object's memory.
 ///
-/// - Note: Pointers must point to an initialised wrapper of the type; the schema guarantees this.
+/// - Note: The schema guarantees that each pointer points to an initialised wrapper of the type.
 protocol PropertyStorage: SendableMetatype {
   /// The in-memory representation of the property, or `other` if the enumeration has no case for
   /// it.
@@ -10,11 +10,13 @@ protocol PropertyStorage: SendableMetatype {
   static var destination: AnyClass? { get }
   /// The type of an attribute whose values are collections, or `nil` for any other property.
   static var collection: (any CollectionAttributeValue.Type)? { get }
-  /// The structure whose elements are properties of the model in place of the property itself, or
-  /// `nil` if the property is not composite.
+  /// The structure type of a composite property, or `nil` if the property is not composite.
+  ///
+  /// The model contains the elements of the structure in place of the property itself.
   static var composite: (any CompositeValue.Type)? { get }
-  /// Whether the property's type is a nested optional, which cannot be stored because a row cannot
-  /// record which level is `nil`.
+  /// A Boolean value that indicates whether the property's type is a nested optional.
+  ///
+  /// Nested optionals cannot be stored, because a row cannot record which level is `nil`.
   static var isNestedOptional: Bool { get }
   /// Returns whether the values of the property, or their raw values, have the given type.
   ///
@@ -26,7 +28,8 @@ protocol PropertyStorage: SendableMetatype {
   ///
   /// - Throws: `DecodingError` if the decoder contains no value of the attribute's type.
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue
-  /// Encodes a stored `Codable` value of the attribute as its type encodes itself.
+  /// Decodes a stored `Codable` value of the attribute, and encodes it as the value's type
+  /// specifies.
   ///
   /// - Returns: `false`, without encoding anything, if this version of the type cannot decode the
   ///   value.
@@ -37,8 +40,9 @@ protocol PropertyStorage: SendableMetatype {
   static func setValue(_ value: StoredValue, at location: UnsafeMutableRawPointer) throws
 }
 
-/// The in-memory representations of properties; all except ``other`` are accessed without dynamic
-/// dispatch.
+/// The in-memory representation of a property.
+///
+/// All representations except ``other`` are accessed without dynamic dispatch.
 enum PropertyRepresentation: Sendable {
   /// Eight bytes that contain an `Int` or `Int64`.
   case integer
@@ -67,7 +71,7 @@ enum PropertyRepresentation: Sendable {
 }
 
 extension PropertyRepresentation {
-  /// Whether the property can be `nil`.
+  /// A Boolean value that indicates whether the property can be `nil`.
   var isOptional: Bool {
     switch self {
     case .optionalInteger, .optionalDouble, .optionalDate, .optionalString: true

@@ -28,7 +28,8 @@ public struct Attribute<Value: AttributeValue> {
   ///   - wrappedValue: The value in new objects.
   ///   - name: The attribute's name in the store. The default is the name of the property.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
-  ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
+  ///   - preservesValueOnDeletion: `true` to keep the value in the history when the object is
+  ///     deleted.
   public init(
     wrappedValue: Value, _ name: String? = nil, renamedFrom: String...,
     preservesValueOnDeletion: Bool = false
@@ -55,7 +56,8 @@ public struct Attribute<Value: AttributeValue> {
   ///   - otherRules: More rules.
   ///   - name: The attribute's name in the store. The default is the name of the property.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
-  ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
+  ///   - preservesValueOnDeletion: `true` to keep the value in the history when the object is
+  ///     deleted.
   public init(
     wrappedValue: Value, _ rule: AttributeRule, _ otherRules: AttributeRule...,
     name: String? = nil, renamedFrom: String..., preservesValueOnDeletion: Bool = false
@@ -85,12 +87,13 @@ public struct Attribute<Value: AttributeValue> {
   ///
   /// If the object is a fault, reading the attribute loads the object first.
   ///
-  /// During an in-place mutation, by a mutating method or through an `inout` parameter, reading the
-  /// attribute returns its previous value or, for a collection, an empty collection.
+  /// While a mutating method or an `inout` argument changes the attribute in place, reading the
+  /// attribute returns its previous value. If the attribute is a collection, reading it returns an
+  /// empty collection instead.
   ///
   /// The accessors are always inlined, so that the compiler knows the key path and can access the
-  /// property directly. Otherwise, the key path is resolved at run time, which takes a hundred
-  /// times as long.
+  /// property directly. Otherwise, the key path would be resolved at run time, which takes a
+  /// hundred times as long.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -122,7 +125,7 @@ public struct Attribute<Value: AttributeValue> {
       // Move the value out of the property. A collection is then changed without being copied, and
       // the property can be read during the change. `swap` would also work, but with `swap` the
       // compiler would add an exclusivity check to every read of the property. These checks would
-      // account for a fifth of the time of a fetch that reads all values.
+      // take up a fifth of the time of a fetch that reads all values.
       var value = owner[keyPath: storage].stored
       if let placeholder = Value.placeholderWhileChanging {
         owner[keyPath: storage].stored = placeholder
@@ -251,8 +254,8 @@ extension ManagedObject {
     if !changes.written.contains(offset) { changes.written.append(offset) }
   }
 
-  /// If an element of a new object's composite attribute differs from its declared value, records
-  /// that the element was set.
+  /// Records an element of a new object's composite attribute as set if the element differs from
+  /// its declared value.
   final func recordAssignmentIfSet(_ property: PropertyDescription) {
     guard entityDescription?.hasUniqueConstraints == true, !property.isVolatile,
       (try? storedValue(property))?.isIdentical(to: property.initialValue) != true
@@ -260,7 +263,7 @@ extension ManagedObject {
     recordAssignment(of: property)
   }
 
-  /// If the entity has unique constraints, records that a property of a new object was set.
+  /// Records that a property of a new object was set, if the entity has unique constraints.
   final func recordAssignment(of property: PropertyDescription) {
     if entityDescription?.hasUniqueConstraints == true { ownChanges.assigned.insert(property.slot) }
   }

@@ -1,8 +1,8 @@
 /// The memory layout of the stored properties of classes and structures, as reported by the Swift
 /// runtime.
 ///
-/// The layout includes properties without a wrapper. They do not belong to the model, and can have
-/// any type.
+/// The layout includes properties without a wrapper. Such properties are not part of the model, and
+/// can have any type.
 enum ClassLayout {
   /// A stored property of an object.
   struct Field {
@@ -47,7 +47,7 @@ enum ClassLayout {
 // The following runtime functions also underlie `Mirror`. `Mirror` itself is unsuitable, because it
 // provides values but no offsets, and because a type can customise its mirror.
 
-/// The details of a field, other than its type and offset, as the runtime reports them.
+/// The details of a field that the runtime reports in addition to its type and offset.
 private struct FieldDetails {
   var name: UnsafePointer<CChar>?
   var free: (@convention(c) (UnsafePointer<CChar>?) -> Void)?

@@ -5,11 +5,11 @@
 /// @Composite("home", renamedFrom: "house") var homeAddress = Address()
 /// ```
 ///
-/// A composite attribute cannot be optional; declare the elements of the structure as optionals
+/// A composite attribute cannot be optional. Declare the elements of the structure as optionals
 /// instead.
 ///
-/// - Complexity: The same as for ``Attribute``, for each element. Mutating an element in place
-///   copies the structure, including any collection that is appended to.
+/// - Complexity: The cost for each element is the same as for an ``Attribute``. Mutating an element
+///   in place copies the structure, including the collection that is mutated.
 @propertyWrapper
 public struct Composite<Value: CompositeValue> {
   @usableFromInline var stored: Value
@@ -22,7 +22,8 @@ public struct Composite<Value: CompositeValue> {
   ///     names. The default is the name of the property. The rest of the API always uses the name
   ///     of the property.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
-  ///   - preservesValueOnDeletion: Whether the history keeps the value when the object is deleted.
+  ///   - preservesValueOnDeletion: `true` to keep the value in the history when the object is
+  ///     deleted.
   public init(
     wrappedValue: Value, _ name: String? = nil, renamedFrom: String...,
     preservesValueOnDeletion: Bool = false
@@ -95,7 +96,7 @@ public struct Composite<Value: CompositeValue> {
 }
 
 extension Composite: PropertyStorage {
-  /// The kind of the property itself is transient, because only its elements are stored.
+  /// The kind of the property, which is transient because only the property's elements are stored.
   static var kind: PropertyDescription.Kind { .transient }
   static var composite: (any CompositeValue.Type)? { Value.self }
 }

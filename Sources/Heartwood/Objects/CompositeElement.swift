@@ -4,12 +4,12 @@ struct CompositeElement {
   let path: String
   /// The paths of the element in earlier versions of the structure.
   let formerPaths: [String]
-  /// The position in the structure's memory.
+  /// The offset of the element in the structure's memory.
   let offset: Int
   /// The wrapper with the same memory layout as the element.
   let storage: any PropertyStorage.Type
 
-  /// Returns the elements of a structure, including those of nested composite values.
+  /// Returns the elements of a structure, including the elements of nested composite values.
   ///
   /// - Throws: `invalidModel` if the type is not a structure with elements that can be stored.
   static func elements(
@@ -19,21 +19,21 @@ struct CompositeElement {
     guard !fields.isEmpty else {
       throw ObjectGraphError(
         .invalidModel,
-        "\(type) is not a structure with stored properties. Declare it as one.")
+        "\(type) is not a structure with stored properties. Declare it as such a structure.")
     }
     let former = type.formerElementNames
     for name in former.keys where !fields.contains(where: { $0.label == name }) {
       throw ObjectGraphError(
         .invalidModel,
-        "formerElementNames of \(type) contains \(name), which is not one of its stored "
-          + "properties. Use their current names as keys.")
+        "\(type) has no stored property \(name), but formerElementNames contains it as a key. Use "
+          + "the current names of stored properties as keys.")
     }
     var result: [CompositeElement] = []
     for field in fields {
       guard !field.label.hasPrefix("$") else {
         throw ObjectGraphError(
           .invalidModel,
-          "\(type) has a lazy property, which cannot be stored. Declare a computed property."
+          "\(type) has a lazy property, which cannot be stored. Use a computed property instead."
         )
       }
       let names = former[field.label] ?? []
@@ -46,8 +46,8 @@ struct CompositeElement {
       } else {
         throw ObjectGraphError(
           .invalidModel,
-          "\(type).\(field.label) cannot be stored. Declare it with a type that attributes can "
-            + "have, or make its type a CompositeValue.")
+          "\(type).\(field.label) has a type that cannot be stored. Use a type that attributes "
+            + "support, or make the type conform to CompositeValue.")
       }
     }
     return result
@@ -57,7 +57,7 @@ struct CompositeElement {
     _: Value.Type
   ) -> any PropertyStorage.Type { Attribute<Value>.self }
 
-  /// Returns this element of a nested value as an element of the structure that contains the value.
+  /// Converts this element of a nested value to an element of the enclosing structure.
   private func within(_ field: ClassLayout.Field, _ formerNames: [String]) -> CompositeElement {
     let separator = CompositeDescription.separator
     let paths = ([field.label] + formerNames).flatMap { name in

@@ -4,7 +4,7 @@ struct DerivationBuilder {
 
   /// Adds a derived attribute to an entity and its subentities.
   ///
-  /// - Throws: `invalidModel` if the declaration is invalid; the message names the class and the
+  /// - Throws: `invalidModel` if the declaration is invalid. The message names the class and the
   ///   property.
   func derive(_ rule: Derived, of entity: EntityDescription) throws(ObjectGraphError) {
     let property = try content.property(rule.attribute, of: entity)
@@ -68,8 +68,8 @@ struct DerivationBuilder {
 
   /// Returns an error for each attribute that is derived from a derived attribute.
   ///
-  /// Such a derivation is not allowed, because the order of computing the two attributes would be
-  /// undefined.
+  /// Such a derivation is not allowed, because the order in which the two attributes are computed
+  /// would be undefined.
   func failures(of entity: EntityDescription) -> [ObjectGraphError] {
     entity.derived.filter { entity.declares($0.property) }.compactMap { derived in
       guard let attribute = derived.attribute,
@@ -90,8 +90,8 @@ struct DerivationBuilder {
 
   /// Returns the slots of the to-one relationships for which the schema must add an index.
   ///
-  /// An index is needed if an attribute is derived from the target of the relationship, and neither
-  /// an inverse relationship nor a declared index lists the referring objects.
+  /// An index is needed if an attribute is derived from the target of the relationship. It is not
+  /// needed if an inverse relationship or a declared index already lists the referring objects.
   func unlistedReferences(of entity: EntityDescription) -> [Int] {
     var slots: [Int] = []
     for case let relationship? in entity.derived.map(\.relationship) {
@@ -109,7 +109,7 @@ extension EntityDescription {
   /// Returns whether the attribute in the given slot is derived.
   fileprivate func derives(_ slot: Int) -> Bool { derived.contains { $0.slot == slot } }
 
-  /// Returns whether this entity declares a derived attribute itself, rather than inheriting it.
+  /// Returns whether this entity itself declares a derived attribute, rather than inheriting it.
   fileprivate func declares(_ property: PropertyDescription) -> Bool {
     !(superentity?.derives(property.slot) ?? false)
   }

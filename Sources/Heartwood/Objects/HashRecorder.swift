@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Records which objects are hashed during an in-place mutation of a member set, so that the added
-/// and removed members can be found without comparing the entire sets.
+/// Records which objects are hashed during an in-place mutation of a member set.
 ///
-/// Inserting an object into a set hashes the object. Therefore, only hashed objects can be new
-/// members, unless the set was replaced with another one. A removed member may not have been
-/// hashed. However, if the added and removed objects that were hashed account for the change in the
-/// number of members, no other member was removed. Objects that other threads hash are recorded
-/// too, which is harmless.
+/// With the recorded objects, the added and removed members can be found without comparing the
+/// entire sets.
+///
+/// Inserting an object into a set hashes the object. Unless the set was replaced with another set,
+/// only hashed objects can therefore be new members. A removed member may not have been hashed.
+/// However, if the hashed objects account for the entire change in the number of members, no other
+/// member was removed. Objects that other threads hash are recorded too, which is harmless.
 enum HashRecorder {
   /// The maximum number of objects that a recording stores.
   ///

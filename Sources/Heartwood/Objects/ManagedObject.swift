@@ -12,24 +12,24 @@ public import Observation
 /// }
 /// ```
 ///
-/// An object belongs to one context and can be used only there, by one thread at a time. Objects
-/// are equal only if they are the same instance; each context has its own object for a row. A
-/// fetched object has its values in memory. An object that is reached through a relationship may be
-/// a *fault*: its values are then loaded when one of its properties is used.
+/// An object belongs to one context. It can be used only in that context, and by only one thread at
+/// a time. Two objects are equal only if they are the same instance. Each context has its own
+/// object for a row. A fetched object has its values in memory. An object that is reached through a
+/// relationship may be a *fault*, whose values are loaded when one of its properties is first used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The extra work that each access to a property requires. For most objects, this set is empty.
   // The stored variables skip exclusivity checks to save time, because every property access reads
-  // some of them. Skipping the checks is safe: only the object's thread writes the variables, and
-  // no other code runs during an access. An object that is in no context starts with `.writing`,
-  // because inserting the object may require knowing which properties were set.
+  // some of them. Skipping the checks is safe, because only the object's thread writes the
+  // variables, and no other code runs during an access. An object that is not in a context starts
+  // with `.writing`, because its insertion may depend on which properties were set.
   @exclusivity(unchecked) @usableFromInline final var hooks: AccessHooks = .writing
   @exclusivity(unchecked) final var state: ObjectState = []
   @exclusivity(unchecked) final var number = ObjectNumber(bits: 0)
   /// The version of the object's row when the context last read or wrote it, or 0 if there is no
   /// row.
   ///
-  /// The version of a row is the base of the transaction that wrote it, which is the number of the
-  /// transaction's first frame.
+  /// A row's version is the base of the transaction that wrote the row. The base of a transaction
+  /// is the number of its first frame.
   @exclusivity(unchecked) final var version: UInt64 = 0
   /// The value of `version` for an object whose row did not exist when the context tried to load
   /// it.
@@ -40,7 +40,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// When a context is deallocated, it clears this reference in its objects.
   @exclusivity(unchecked) final unowned(unsafe) var source: (any ObjectSource)?
   @exclusivity(unchecked) final var changes: ObjectChanges?
-  /// The stored values of attributes that the program cannot decode, by slot.
+  /// The stored values of attributes that the program cannot decode, keyed by slot.
   ///
   /// Reading such an attribute returns a substitute.
   @exclusivity(unchecked) final var unreadable: [Int: StoredValue]?
@@ -49,7 +49,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The index is meaningless if the object is not in that list.
   @exclusivity(unchecked) final var listPosition = 0
 
-  /// Creates an object that does not belong to a context yet.
+  /// Creates an object that does not yet belong to a context.
   ///
   /// Call `insert` to add it to a context.
   ///
@@ -69,27 +69,33 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
 
   // MARK: State
 
-  /// Whether the object is a fault, whose values are not loaded.
+  /// A Boolean value that indicates whether the object is a fault, which means that its values are
+  /// not loaded.
   public final var isFault: Bool { state.contains(.fault) }
-  /// Whether the next save inserts a row for the object.
+  /// A Boolean value that indicates whether the next save inserts a row for the object.
   public final var isInserted: Bool { state.contains(.inserted) }
-  /// Whether properties of the object have been set since it was read or saved, even if only to
-  /// values that they already had.
+  /// A Boolean value that indicates whether properties of the object have been set since it was
+  /// read or saved.
+  ///
+  /// Setting a property to its current value counts too.
   public final var isUpdated: Bool { state.contains(.updated) && !isDeleted && !isInserted }
-  /// Whether the object's row no longer exists or will be deleted by the next save.
+  /// A Boolean value that indicates whether the object's row no longer exists or will be deleted by
+  /// the next save.
   public final var isDeleted: Bool { state.contains(.deleted) }
-  /// Whether the object was inserted, updated or deleted.
+  /// A Boolean value that indicates whether the object was inserted, updated or deleted.
   public final var hasChanges: Bool { isInserted || isUpdated || isDeleted }
 
-  /// Whether the object is treated as deleted because its row was missing, although `delete` was
+  /// A Boolean value that indicates whether the object is treated as deleted although `delete` was
   /// not called.
+  ///
+  /// An object is treated as deleted if its row was missing when the context tried to load it.
   final var isInaccessible: Bool { isDeleted && version == Self.missingRowVersion }
 
   // MARK: Callbacks
 
   /// Called once, after the object has been inserted into its first context.
   open func awakeFromInsert() {}
-  /// Called each time the values of a fault have been loaded.
+  /// Called whenever the values of a fault have been loaded.
   ///
   /// Assignments in this method do not count as changes.
   open func awakeFromFetch() {}

@@ -11,7 +11,7 @@
 struct MemberDifference {
   private(set) var removed: [ManagedObject] = []
   private(set) var added: [ManagedObject] = []
-  /// The position at which to insert the added members, in order, once the removed members have
+  /// The position at which to insert the added members, in order, after the removed members have
   /// been taken out.
   ///
   /// The position is `nil` if the list must also be reordered, or if sets were compared.
@@ -20,8 +20,8 @@ struct MemberDifference {
   /// Compares two lists.
   ///
   /// - Complexity: O(members) address comparisons, which take a few microseconds for ten thousand
-  ///   members, plus time linear in the number of members between the first and the last
-  ///   difference.
+  ///   members. The rest of the work is linear in the number of members between the first and the
+  ///   last difference.
   init(from old: UnsafeBufferPointer<ManagedObject>, to new: UnsafeBufferPointer<ManagedObject>) {
     let start = Self.commonPrefix(old, new)
     let end = Self.commonSuffix(old, new, max: min(old.count, new.count) - start)
@@ -64,7 +64,7 @@ struct MemberDifference {
         }
       }
       // Stop if the differences found so far account for the change in count, because there are no
-      // more.
+      // further differences.
       if new.count - old.count == added.count - removed.count { return }
     }
     added = new.filter { !old.contains($0) }

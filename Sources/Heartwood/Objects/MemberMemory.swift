@@ -1,8 +1,8 @@
 /// Accesses the members of to-many relationships in the memory of objects.
 ///
 /// A list or set of a subclass of ``ManagedObject`` has the same memory layout as a list or set of
-/// ``ManagedObject``. This code therefore accesses the collection directly; converting it would
-/// allocate a new collection.
+/// ``ManagedObject``. This code therefore accesses the collection directly, because a conversion
+/// would allocate a new collection.
 extension ManagedObject {
   /// Returns the memory location of the members of the ordered relationship at the given offset.
   ///
@@ -103,7 +103,8 @@ extension ManagedObject {
   ///
   /// If the members are not loaded, this method does nothing.
   ///
-  /// - Parameter known: The position of the member in an ordered relationship, if it is known.
+  /// - Parameter known: The position of the member in an ordered relationship, or `nil` if the
+  ///   position is not known.
   /// - Returns: The former position of the member, or `nil` if the relationship is unordered or did
   ///   not contain the member.
   @discardableResult
@@ -180,7 +181,7 @@ extension ManagedObject {
 }
 
 extension PropertyDescription {
-  /// Whether the property is an ordered to-many relationship.
+  /// A Boolean value that indicates whether the property is an ordered to-many relationship.
   var isOrdered: Bool {
     if case .toMany(isOrdered: true) = kind { return true }
     return false

@@ -9,11 +9,11 @@ extension ToMany {
   /// if note.$tags.count > 10 { note.$tags.remove(tag) }
   /// ```
   ///
-  /// All results are the same as those of the loaded set.
+  /// All operations return the same results as operations on the loaded set.
   ///
-  /// - Complexity: If the members are not loaded, counting reads the leaf pages that list them, and
-  ///   finding, inserting or removing one reads a few pages. The members are loaded only if the
-  ///   context is a child or has unsaved deletions.
+  /// - Complexity: If the members are not loaded, counting them reads the leaf pages that list
+  ///   them. Finding, inserting or removing a member reads a few pages. The members are loaded only
+  ///   if the context is a child or has unsaved deletions.
   public struct Members {
     private let members: UnloadedMembers
 
@@ -25,7 +25,7 @@ extension ToMany {
     /// The number of members.
     public var count: Int { members.count }
 
-    /// Whether there are no members.
+    /// A Boolean value that indicates whether there are no members.
     public var isEmpty: Bool { count == 0 }
 
     /// Returns whether an object is a member.
@@ -34,7 +34,8 @@ extension ToMany {
     /// Adds a member to the relationship and updates the inverse, or returns `false` if the member
     /// is already present.
     ///
-    /// Like an assignment to the property, this inserts a member that is in no context.
+    /// If the member is not in a context, the method inserts it, as an assignment to the property
+    /// would.
     @discardableResult
     public func insert(_ member: Destination) -> Bool { members.add(member) }
 
@@ -55,12 +56,12 @@ extension OrderedToMany {
   /// album.$tracks.append(track)
   /// ```
   ///
-  /// All results are the same as those of the loaded list.
+  /// All operations return the same results as operations on the loaded list.
   ///
-  /// - Complexity: If the members are not loaded, counting reads the leaf pages that list them, and
-  ///   appending or removing one reads a few pages, plus those leaf pages if the inverse is also
-  ///   ordered. The members are loaded only if the context is a child or has unsaved deletions.
-  ///   Saving a changed list reads all leaf pages.
+  /// - Complexity: If the members are not loaded, counting them reads the leaf pages that list
+  ///   them. Appending or removing a member reads a few pages, and also those leaf pages if the
+  ///   inverse is ordered too. The members are loaded only if the context is a child or has unsaved
+  ///   deletions. Saving a changed list reads all leaf pages.
   public struct Members {
     private let members: UnloadedMembers
 
@@ -72,7 +73,7 @@ extension OrderedToMany {
     /// The number of members.
     public var count: Int { members.count }
 
-    /// Whether there are no members.
+    /// A Boolean value that indicates whether there are no members.
     public var isEmpty: Bool { count == 0 }
 
     /// Returns whether an object is a member.
@@ -81,7 +82,8 @@ extension OrderedToMany {
     /// Appends a member to the relationship and updates the inverse, or returns `false` if the
     /// member is already present.
     ///
-    /// Like an assignment to the property, this inserts a member that is in no context.
+    /// If the member is not in a context, the method inserts it, as an assignment to the property
+    /// would.
     @discardableResult
     public func append(_ member: Destination) -> Bool { members.add(member) }
 
@@ -92,7 +94,7 @@ extension OrderedToMany {
   }
 }
 
-/// The members of a to-many relationship of an object that may be in no context.
+/// The members of a to-many relationship whose owner may not be in a context.
 private struct UnloadedMembers {
   let owner: ManagedObject
   let offset: Int
@@ -121,8 +123,8 @@ private struct UnloadedMembers {
     return true
   }
 
-  /// Calls `body` with the owner's context and the property, or returns `nil` if the owner is in no
-  /// context.
+  /// Calls `body` with the owner's context and the property, or returns `nil` if the owner is not
+  /// in a context.
   private func inSource<Result>(
     _ body: (any ObjectSource, PropertyDescription) -> Result
   ) -> Result? {
@@ -131,7 +133,7 @@ private struct UnloadedMembers {
     return body(source, property)
   }
 
-  /// The members that were assigned to an owner that is in no context.
+  /// The members that were assigned to an owner that is not in a context.
   private var assigned: [ManagedObject] {
     isOrdered ? owner.loadedList(at: offset) : Array(owner.loadedSet(at: offset))
   }

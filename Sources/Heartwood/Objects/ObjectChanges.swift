@@ -1,10 +1,11 @@
 /// The changes made to an object since it was read or inserted.
 final class ObjectChanges {
-  /// The original values of the properties that have been set since the object was read, by slot.
+  /// The original values of the properties that have been set since the object was read, keyed by
+  /// slot.
   var originals: [Int: StoredValue] = [:]
   /// The number of changes recorded so far.
   var count = 0
-  /// The objects that were added to and removed from to-many relationships, by slot.
+  /// The objects that were added to and removed from to-many relationships, keyed by slot.
   var members: [Int: MemberChanges] = [:]
   /// The slots of the properties that were set in a new object.
   ///
@@ -14,23 +15,26 @@ final class ObjectChanges {
   var assigned = SlotSet()
   /// The offsets of the attributes that were set while the object was not in a context.
   var written: [Int] = []
-  /// The relationships that were set while the object was not in a context, by offset.
+  /// The relationships that were set while the object was not in a context, keyed by offset.
   var pending: [Int: PendingRelated] = [:]
-  /// Spare copies of the current member lists, by slot.
+  /// Spare copies of the current member lists, keyed by slot.
   ///
   /// A spare copy has no other references, so an in-place mutation can modify it without copying
   /// the list first.
   var spareLists: [Int: [ManagedObject]] = [:]
-  /// Spare copies of the current member sets, by slot.
+  /// Spare copies of the current member sets, keyed by slot.
   ///
-  /// They serve the same purpose as ``spareLists``.
+  /// The copies serve the same purpose as ``spareLists``.
   var spareSets: [Int: Set<ManagedObject>] = [:]
 
   /// The ID space of an object that has left its context, or `nil` for any other object.
   var space: ManagedObjectID.Space?
-  /// Whether the object was new when it left its context, and therefore has no row.
+  /// A Boolean value that indicates whether the object was new when it left its context.
+  ///
+  /// Such an object has no row.
   var wasNew = false
-  /// Whether the object left its context because the context was deallocated.
+  /// A Boolean value that indicates whether the object left its context because the context was
+  /// deallocated.
   var isOrphaned = false
 
   var isEmpty: Bool { originals.isEmpty && members.isEmpty }
@@ -42,10 +46,10 @@ struct MemberChanges {
   private(set) var removed = MemberSet()
   /// The members of an ordered relationship at the time they were read.
   ///
-  /// The base is set before the first change or, if the list was not loaded at that time, when it
-  /// is loaded. The base is `nil` for new objects and while the list is not loaded. If the base is
-  /// set, the object's current list is also loaded, and comparing the two lists shows which members
-  /// were moved.
+  /// The base is set before the first change. If the list is not loaded at that time, the base is
+  /// set when the list is loaded. The base is `nil` for new objects and while the list is not
+  /// loaded. If the base is set, the object's current list is also loaded. Comparing the two lists
+  /// shows which members were moved.
   var base: [ManagedObject]?
 
   init(base: [ManagedObject]? = nil) { self.base = base }
@@ -53,7 +57,7 @@ struct MemberChanges {
   /// All objects that the changes refer to.
   var all: [ManagedObject] { added.map { $0 } + removed.map { $0 } + (base ?? []) }
 
-  /// Whether no member was added or removed.
+  /// A Boolean value that indicates whether no member was added or removed.
   var hasSameMembers: Bool { added.isEmpty && removed.isEmpty }
 
   /// Records the addition of a member.
@@ -63,7 +67,7 @@ struct MemberChanges {
     if !removed.remove(member) { added.insert(member) }
   }
 
-  /// Returns these changes, except those that other contexts have also made.
+  /// Returns these changes without those that other contexts have also made.
   ///
   /// - Parameters:
   ///   - theirs: The members in the store, including the other contexts' changes.

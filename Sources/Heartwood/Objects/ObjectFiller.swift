@@ -2,10 +2,9 @@ import Foundation
 
 /// Fills objects of one class with values from records of one layout.
 ///
-/// Values that have the same representation in records and in memory are copied directly; other
+/// Values that have the same representation in records and in memory are copied directly. Other
 /// values are converted through ``StoredValue``. Fields that are copied directly are represented by
-/// plain offsets rather than by references to property descriptions, which a loop would retain and
-/// release.
+/// plain offsets, because a loop would retain and release references to property descriptions.
 final class ObjectFiller: Sendable {
   /// An eight-byte field that has the same representation in a record and in an object.
   private struct WordField: Sendable {
@@ -19,7 +18,8 @@ final class ObjectFiller: Sendable {
     let field: Int
     let target: Int
     let representation: PropertyRepresentation
-    /// Whether the property is `nil` if the record has no value for it.
+    /// A Boolean value that indicates whether the property is `nil` if the record has no value for
+    /// it.
     let isNilHole: Bool
   }
 
@@ -28,7 +28,7 @@ final class ObjectFiller: Sendable {
   private let references: [WordField]
   private let others: [(field: Int, property: PropertyDescription)]
   private let missing: [PropertyDescription]
-  /// The values to use for properties that have no value in a record, by slot.
+  /// The values to use for properties that have no value in a record, indexed by slot.
   private let constants: [StoredValue]
   private let properties: [PropertyDescription?]
 
@@ -37,7 +37,8 @@ final class ObjectFiller: Sendable {
   /// - Parameters:
   ///   - properties: The property of each field, or `nil` if the class no longer has the property.
   ///   - missing: The properties for which the layout has no field.
-  ///   - constants: The values to use for properties that have no value in a record, by slot.
+  ///   - constants: The values to use for properties that have no value in a record, indexed by
+  ///     slot.
   init(
     _ layout: RecordLayout, _ properties: [PropertyDescription?], missing: [PropertyDescription],
     constants: [StoredValue]
@@ -51,8 +52,8 @@ final class ObjectFiller: Sendable {
       let word = WordField(
         field: field, source: layout.fields[field].offset, target: property.offset)
       let representation = property.memoryField.representation
-      // Copy only values of the same type directly. Narrower numbers must be widened, so read them
-      // as a `StoredValue`.
+      // Copy a value directly only if its type is the same. A narrower number must be widened, so
+      // read it as a `StoredValue`.
       let isSame = layout.fields[field].storageType == property.fieldStorageType
       switch representation {
       case .integer where isSame, .double where isSame: words.append(word)
@@ -92,8 +93,8 @@ final class ObjectFiller: Sendable {
         try fillHole(word.field, object)
         continue
       }
-      // Copy the eight bytes. The wrapper consists of a single `Int64` or `Double`, which is the
-      // same in memory as in the record.
+      // Copy the eight bytes. The wrapper consists of a single `Int64` or `Double`, which has the
+      // same representation in memory and in the record.
       (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
     }
     for field in typed {

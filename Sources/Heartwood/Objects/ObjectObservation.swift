@@ -3,10 +3,10 @@ import Observation
 /// The observers of an object, and the property values that they have read.
 ///
 /// Observers of a property are notified only when its value differs from the value that they read.
-/// Each value is therefore kept from the read until the notification.
+/// The values that observers read are therefore kept until the notification.
 final class ObjectObservation {
   private let registrar = ObservationRegistrar()
-  /// The values that observers have read, by slot.
+  /// The values that observers have read, indexed by slot.
   ///
   /// An element is `nil` if observers have not read the property.
   private(set) var seen: [StoredValue?]
@@ -21,7 +21,7 @@ final class ObjectObservation {
     if seen[slot] == nil { seen[slot] = value() }
   }
 
-  /// Notifies the observers of a property if its value differs from the one that they read.
+  /// Notifies the observers of a property if its value differs from the value that they read.
   ///
   /// The notification discards the value that was read.
   ///
@@ -43,7 +43,9 @@ final class ObjectObservation {
 private enum ObservedProperties {
   typealias Path = any KeyPath<ManagedObject, Int> & Sendable
 
-  /// The paths of the first 64 slots, created once; most classes have no more properties.
+  /// The paths of the first 64 slots, which are created once.
+  ///
+  /// Most classes have at most 64 properties.
   private static let paths: [Path] = (0..<64).map { make($0) }
 
   static func path(_ slot: Int) -> Path { slot < paths.count ? paths[slot] : make(slot) }

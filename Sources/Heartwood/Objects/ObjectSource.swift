@@ -1,4 +1,4 @@
-/// The operations that an object requires of its context.
+/// The operations that an object needs from its context.
 protocol ObjectSource: AnyObject {
   /// Loads the values of a fault.
   ///

@@ -5,15 +5,15 @@
 /// ```
 ///
 /// The list contains each object at most once. An object that is added through the inverse is
-/// appended. `album.$tracks` counts, finds, appends and removes ``Members`` without loading all of
-/// them.
+/// appended. `album.$tracks` provides ``Members``, which can be counted, found, appended and
+/// removed without loading all of them.
 @propertyWrapper
 public struct OrderedToMany<Destination: ManagedObject> {
   @usableFromInline var members: [Destination]?
 
   /// Declares a list of related objects.
   ///
-  /// The inverse of the relationship, if there is one, is declared at the other end.
+  /// If the relationship has an inverse, the inverse is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
@@ -24,7 +24,7 @@ public struct OrderedToMany<Destination: ManagedObject> {
   /// - Parameters:
   ///   - inverse: The relationship at the other end, which is always kept consistent with this one.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
-  ///   - deleteRule: The effect of deleting this object on the related objects.
+  ///   - deleteRule: The effect on the related objects when this object is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify
@@ -62,12 +62,12 @@ public struct OrderedToMany<Destination: ManagedObject> {
 
   /// The related objects, which may be faults.
   ///
-  /// While the property is being mutated in place, by a mutating method or through an `inout`
-  /// parameter, reading it returns its previous value.
+  /// While a mutating method or an `inout` argument changes the property in place, reading the
+  /// property returns its previous value.
   ///
-  /// - Complexity: The first read and each assignment are O(members). An in-place mutation ends by
-  ///   comparing the old list with the new one, which takes ten microseconds for ten thousand
-  ///   members; the relationship is then updated only for the objects that were added or removed.
+  /// - Complexity: The first read and each assignment are O(members). An in-place mutation ends
+  ///   with a comparison of the old and the new list, which takes ten microseconds for ten thousand
+  ///   members. The relationship is then updated only for the objects that were added or removed.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

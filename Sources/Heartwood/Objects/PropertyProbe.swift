@@ -2,9 +2,9 @@ import Foundation
 
 /// Resolves a key path to properties by reading the key path on a prototype object.
 ///
-/// Because a key path does not reveal its components, it is applied to an object created for this
-/// purpose, and the properties that it reads are recorded. Reading a to-one relationship returns
-/// another prototype.
+/// A key path does not reveal its components. The probe therefore applies the key path to an object
+/// created for this purpose, and records the properties that are read. Reading a to-one
+/// relationship returns another prototype.
 final class PropertyProbe: ObjectSource {
   private let schema: Schema.Content
   private var path: [(entity: EntityDescription, property: PropertyDescription)] = []
@@ -13,8 +13,8 @@ final class PropertyProbe: ObjectSource {
 
   private init(_ schema: Schema.Content) { self.schema = schema }
 
-  /// Returns the properties in a key path, in order, or `nil` if the key path ends at anything
-  /// other than a stored property.
+  /// Returns the properties in a key path, in order, or `nil` if the key path does not end with a
+  /// stored property.
   static func path(
     _ keyPath: AnyKeyPath, in schema: Schema.Content
   ) -> [(entity: EntityDescription, property: PropertyDescription)]? {

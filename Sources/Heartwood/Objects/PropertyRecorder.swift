@@ -3,12 +3,13 @@ import Synchronization
 
 /// Records the property wrappers of a class while the schema creates an object of the class.
 ///
-/// Wrappers register when they are initialised: those of a subclass before those of its superclass,
-/// and those of one class in the order of their declaration. The options of a declaration are
-/// available only during initialisation, because objects do not store them.
+/// Wrappers register when they are initialised. The wrappers of a subclass register before those of
+/// its superclass. The wrappers of a single class register in the order of their declaration. The
+/// options of a declaration are available only during initialisation, because objects do not store
+/// them.
 @usableFromInline
 enum PropertyRecorder {
-  /// Whether a recording is active.
+  /// A Boolean value that indicates whether a recording is active.
   ///
   /// The flag is atomic and not protected by the mutex, because every wrapper of every new object
   /// reads it.

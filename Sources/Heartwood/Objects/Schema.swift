@@ -7,11 +7,11 @@ import Synchronization
 /// ```
 ///
 /// The schema also includes superclasses and the destinations of relationships, which need not be
-/// listed. Errors in the classes are thrown when a container is created with the schema.
+/// listed. If the classes contain errors, creating a container with the schema throws them.
 ///
 /// Opening a store that was written with an earlier version of the model migrates the store. If the
-/// schema's version is higher than the store's, properties that the classes no longer declare are
-/// removed from the store.
+/// schema's version is higher than the store's version, the migration removes properties that the
+/// classes no longer declare.
 ///
 /// A schema may omit a class of the store if none of the schema's classes is related to it. The
 /// rows of an omitted class stay in the store until a schema names their entity in ``removing``.
@@ -20,8 +20,9 @@ public struct Schema: Sendable {
   ///
   /// A store with a higher version can be opened only if its model is otherwise the same.
   public let version: Int
-  /// The names of entities whose rows are removed from a store with a lower version, together with
-  /// all references to them.
+  /// The names of entities to remove from a store with a lower version.
+  ///
+  /// The rows of these entities, and all references to the rows, are removed.
   public let removing: Set<String>
   let content: Content
 
@@ -29,8 +30,8 @@ public struct Schema: Sendable {
   ///
   /// - Parameters:
   ///   - version: The version of the model.
-  ///   - removing: The store names of entities that no longer have a class and whose rows are to be
-  ///     removed. Names that a store does not contain are ignored.
+  ///   - removing: The store names of entities to remove, which no longer have a class. Names that
+  ///     a store does not contain are ignored.
   ///   - types: The classes of the model.
   public init(
     version: Int = 1, removing: Set<String> = [], _ types: ManagedObject.Type...
@@ -59,7 +60,7 @@ public struct Schema: Sendable {
     /// The errors found in the classes.
     let failures: [ObjectGraphError]
     private let positions: [ObjectIdentifier: Int]
-    /// The destinations of relationships whose entities have no classes, by property.
+    /// The destinations of relationships whose entities have no classes, keyed by property.
     private let destinations: [ObjectIdentifier: EntityDescription]
     private let paths = Mutex<[PathKey: [Step]]>([:])
 
@@ -68,7 +69,8 @@ public struct Schema: Sendable {
 
     /// A sendable wrapper around a key path.
     private struct PathKey: Hashable, @unchecked Sendable {
-      // `@unchecked` because a key path without captured values never changes.
+      // The conformance is `@unchecked`. It is safe, because a key path without captured values
+      // never changes.
       let keyPath: AnyKeyPath
     }
 

@@ -1,5 +1,5 @@
 extension SchemaBuilder {
-  /// Adds the text index that an entity declares to the entity and its subentities.
+  /// Adds an entity's declared text index to the entity and its subentities.
   mutating func indexTexts(
     _ entity: EntityDescription, _ declaration: Entity, _ content: Schema.Content
   ) {

@@ -52,8 +52,8 @@ struct SchemaBuilder {
     }
     guard let (properties, composites) = properties(of: type) else { return nil }
     var declaration = type.entity
-    // Use the name of a class that does not override `entity`, because it inherits the declaration
-    // of its superclass.
+    // If a class does not override `entity`, it inherits the declaration of its superclass. Use the
+    // name of the class in this case.
     if let superentity, declaration.name == superentity.name {
       declaration = Entity(String(describing: type))
     }
@@ -70,8 +70,8 @@ struct SchemaBuilder {
   ) -> (properties: [PropertyDescription], composites: [CompositeDescription])? {
     let (object, entries) = PropertyRecorder.record { type.init() }
     let classes = ClassLayout.fields(of: type).map { $0.filter { $0.storage != nil } }
-    // Reverse the order of the classes: the wrappers of a subclass register before those of its
-    // superclass, but the slots of the superclass come first.
+    // Reverse the order of the classes, because the wrappers of a subclass register first, but the
+    // slots of the superclass come first.
     var ordered: [PropertyRecorder.Entry] = []
     var rest = entries[...]
     for fields in classes.reversed() {
@@ -143,8 +143,7 @@ struct SchemaBuilder {
       isVolatile: values.contains { !$0.isIdentical(to: values[0]) } || isNow(values[0]))
   }
 
-  /// The number of additional objects to create to determine whether declared values differ between
-  /// objects.
+  /// The number of additional objects that are created to find out which declared values vary.
   ///
   /// A single additional object is not enough, because random choices from a few values may
   /// coincide.
@@ -292,7 +291,7 @@ struct SchemaBuilder {
     for property in entity.ownProperties where !property.options.rules.isEmpty {
       do {
         let slots = [try property.indexableSlot()]
-        // Do not add an index for a unique attribute, because its constraint already has one.
+        // Do not add an index for a unique attribute, because its constraint already has an index.
         let isUnique = property.options.rules.contains(.unique)
         let isDeclared = entity.indexes.contains {
           $0.entity === entity && $0.slots == slots && ($0.isUnique || !isUnique)

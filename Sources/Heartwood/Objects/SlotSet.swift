@@ -1,7 +1,7 @@
 /// A set of property slots.
 package struct SlotSet: Equatable, Sendable {
   private var low: UInt64 = 0
-  /// The bits of slots 64 and above, 64 in each word.
+  /// The bits of slots 64 and above, with 64 bits in each word.
   ///
   /// For most entities, the array is empty.
   private var high: [UInt64] = []

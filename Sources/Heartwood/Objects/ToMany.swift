@@ -4,7 +4,8 @@
 /// @ToMany(inverse: \Car.owner, deleteRule: .cascade) var cars: Set<Car>
 /// ```
 ///
-/// `person.$cars` counts, finds, inserts and removes ``Members`` without loading all of them.
+/// `person.$cars` provides ``Members``, which can be counted, found, inserted and removed without
+/// loading all of them.
 ///
 /// Both sides stay consistent at all times. Adding an object through the inverse (`car.owner =
 /// person`) does not load the members.
@@ -14,7 +15,7 @@ public struct ToMany<Destination: ManagedObject> {
 
   /// Declares a set of related objects.
   ///
-  /// The inverse of the relationship, if there is one, is declared at the other end.
+  /// If the relationship has an inverse, the inverse is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
@@ -25,7 +26,7 @@ public struct ToMany<Destination: ManagedObject> {
   /// - Parameters:
   ///   - inverse: The relationship at the other end, which is always kept consistent with this one.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
-  ///   - deleteRule: The effect of deleting this object on the related objects.
+  ///   - deleteRule: The effect on the related objects when this object is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify
@@ -63,11 +64,11 @@ public struct ToMany<Destination: ManagedObject> {
 
   /// The related objects, which may be faults.
   ///
-  /// While the property is being mutated in place, by a mutating method or through an `inout`
-  /// parameter, reading it returns its previous value.
+  /// While a mutating method or an `inout` argument changes the property in place, reading the
+  /// property returns its previous value.
   ///
   /// - Complexity: The first read and each assignment are O(members). In-place insertion and
-  ///   removal are O(1), except for the first one after the object was read or saved, which is
+  ///   removal are O(1). However, the first in-place change after the object was read or saved is
   ///   O(members).
   @inlinable
   public static subscript<Owner: ManagedObject>(
@@ -120,7 +121,7 @@ extension ToMany: PropertyStorage {
 extension ManagedObject {
   /// Loads the members of the to-many relationship at the given offset.
   ///
-  /// - Parameter areRead: Whether the caller reads the members, rather than only mutating them.
+  /// - Parameter areRead: `true` if the caller reads the members rather than only mutating them.
   final func loadMembers(at offset: Int, areRead: Bool = true) {
     if state.contains(.prototype) { return PropertyProbe.recordRead(of: self, offset) }
     guard let source, let property = entityDescription?.property(at: offset) else { return }

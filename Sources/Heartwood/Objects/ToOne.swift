@@ -5,15 +5,15 @@
 /// @ToOne(inverse: \Passport.holder, deleteRule: .cascade) var passport: Passport?
 /// ```
 ///
-/// Only one side declares the inverse. Both sides stay consistent at all times: setting one side
-/// changes the other.
+/// Only one side declares the inverse. Both sides stay consistent at all times, because setting one
+/// side changes the other.
 @propertyWrapper
 public struct ToOne<Destination: ManagedObject> {
   @usableFromInline var target: ToOneTarget = .none
 
   /// Declares a reference.
   ///
-  /// The inverse of the relationship, if there is one, is declared at the other end.
+  /// If the relationship has an inverse, the inverse is declared at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
@@ -24,7 +24,7 @@ public struct ToOne<Destination: ManagedObject> {
   /// - Parameters:
   ///   - inverse: The relationship at the other end, which is always kept consistent with this one.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
-  ///   - deleteRule: The effect of deleting this object on the related object.
+  ///   - deleteRule: The effect on the related object when this object is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify
@@ -68,7 +68,7 @@ public struct ToOne<Destination: ManagedObject> {
 @usableFromInline
 enum ToOneTarget {
   case none
-  /// The related object has not been accessed yet; only its number is known.
+  /// The related object has not been accessed yet, so only its number is known.
   case number(Int64)
   case object(ManagedObject)
 }
@@ -121,9 +121,10 @@ extension ManagedObject {
   }
 
   /// Returns the value that was assigned to the relationship at the given offset while the object
-  /// was in no context, or `nil` if none was assigned.
+  /// was not in a context, or `nil` if no value was assigned.
   ///
-  /// Traps if the object's context was deallocated, because the related objects are then unknown.
+  /// The method traps if the object's context was deallocated, because the related objects are then
+  /// unknown.
   final func pendingRelated(at offset: Int) -> PendingRelated? {
     if let related = changes?.pending[offset] { return related }
     if changes?.isOrphaned == true, !isDeleted { requireContext() }
@@ -132,7 +133,8 @@ extension ManagedObject {
 
   /// Inserts this object into the context of `other`, to which it is about to be related.
   ///
-  /// Does nothing if this object is or has been in a context, or if `other` is not in a context.
+  /// The method does nothing if this object is or has been in a context, or if `other` is not in a
+  /// context.
   final func insertIntoContext(of other: ManagedObject?) {
     if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }
   }

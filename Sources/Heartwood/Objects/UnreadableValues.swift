@@ -1,14 +1,14 @@
 /// Handles attributes whose stored values this program cannot decode.
 ///
-/// For example, the value may be an enumeration case that only a later version of the program has,
-/// or the JSON of a type that has changed. Reading such an attribute returns `nil` or the declared
-/// value, and the object keeps the stored value.
+/// For example, the value may be an enumeration case that exists only in a later version of the
+/// program, or the JSON of a type that has changed. Reading such an attribute returns `nil` or the
+/// declared value, and the object keeps the stored value.
 extension ManagedObject {
-  /// The stored values of attributes that this program cannot decode, by property name.
+  /// The stored values of attributes that this program cannot decode, keyed by property name.
   ///
-  /// Such an attribute is `nil` if it is optional; otherwise it has its declared value. The row
-  /// keeps the stored value until the attribute is set. If the object is a fault, reading this
-  /// property loads the object first.
+  /// In the object, such an attribute is `nil` if it is optional. Otherwise, it has its declared
+  /// value. The row keeps the stored value until the attribute is set. If the object is a fault,
+  /// reading this property loads the object first.
   public final var unreadableValues: [String: StoredValue] {
     if isFault { source?.fire(self) }
     guard let unreadable, let entity = entityDescription else { return [:] }

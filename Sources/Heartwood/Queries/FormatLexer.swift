@@ -1,7 +1,7 @@
 /// A token of an `NSPredicate` format string, with its position in the string.
 struct FormatToken {
   enum Kind: Equatable {
-    /// A name or a keyword; keywords are case-insensitive.
+    /// A name, or a case-insensitive keyword.
     case word(String)
     /// A name written as `#name`, which is never treated as a keyword.
     case name(String)
@@ -162,7 +162,7 @@ struct FormatLexer {
       case quote: return text
       case "\\": text.append(try escaped())
       case "%" where current == "%":
-        // Skip the second percent sign, because `%%` always means a single one.
+        // Skip the second percent sign, because `%%` always means a single percent sign.
         position += 1
         text.append("%")
       default: text.append(character)

@@ -7,7 +7,7 @@ struct FormatParser {
   private var position = 0
   private var arguments: ArraySlice<any Sendable>
   private let argumentCount: Int
-  /// The numbers of the variables that the enclosing subqueries declare, by name.
+  /// The numbers of the variables that the enclosing subqueries declare, keyed by name.
   private var variables: [String: Int] = [:]
   private var lastVariable = 0
   /// The current nesting depth.
@@ -205,7 +205,7 @@ struct FormatParser {
 
   /// Parses the operand of a minus sign.
   ///
-  /// The sign becomes part of a number literal, because the least integer cannot be represented
+  /// The sign becomes part of a number literal, because the smallest integer cannot be represented
   /// without its sign.
   private mutating func negated() throws(ObjectGraphError) -> QueryExpression {
     if case .integer(let value) = current.kind, value == 1 << 63, !tokens[position + 1].isSign("**")

@@ -1,7 +1,8 @@
 public import Foundation
 
 // In a `#Predicate`, `localizedStandardContains` ignores case and diacritics, as `CONTAINS[cd]`
-// does in a format string. On Linux, Foundation has the function, but no predicate node for it.
+// does in a format string. On Linux, Foundation provides this function but no predicate node for
+// it.
 
 #if !canImport(Darwin)
   extension PredicateExpressions {
@@ -14,7 +15,7 @@ public import Foundation
 
       /// Returns whether the first string contains the second one.
       ///
-      /// - Throws: Any error from evaluating the operands.
+      /// - Throws: Any error that occurs while the operands are evaluated.
       public func evaluate(_ bindings: PredicateBindings) throws -> Bool {
         let text = try root.evaluate(bindings)
         return TextPattern(try other.evaluate(bindings), .contains, [.case, .diacritics])

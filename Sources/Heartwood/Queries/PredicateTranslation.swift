@@ -59,7 +59,8 @@ final class PredicateTranslation {
         + "and filter the fetched objects instead.")
   }
 
-  /// Returns a description of a node for error messages, as close to the source code as possible.
+  /// Returns a description of a node for error messages, which resembles the source code as closely
+  /// as possible.
   private static func shown(_ node: Any) -> String {
     let name = String(describing: type(of: node)).prefix { $0 != "<" }
     return node is any PredicateExpression ? "\(name), \(node)" : "\(node)"
@@ -100,7 +101,7 @@ final class PredicateTranslation {
   // MARK: Key paths
 
   func property(_ keyPath: AnyKeyPath, of root: Any) throws -> QueryExpression {
-    // Translate a key path that leads from a composite attribute to one of its elements.
+    // Translate a key path from a composite attribute to one of its elements.
     if Swift.type(of: keyPath).rootType is any CompositeValue.Type,
       let node = root as? any PathNode, let whole = node.path.appending(path: keyPath)
     {

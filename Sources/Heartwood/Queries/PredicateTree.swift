@@ -1,9 +1,10 @@
 /// A predicate that may be composed of other predicates with `and`, `or` and `not`.
 ///
 /// Nodes are shared and immutable. A tree can be hundreds of thousands of levels deep, for example
-/// if a loop adds one term at a time. No code may therefore recurse through a tree without a depth
-/// limit.
-// @unchecked because `content` changes only in `deinit`, in nodes that nothing else references.
+/// if a loop adds one term at a time. Code must therefore never recurse through a tree without a
+/// depth limit.
+// The conformance is `@unchecked`. It is safe, because `content` changes only in `deinit`, in nodes
+// that have no other references.
 final class PredicateTree: @unchecked Sendable {
   typealias Leaf = @Sendable (Schema.Content) throws -> QueryExpression
 

@@ -58,8 +58,8 @@ extension Optional: OptionalValue {
 
 /// A range of any type.
 protocol ValueRange {
-  /// The bounds, and whether the range includes its upper bound. If the range is unbounded on one
-  /// side, that bound is `nil`.
+  /// The bounds, and whether the range includes its upper bound. A bound is `nil` if the range is
+  /// unbounded on that side.
   var ends: (lower: Any?, upper: Any?, isClosed: Bool) { get }
 }
 

@@ -23,8 +23,8 @@ extension QueryDemand {
     }
   }
 
-  /// Returns the narrowest test of a subject that several demands together imply, or `nil` if none
-  /// of them tests the subject.
+  /// Returns the narrowest test of a subject that several demands together imply, or `nil` if no
+  /// demand tests the subject.
   private static func narrowest(_ demands: [QueryDemand], _ subject: Subject) -> Test? {
     var result: Test?
     for demand in demands where demand.subject == subject {
@@ -64,8 +64,8 @@ extension QueryDemand {
       case .prefix: return nil
       case .range(let lower, let upper): ends.append((lower, upper))
       case .among(let values):
-        // Do not use a range if a value is `nil` or NaN. These have no order, so the range would
-        // exclude them.
+        // Do not use a range if a value is `nil` or NaN. Such values have no order, so the range
+        // would exclude them.
         guard values.allSatisfy({ $0.order(to: $0) == 0 }) else { return nil }
         ends += values.map { ($0, $0) }
       }

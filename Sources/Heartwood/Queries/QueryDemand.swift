@@ -21,17 +21,19 @@ struct QueryDemand {
 
   let subject: Subject
   let test: Test
-  /// Whether every object that passes the test meets the condition, except for objects whose value
-  /// equals the bound of a strict range.
+  /// A Boolean value that indicates whether every object that passes the test satisfies the
+  /// condition.
+  ///
+  /// Objects whose value equals the bound of a strict range are an exception.
   var isExact = false
-  /// Whether the range excludes its bound.
+  /// A Boolean value that indicates whether the range excludes its bound.
   var isStrict = false
 
   /// Creates the demand that a comparison between a term and a constant implies, or returns `nil`
   /// if no lookup can perform the test.
   init?(_ term: QueryTerm, _ comparison: QueryComparison, _ constant: StoredValue) {
-    // Create no demand for NaN, which neither equals, precedes nor follows any value: a range
-    // cannot express such a comparison.
+    // Create no demand for NaN. NaN neither equals, precedes nor follows any value, so a range
+    // cannot express the comparison.
     guard let subject = term.subject, !constant.isNotANumber else { return nil }
     self.subject = subject
     switch comparison {
@@ -99,7 +101,8 @@ extension QueryTerm {
     isSubject ? .own : property.map { .property($0.slot) }
   }
 
-  /// Returns whether a value has the term's storage type, so that it can be looked up in an index.
+  /// Returns whether a value has the term's storage type and can therefore be looked up in an
+  /// index.
   fileprivate func holds(_ value: StoredValue) -> Bool {
     guard let property else {
       if case .integer = value { return isSubject }
@@ -117,8 +120,8 @@ extension QueryTerm {
 
   /// Converts a bound of a range to the storage type of the term.
   ///
-  /// If the type cannot represent the bound exactly, the result widens the range. The result is
-  /// `nil` if the type has no value that could serve as the bound.
+  /// If the type cannot represent the bound exactly, the returned bound widens the range. The
+  /// result is `nil` if the type has no value that could serve as the bound.
   fileprivate func bound(_ value: StoredValue, isUpper: Bool) -> StoredValue? {
     if holds(value) { return value }
     switch (property?.fieldStorageType, value) {
@@ -136,8 +139,9 @@ extension QueryTerm {
 }
 
 extension StoredValue {
-  /// Whether the value is a finite number or date, so that the next greater and the next smaller
-  /// value of its type exist.
+  /// A Boolean value that indicates whether the value is a finite number or date.
+  ///
+  /// For such a value, the next greater and the next smaller value of its type exist.
   fileprivate var hasNeighbours: Bool {
     switch self {
     case .integer(let value): value > .min && value < .max
@@ -178,7 +182,7 @@ extension StoredValue {
 }
 
 extension StorageType {
-  /// Whether the type is an integer type.
+  /// A Boolean value that indicates whether the type is an integer type.
   var isInteger: Bool {
     switch self {
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64: true

@@ -9,17 +9,17 @@ indirect enum QueryExpression: Sendable {
   case list([QueryExpression])
   /// A variable, identified by its number.
   ///
-  /// Variable 0 is the fetched object; all other variables are elements of the collections being
-  /// iterated over.
+  /// Variable 0 is the fetched object. Each other variable is an element of a collection over which
+  /// the predicate iterates.
   case variable(Int)
   /// A property of an object, or of each object in a collection.
   case property(QueryExpression, QueryProperty)
   case comparison(QueryExpression, QueryComparison, QueryExpression, StringDifferences)
-  /// Whether a value is in a range.
+  /// A test of whether a value is in a range.
   ///
   /// `isClosed` is `true` if the range includes its upper bound.
   case range(QueryExpression, lower: QueryExpression?, upper: QueryExpression?, isClosed: Bool)
-  /// Whether a collection contains a value.
+  /// A test of whether a collection contains a value.
   case membership(QueryExpression, QueryExpression, StringDifferences)
   case text(QueryExpression, StringOperator, QueryExpression, StringDifferences)
   case all([QueryExpression])
@@ -32,8 +32,8 @@ indirect enum QueryExpression: Sendable {
   case choice(QueryExpression, then: QueryExpression, otherwise: QueryExpression)
   case arithmetic(QueryExpression, ArithmeticOperation, QueryExpression)
   case negation(QueryExpression)
-  /// Whether a condition holds for any, all or none of a collection's elements, depending on the
-  /// quantifier.
+  /// A test of whether any, all or none of a collection's elements match a condition, depending on
+  /// the quantifier.
   case quantified(Quantifier, QueryExpression, variable: Int, QueryExpression)
   /// The elements of a collection that match a condition.
   case filter(QueryExpression, variable: Int, QueryExpression)
@@ -42,7 +42,7 @@ indirect enum QueryExpression: Sendable {
   case end(QueryExpression, isFirst: Bool)
   /// The number of characters in a string.
   case length(QueryExpression)
-  /// Whether the fetched object matches a text query.
+  /// A test of whether the fetched object matches a text query.
   case textSearch(TextQuery)
   /// The object if it belongs to the entity; otherwise, `nil`.
   case cast(QueryExpression, EntityDescription)

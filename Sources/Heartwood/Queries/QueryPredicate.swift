@@ -26,13 +26,13 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
 
   /// Creates a predicate from a string in the format language of `NSPredicate`.
   ///
-  /// Arguments are treated as values only; they are never parsed as part of the format.
+  /// Arguments are treated only as values, and are never parsed as part of the format.
   ///
   /// - Parameters:
   ///   - format: The condition, with `%@` for a value, `%K` for the name of a property, and `%d`,
   ///     `%i`, `%ld`, `%u` and `%f` for numbers.
   ///   - arguments: The values for the placeholders of the format, in order.
-  /// - Throws: `predicateSyntax` if the format cannot be parsed or the arguments do not fit the
+  /// - Throws: `predicateSyntax` if the format cannot be parsed or the arguments do not match the
   ///   placeholders. The message states the column and what was expected at that position.
   public init(format: String, _ arguments: any Sendable...) throws {
     try self.init(format: format, arguments: arguments)
@@ -40,7 +40,7 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
 
   /// Creates a predicate from a string in the format language, with an array of arguments.
   ///
-  /// The parameters and errors are the same as those of ``init(format:_:)``.
+  /// The parameters and errors are the same as in ``init(format:_:)``.
   public init(format: String, arguments: [any Sendable]) throws {
     let expression = try FormatParser.expression(format, arguments)
     tree = PredicateTree { _ in expression }

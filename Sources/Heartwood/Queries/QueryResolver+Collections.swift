@@ -26,8 +26,8 @@ extension QueryResolver {
     return QueryTerm("a condition for a collection") { scope in
       for element in try values(scope) {
         scope.variables[variable] = element
-        // Stop at the first element that decides the result. For `any` and `none`, this is an
-        // element that matches; for `all`, one that does not match.
+        // Stop at the first element that decides the result. For `any` and `none`, this is the
+        // first element that matches. For `all`, it is the first element that does not match.
         if try condition(scope) == isAny { return isAny != isNone }
       }
       return isAny == isNone

@@ -18,7 +18,7 @@ extension QueryResolver {
       for term in [first, second] where !term.type.isOrdered {
         throw Self.unsupported(
           "The operator \(comparison.rawValue) cannot be applied to \(term.phrase), because values "
-            + "of this type have no order. Apply it only to values that have an order, such as "
+            + "of this type have no order. Compare values that have an order instead, such as "
             + "numbers, dates and strings.")
       }
     }
@@ -166,7 +166,7 @@ extension QueryResolver {
     else {
       throw Self.unsupported(
         "The predicate applies an arithmetic operator to \(first.phrase) and \(second.phrase), but "
-          + "the operator does not support these types. Use numbers of types that it supports.")
+          + "the operator does not support these types. Use numbers of supported types.")
     }
     let isInteger = if case .integer = type, operation != .power { true } else { false }
     let (left, right) = (try value(first, as: type), try value(second, as: type))

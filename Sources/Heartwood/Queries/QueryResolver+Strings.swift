@@ -101,9 +101,9 @@ extension StringOperator {
   /// Returns whether a string passes the test for `wanted`.
   func holds(_ text: String, _ wanted: String) -> Bool {
     switch self {
-    // Strings are compared character by character, so a match never begins or ends within a
-    // character. Every string contains the empty string. (Foundation has another `contains`, which
-    // compares Unicode scalars, so this file must not import it.)
+    // Compare strings character by character, so that a match never begins or ends within a
+    // character. Every string contains the empty string. This file must not import Foundation,
+    // whose `contains` compares Unicode scalars instead.
     case .contains: wanted.isEmpty || text.contains(wanted)
     case .begins: text.hasPrefix(wanted)
     case .ends: text.hasSuffix(wanted)
@@ -157,7 +157,7 @@ struct Wildcards {
   /// - Complexity: O(m · n) for m characters in the string and n elements in the pattern.
   func match(_ text: String) -> Bool {
     var (element, position) = (0, text.startIndex)
-    // The state to resume from if the text after the last `*` does not match.
+    // Resume from this state if the text after the last `*` does not match.
     var retry: (element: Int, position: String.Index)?
     while position < text.endIndex {
       if element < elements.count, elements[element] == .many {

@@ -55,7 +55,8 @@ extension QueryResolver {
 }
 
 extension QueryType {
-  /// Whether a condition can contain a string in place of a value of this type.
+  /// A Boolean value that indicates whether a condition can contain a string in place of a value of
+  /// this type.
   fileprivate var isReadFromText: Bool {
     switch self {
     case .date, .uuid, .object: true

@@ -20,7 +20,8 @@ final class QueryResolver {
   var variables: [Int: QueryType] = [:]
   /// The number of variables that a scope must provide, including the fetched object.
   private(set) var variableCount = 1
-  /// Whether the predicate depends on objects other than the fetched object.
+  /// A Boolean value that indicates whether the predicate depends on objects other than the fetched
+  /// object.
   var dependsOnOtherObjects = false
   /// The entities whose objects the predicate depends on.
   private(set) var referencedEntities: [EntityDescription]
@@ -30,7 +31,7 @@ final class QueryResolver {
   /// Creates a resolver for predicates on an entity.
   ///
   /// - Parameter renumbered: A map from the old numbers of renumbered objects to their current
-  ///   numbers, because the object IDs in the predicate may contain old numbers.
+  ///   numbers. The map is needed because object IDs in the predicate may contain old numbers.
   init(
     _ schema: Schema.Content, _ space: ManagedObjectID.Space, _ entity: EntityDescription,
     _ renumbered: RenumberedObjects

@@ -1,5 +1,6 @@
-/// Provides the values that a predicate needs during its evaluation: those of the fetched object,
-/// called the *subject*, and those of its related objects.
+/// Provides the values that a predicate needs during its evaluation.
+///
+/// These are the values of the fetched object, called the *subject*, and of its related objects.
 ///
 /// Rows are read in place, without creating objects. If an object has unsaved changes in the
 /// context, the object is read instead of its row.
@@ -18,9 +19,9 @@ final class QueryScope {
 
   // The subject, which is the fetched object being tested, is either a record with its entity or an
   // object in memory. The entity and the object are not retained, because reference counting would
-  // take longer than reading a record; both outlive the closure that uses them. The properties
-  // below can skip exclusivity checks, because only one thread uses a scope, for one closure at a
-  // time.
+  // take longer than reading a record. Both of them outlive the closure that uses them. The
+  // properties below can skip exclusivity checks, because only one thread uses a scope, and that
+  // thread runs one closure at a time.
   @exclusivity(unchecked) private var record: RecordView?
   @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
   @exclusivity(unchecked) private var entityNumber = 0
@@ -186,8 +187,8 @@ final class QueryScope {
 /// cached, because consecutive records usually have the same layout.
 final class PropertyLocation {
   let property: PropertyDescription
-  // The properties below skip exclusivity checks, because they are read for every record. This is
-  // safe, because only one thread uses them.
+  // The properties below skip exclusivity checks, because they are read for every record. Skipping
+  // the checks is safe, because only one thread uses the properties.
   @exclusivity(unchecked) private(set) var entityNumber = -1
   @exclusivity(unchecked) private(set) var layoutNumber = -1
   @exclusivity(unchecked) private(set) var field = 0

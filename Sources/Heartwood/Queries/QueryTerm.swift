@@ -4,7 +4,9 @@ struct QueryTerm {
   typealias Values = (QueryScope) throws -> [StoredValue]
   typealias Condition = (QueryScope) throws -> Bool
 
-  /// The closure that evaluates a term; each case has a different type of result.
+  /// The closure that evaluates a term.
+  ///
+  /// The closure of each case has a different type of result.
   enum Content {
     case value(Value)
     case values(Values)
@@ -21,7 +23,7 @@ struct QueryTerm {
   var constants: [StoredValue]?
   /// The property if the term is a property of the fetched object; otherwise, `nil`.
   var property: PropertyDescription?
-  /// Whether the term is the fetched object itself.
+  /// A Boolean value that indicates whether the term is the fetched object itself.
   var isSubject = false
   /// The tests that an object must pass for the condition to be true, if the term is a condition.
   var demands: [QueryDemand] = []
@@ -64,12 +66,12 @@ struct QueryTerm {
 }
 
 extension QueryTerm {
-  /// If this term is a constant, converts it to the type of `other` for a lookup in an index.
+  /// Converts this term to the type of `other` for a lookup in an index, if the term is a constant.
   ///
   /// `other` is the term with which this term is compared.
   ///
-  /// - Returns: The converted term. Returns this term unchanged if it is not a constant, if `other`
-  ///   is also a constant, or if the type of `other` cannot represent the constant.
+  /// - Returns: The converted term. The term is returned unchanged if it is not a constant, if
+  ///   `other` is also a constant, or if the type of `other` cannot represent the constant.
   func fitted(to other: QueryTerm) -> QueryTerm {
     guard let constant, other.constant == nil else { return self }
     let value = constant.fitted(to: other)
@@ -94,8 +96,8 @@ extension StoredValue {
       // can store.
       guard case .attribute(.float, _) = term.property?.kind else { return self }
       let (number, rounded) = (Double(bitPattern: bits), Float(Double(bitPattern: bits)))
-      // Do not convert a number that rounding would turn into infinity or zero, because it does not
-      // equal any value of the attribute's type.
+      // Do not convert a number that rounding would turn into infinity or zero, because such a
+      // number does not equal any value of the attribute's type.
       guard rounded.isInfinite == number.isInfinite, rounded.isZero == number.isZero else {
         return self
       }
@@ -106,7 +108,8 @@ extension StoredValue {
     }
   }
 
-  /// Whether all values that equal this value have the same representation and hash.
+  /// A Boolean value that indicates whether all values that equal this value have the same
+  /// representation and hash.
   var isHashedAsCompared: Bool {
     switch self {
     case .null, .bool, .integer, .uuid, .string, .bytes: true

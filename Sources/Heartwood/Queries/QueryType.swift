@@ -17,7 +17,7 @@ indirect enum QueryType: Sendable {
   case opaque
   /// A collection that an attribute contains, whose elements can be searched.
   case array(any CollectionAttributeValue.Type)
-  /// A managed object of the given entity or, if it is `nil`, of any entity.
+  /// A managed object of the given entity, or of any entity if the given entity is `nil`.
   case object(EntityDescription?)
   case list(QueryType)
 
@@ -98,7 +98,7 @@ indirect enum QueryType: Sendable {
     }
   }
 
-  /// Whether values of the type are ordered.
+  /// A Boolean value that indicates whether values of the type are ordered.
   var isOrdered: Bool {
     switch self {
     case .integer, .number, .decimal, .date, .uuid, .text, .bytes, .nothing: true

@@ -1,7 +1,7 @@
 /// A cursor over the rows that match a part of a text query, in ascending order.
 ///
-/// The properties skip exclusivity checks, because cursors are used for every row. This is safe,
-/// because only one thread uses them.
+/// The properties skip exclusivity checks, because cursors are used for every row. Skipping the
+/// checks is safe, because only one thread uses a cursor.
 class TextCursor {
   /// The current row.
   ///
@@ -115,8 +115,8 @@ final class TextWordCursor: TextLeafCursor {
       row = postings.row
       return
     }
-    // Skip the blocks before the one that can contain the row, because the rest of the current
-    // block has been read.
+    // Skip to the block that can contain the row, because the rest of the current block has been
+    // read.
     if let blocks, target < Self.end, target <= ObjectNumber.maxRow,
       try blocks.seek(before: reader.keys.block(term, row: target + 1)),
       let row = try blocks.withEntry({ key, _ in try key.blockRow(prefix) }) ?? nil,

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A constant string that a condition looks for in other strings.
+/// A constant string for which a condition searches in other strings.
 ///
 /// Most strings are compared in place as UTF-8 bytes, without creating a `String`. The result is
 /// the same as that of a character-by-character comparison.
@@ -10,15 +10,20 @@ struct TextPattern {
   /// The text to find, folded as the options require.
   private let text: String
   private let bytes: [UInt8]
-  /// Whether the text is ASCII and contains neither CR nor LF, which together form one character.
+  /// A Boolean value that indicates whether the text is ASCII and contains neither CR nor LF.
+  ///
+  /// Together, CR and LF form one character.
   private let isPlain: Bool
-  /// Whether the text contains an ASCII character that is canonically equivalent to a character
-  /// outside ASCII: `K` (KELVIN SIGN), `;` (GREEK QUESTION MARK) or a grave accent (GREEK VARIA).
+  /// A Boolean value that indicates whether the text contains an ASCII character that is
+  /// canonically equivalent to a character outside ASCII.
+  ///
+  /// There are three such characters: `K` (KELVIN SIGN), `;` (GREEK QUESTION MARK) and the grave
+  /// accent (GREEK VARIA).
   private let hasEquivalents: Bool
-  /// The position of the byte to search for, which is probably rare.
+  /// The position in the text of the byte to search for first, which is probably the rarest byte.
   private let anchor: Int
 
-  /// The bytes that are most frequent in text, in descending order of frequency.
+  /// The most frequent bytes in typical text, in descending order of frequency.
   private static let frequentBytes = Array(" etaoinshrdlcumwfgypbvk,.xjqz".utf8)
 
   init(_ text: String, _ test: StringOperator, _ options: StringDifferences) {
@@ -39,8 +44,8 @@ struct TextPattern {
     return result ?? test.holds(other.folded(options), text)
   }
 
-  /// Returns whether a string with the given UTF-8 bytes passes the test, or `nil` if that depends
-  /// on its characters.
+  /// Returns whether a string with the given UTF-8 bytes passes the test, or `nil` if the bytes
+  /// alone do not decide the result.
   func matches(utf8 content: UnsafeRawBufferPointer) -> Bool? {
     guard isPlain else { return nil }
     if options.isEmpty, case .contains = test {

@@ -174,12 +174,12 @@ final class TextRun {
     return count
   }
 
-  /// Returns the most relevant objects, most relevant first.
+  /// Returns the most relevant objects, in descending order of relevance.
   ///
-  /// Equally relevant objects are in creation order.
+  /// Equally relevant objects are returned in creation order.
   func top(_ limit: Int) throws -> [Match] {
     guard limit > 0 else { return [] }
-    // Keep the best matches in a heap whose first element is the least relevant one.
+    // Keep the best matches in a heap whose first element is the least relevant match.
     var heap: [Match] = []
     func isLess(_ first: Match, _ second: Match) -> Bool {
       first.score != second.score
@@ -357,9 +357,9 @@ final class TextRun {
 }
 
 extension TextSearchTree {
-  /// Returns whether no cursor of a scored leaf can pass a matching row that contains the leaf.
+  /// Returns whether the cursors of scored leaves never skip a matching row that contains the leaf.
   ///
-  /// This is the case if alternatives consist only of leaves.
+  /// The result is `true` if all alternatives are leaves.
   fileprivate static func isFlat(_ node: Node) -> Bool {
     switch node {
     case .leaf, .phrase, .near: true

@@ -6,8 +6,8 @@ final class TextSearch {
   let tree: TextSearchTree
   private let locations: [PropertyLocation]
 
-  /// - Throws: `unsupportedPredicate` if the entity has no text index or the query is too large;
-  ///   `unknownProperty` if the query contains an attribute that is not part of the index.
+  /// - Throws: `unsupportedPredicate` if the entity has no text index or the query is too large,
+  ///   and `unknownProperty` if the query contains an attribute that is not part of the index.
   init(_ query: TextQuery, _ entity: EntityDescription, _ schema: Schema.Content) throws {
     guard let index = entity.textIndex else {
       throw QueryResolver.unsupported(
@@ -15,8 +15,8 @@ final class TextSearch {
     }
     guard index.tokenizer.isKnown else {
       throw QueryResolver.unsupported(
-        "The tokenizer of the text index of \(entity.name) is part of a program. Search with that "
-          + "program.")
+        "The text index of \(entity.name) has a custom tokenizer, which this program does not "
+          + "contain. Search with the program that defines the tokenizer.")
     }
     self.index = index
     self.entity = entity
@@ -35,8 +35,8 @@ final class TextSearch {
       throw QueryResolver.unsupported(
         "The text query has more than \(TextSearchTree.maxLeafCount) different terms, a phrase of "
           + "more than \(TextSearchTree.maxPhraseWordCount) words, or more than "
-          + "\(TextSearchTree.maxPartCount) parts or \(TextSearchTree.maxLevelCount) levels. Use "
-          + "fewer.")
+          + "\(TextSearchTree.maxPartCount) parts or \(TextSearchTree.maxLevelCount) levels. "
+          + "Simplify the query.")
     }
   }
 
@@ -70,7 +70,7 @@ final class TextSearch {
     return term
   }
 
-  /// The relevance of objects, negated so that the most relevant one comes first.
+  /// The relevance of objects, negated so that the most relevant object comes first.
   var relevance: QueryTerm.Value {
     { [self] scope in .double(-(try scope.relevance(self))) }
   }

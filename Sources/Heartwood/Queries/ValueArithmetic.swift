@@ -123,8 +123,8 @@ extension Summary {
   private static func sum(_ values: [StoredValue], _ type: QueryType) -> StoredValue {
     switch type {
     case .integer:
-      // Do not check for overflow, because no array is long enough for the sum of its integers to
-      // overflow `Int128`.
+      // Do not check for overflow, because no array has enough integers for their sum to overflow
+      // `Int128`.
       return StoredValue(wide: values.reduce(0) { $0 + ($1.wideInteger ?? 0) })
     case .decimal:
       return values.reduce(.string("0")) { ArithmeticOperation.plus.decimals($0, $1) }

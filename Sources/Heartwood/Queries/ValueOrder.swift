@@ -83,7 +83,7 @@ extension StoredValue {
 
   /// Compares two values, at least one of which is a decimal number.
   ///
-  /// The result has the same meaning as that of ``order(to:)``.
+  /// The result has the same meaning as in ``order(to:)``.
   func decimalOrder(to other: StoredValue) -> Int? {
     guard let first = decimal, let second = other.decimal, !first.isNaN, !second.isNaN else {
       return nil

@@ -1,6 +1,6 @@
 /// The positions of the fields in a record.
 ///
-/// A record is always read with the layout that it was written with.
+/// A record is always read with the layout that was used to write it.
 ///
 /// ```
 /// 0        8         10      10 + nulls                                         end
@@ -10,8 +10,8 @@
 /// └────────┴─────────┴───────┴─────────────────────┴──────────────────┴──────────┘
 /// ```
 ///
-/// The version identifies the transaction that wrote the record. It is the transaction's base,
-/// which is the number of its first frame. If a transaction rewrites a record only because
+/// The version identifies the transaction that wrote the record. The version is the transaction's
+/// base, which is the number of its first frame. If a transaction rewrites a record only because
 /// attributes derived from other rows change, the version stays the same. A null bit is set for
 /// each field that has no value. A fixed-length field without a value still occupies its bytes,
 /// which are zero. The ends of variable fields are relative to the start of the first variable
@@ -35,7 +35,7 @@ package final class RecordLayout: Sendable {
 
   let number: UInt16
   let fields: [Field]
-  /// The offset of the first variable field, and the minimum length of a record.
+  /// The offset of the first variable field, which is also the minimum length of a record.
   let fixedByteCount: Int
   let variableCount: Int
   /// The offset at which the ends of the variable fields are stored.

@@ -4,8 +4,8 @@ import Foundation
 ///
 /// A view is valid only while the bytes and the layouts that it refers to exist. The bytes come
 /// from a file and may be corrupt. Therefore, the initializer throws `corrupt` if the record is
-/// shorter than its layout requires, and the methods that read a variable field throw `corrupt` if
-/// the field is invalid. No read accesses memory outside the bytes.
+/// shorter than its layout requires. The methods that read a variable field throw `corrupt` if the
+/// field is invalid. No read accesses memory outside the bytes.
 package struct RecordView {
   private let bytes: UnsafeRawBufferPointer
   unowned(unsafe) let layout: RecordLayout
@@ -158,7 +158,7 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether all bytes are ASCII.
+  /// A Boolean value that indicates whether all bytes are ASCII.
   var isASCII: Bool {
     var offset = 0
     while offset + 8 <= count {

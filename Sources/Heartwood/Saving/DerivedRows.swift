@@ -2,14 +2,13 @@
 ///
 /// Attributes that are derived from the object itself are computed before unique constraints are
 /// checked. Attributes that are derived over a relationship are computed last, after all
-/// relationships are written. Only at that time does the store contain the current members,
-/// including those that other contexts added.
+/// relationships are written. Only then does the store contain the current members, including
+/// members that other contexts have added.
 struct DerivedRows {
   private let rows: RowWriter
   private let model: StoreModel
   private let derived: DerivedValues
-  /// The objects for which attributes that are derived over a relationship may have to be
-  /// recomputed.
+  /// The objects whose attributes derived over a relationship may have to be recomputed.
   private var affected: Set<ObjectNumber> = []
 
   init(_ rows: RowWriter, _ model: StoreModel) {
@@ -21,7 +20,7 @@ struct DerivedRows {
   /// Computes the attributes of a row that are derived from the row itself, and stores them in
   /// `values`.
   ///
-  /// - Parameter keepsTimes: Whether attributes derived from the time of the save keep their
+  /// - Parameter keepsTimes: `true` if attributes derived from the time of the save keep their
   ///   values.
   func deriveOwn(
     _ values: inout [StoredValue], _ number: ObjectNumber, _ storage: EntityStorage,
@@ -44,7 +43,7 @@ struct DerivedRows {
 
   /// Marks the objects whose derived attributes depend on a row that is being written or deleted.
   ///
-  /// - Parameter isNew: Whether the row is new. For a new row, the store is not searched for
+  /// - Parameter isNew: `true` if the row is new. For a new row, the store is not searched for
   ///   related rows, because only rows that the same transaction writes can be related to it.
   mutating func markDependents(
     of number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
@@ -104,8 +103,10 @@ struct DerivedRows {
     try markAllDependents(of: changes)
   }
 
-  /// Recomputes the attributes that are derived from other rows, both in the rows that the
-  /// transaction already changes and in rows that would otherwise stay unchanged.
+  /// Recomputes the attributes that are derived from other rows.
+  ///
+  /// The method recomputes attributes in rows that the transaction already changes, and in rows
+  /// that would otherwise stay unchanged.
   ///
   /// - Precondition: All relationships have been written.
   /// - Returns: The changes to the rows that would otherwise stay unchanged. These rows keep their

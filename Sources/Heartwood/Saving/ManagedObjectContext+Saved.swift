@@ -92,7 +92,7 @@ extension ManagedObjectContext {
     } else {
       showDerived(change, object)
     }
-    // Forget the loaded members, because other contexts may have added some, or this context's
+    // Forget the loaded members, because other contexts may have added members, or this context's
     // edits may have been overridden in a conflict.
     if readsMembers || change.isAdjusted { forgetMembers(of: object, change.storage.entity) }
   }
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
     object.setHooks(.writing)
   }
 
-  /// Refreshes an object that was not saved itself, but whose row the save changed.
+  /// Refreshes an object that was not itself saved, but whose row the save changed.
   private func refresh(_ object: ManagedObject, _ change: RowChange, _ base: UInt64) {
     guard !object.isFault, !object.isInserted, change.isEffective else { return }
     if change.isDerivedOnly { return showDerived(change, object) }
@@ -123,7 +123,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Updates those properties of an object that differ from `values`, the values of its row.
+  /// Updates the properties of an object that differ from `values`, the values of the object's row.
   private func apply(_ values: [StoredValue], to object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]
@@ -137,8 +137,10 @@ extension ManagedObjectContext {
 
   // MARK: Deletions
 
-  /// Removes objects from the context if this save deleted their rows, directly or through delete
-  /// rules, or found them already deleted.
+  /// Removes objects from the context if their rows are deleted.
+  ///
+  /// This save deleted the rows, directly or through delete rules, or found that they were already
+  /// deleted.
   private func finishDeletions(_ request: SaveRequest) {
     for (object, outcome) in request.outcomes where outcome == .deleted { forgetDeleted(object) }
     for change in request.changes.list where change.isDeleted {
@@ -183,7 +185,7 @@ extension ManagedObjectContext {
         change.updated.insert(id)
       }
     }
-    // If the generation is already gone, contexts cannot be pinned to it, so the token is `nil`.
+    // If the generation no longer exists, contexts cannot be pinned to it, so the token is `nil`.
     change.generation = token(of: generation)
     return change
   }

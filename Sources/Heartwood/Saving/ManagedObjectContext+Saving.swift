@@ -3,21 +3,21 @@ extension ManagedObjectContext {
   ///
   /// A root context writes all changes in one transaction, which creates one generation.
   ///
-  /// A save first calls `willSave` on the changed objects, repeating the call for objects that
-  /// `willSave` has changed. It then calls `validate`. A root context resolves conflicts with
+  /// A save first calls `willSave` on the changed objects, and calls it again on objects that
+  /// `willSave` has changed. The save then calls `validate`. A root context resolves conflicts with
   /// ``mergePolicy``, writes the changes and assigns permanent IDs to new objects. Finally, the
   /// save calls `didSave`. If there are no changes, nothing is written.
   ///
-  /// Unless ``generationAfterSave`` specifies otherwise, a pinned context advances to the new
-  /// generation or, if there are no changes, to the newest one.
+  /// Unless ``generationAfterSave`` specifies otherwise, a pinned context then advances to the new
+  /// generation. If there are no changes, it advances to the newest generation.
   ///
-  /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict` or
-  ///   `constraintConflict`; `multipleStores` if objects of several stores have changed;
-  ///   `saveDidNotConverge`; an error thrown by `willSave` or a custom policy; or an error from
-  ///   writing to the store. If a save fails, the changes remain in the context and can be saved
+  /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict`,
+  ///   `constraintConflict`, `saveDidNotConverge`, or `multipleStores` if objects of several stores
+  ///   have changed. The method also throws the errors that `willSave`, a custom policy or writing
+  ///   to the store throws. If a save fails, the changes remain in the context and can be saved
   ///   again.
-  /// - Complexity: For each changed object, one row is read and written, and one entry is written
-  ///   for each of its indexes. The save syncs once.
+  /// - Complexity: For each changed object, a save reads and writes one row, and writes one entry
+  ///   for each of the object's indexes. The save syncs to disk once.
   public func save() throws {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -62,10 +62,10 @@ extension ManagedObjectContext {
     let replacedObjects = renumberInserted(request)
     finish(request)
     advance(to: generation)
-    // Do this after `advance(to:)`, because the replaced objects copy the values that their rows
-    // have in the new generation.
+    // Dismiss the replaced objects after `advance(to:)`, because they copy the values that their
+    // rows have in the new generation.
     Self.dismiss(replacedObjects)
-    // Discard the undo groups if a new object was merged into an existing row, because they would
+    // If a new object was merged into an existing row, discard the undo groups, because they would
     // change an object that is no longer in the context.
     if !request.changes.replaced.isEmpty {
       forgetUndo()
@@ -152,7 +152,7 @@ extension ManagedObjectContext {
         failures.append(validationFailure(of: object, error))
       }
     }
-    // Only a child context checks the delete rules now. A root context checks them during the
+    // Only a child context checks the delete rules now. A root context checks the rules during the
     // save, after the merge policy has decided which objects are deleted.
     if parent != nil { for object in deleted { failures += denials(of: object) } }
     return failures

@@ -7,9 +7,9 @@ struct RevertRequest {
   private let difference: RowDifference
   private let generation: QueryGenerationToken
 
-  /// Finds the rows that differ from those in `snapshot`.
+  /// Finds the rows that differ from the rows in `snapshot`.
   ///
-  /// - Throws: `unknownEntity` if a changed row belongs to a class that the model lacks;
+  /// - Throws: `unknownEntity` if a changed row belongs to a class that the model lacks, or
   ///   `incompatibleSchema` if the store or the generation has a different model.
   init(
     _ transaction: WriteTransaction, to snapshot: Snapshot, _ model: StoreModel,

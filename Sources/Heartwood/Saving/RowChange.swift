@@ -1,9 +1,9 @@
 /// A change to one row in a transaction, including the row's current and new values.
 ///
 /// The type is a class, because lists of changes are traversed several times. Each step of a
-/// traversal retains only one object; a struct would contain four objects to retain. The properties
-/// skip exclusivity checks, because they are used several times for every row. This is safe,
-/// because they hold only values and are used by a single thread.
+/// traversal retains only one object, whereas a struct would contain four objects to retain. The
+/// properties skip exclusivity checks, because they are used several times for every row. Skipping
+/// the checks is safe, because the properties contain only values and only one thread uses them.
 final class RowChange {
   let storage: EntityStorage
   let number: ObjectNumber
@@ -13,9 +13,9 @@ final class RowChange {
   let version: UInt64
   /// The new values of the row.
   @exclusivity(unchecked) var after: [StoredValue]
-  /// Whether the row is to be deleted.
+  /// A Boolean value that indicates whether the row is to be deleted.
   @exclusivity(unchecked) var isDeleted = false
-  /// Whether the change inserts a new object.
+  /// A Boolean value that indicates whether the change inserts a new object.
   ///
   /// The object may be merged into an existing row.
   @exclusivity(unchecked) var isNew = false
@@ -23,7 +23,8 @@ final class RowChange {
   ///
   /// A new object receives its permanent number only if the transaction succeeds.
   @exclusivity(unchecked) var reportedNumber: ObjectNumber
-  /// Whether the change comes from a managed object that is being saved.
+  /// A Boolean value that indicates whether the change comes from a managed object that is being
+  /// saved.
   @exclusivity(unchecked) var isOfObject = false
   /// The slots of the properties that were set in a new object.
   @exclusivity(unchecked) var assigned = SlotSet()
@@ -32,15 +33,16 @@ final class RowChange {
   /// In a one-to-one relationship, only a reference that was set can separate its target from the
   /// target's previous partner.
   @exclusivity(unchecked) var edited = SlotSet()
-  /// The edits to the to-many relationships, by slot.
+  /// The edits to the to-many relationships, keyed by slot.
   @exclusivity(unchecked) var members: [Int: MemberEdit] = [:]
   /// The slots of to-many relationships whose members or order change.
   @exclusivity(unchecked) var touched: Set<Int> = []
-  /// Whether only attributes derived from other rows change.
+  /// A Boolean value that indicates whether the only changes are to attributes derived from other
+  /// rows.
   ///
   /// The row then keeps its version, so that other contexts see it as unchanged.
   @exclusivity(unchecked) var isDerivedOnly = false
-  /// Whether the new values differ from those that the caller requested.
+  /// A Boolean value that indicates whether the new values differ from the requested values.
   @exclusivity(unchecked) var isAdjusted = false
 
   init(
@@ -72,7 +74,9 @@ final class RowChange {
     }
   }
 
-  /// Whether the row must be written, because it is new or its contents change.
+  /// A Boolean value that indicates whether the row must be written.
+  ///
+  /// A row must be written if it is new or its contents change.
   var isEffective: Bool {
     guard let before else { return true }
     return !touched.isEmpty || !before.isIdentical(to: after)
@@ -84,7 +88,7 @@ final class RowChange {
   /// Returns the target of a reference in the store, or `nil` if there is none.
   func targetBefore(_ slot: Int) -> ObjectNumber? { before?[slot].reference }
 
-  /// Sets a reference to a target other than the requested one, or clears it if `target` is `nil`.
+  /// Replaces the requested target of a reference, or clears the reference if `target` is `nil`.
   func redirect(_ slot: Int, to target: ObjectNumber?) {
     after[slot] = target.map { .integer($0.bits) } ?? .null
     isAdjusted = true
@@ -99,7 +103,7 @@ struct MemberEdit {
   var removed: [ObjectNumber] = []
   /// The members of an ordered relationship in this context, or `nil` if they are not known.
   var mine: [ObjectNumber]?
-  /// The members when this context read them, or `nil` if they are not known.
+  /// The members at the time when this context read them, or `nil` if they are not known.
   var base: [ObjectNumber]?
 
   /// Adds the edit of another new object that was merged into the same row.

@@ -3,15 +3,16 @@ extension RowChanges {
   /// A row to delete, and the objects that were removed from its relationships before the deletion.
   struct Deletion {
     let change: RowChange
-    /// The previous targets of the references that were set before the deletion, by slot.
+    /// The previous targets of the references that were set before the deletion, keyed by slot.
     ///
     /// A value is `nil` if the reference had no target.
     var references: [Int: ObjectNumber?] = [:]
-    /// The removed members, by slot.
+    /// The removed members, keyed by slot.
     var removed: [Int: Set<ObjectNumber>] = [:]
-    /// Whether delete rules apply.
+    /// A Boolean value that indicates whether delete rules apply.
     var followsRules = true
-    /// Whether an error has already been reported because objects in memory prevent the deletion.
+    /// A Boolean value that indicates whether the save has already reported that objects in memory
+    /// prevent the deletion.
     var isDenied = false
   }
 
@@ -74,10 +75,10 @@ extension RowChanges {
   /// Returns whether this save has already ended the relationship between `other` and the deleted
   /// row.
   ///
-  /// If so, the delete rules ignore `other`. The relationship has ended if `other` was removed from
-  /// it before the deletion, or if the inverse reference of `other` has a different target after
-  /// the save. It has not ended if the deletion of `other`, or an edit to its reference, was
-  /// overridden in a conflict.
+  /// If the relationship has ended, the delete rules ignore `other`. The relationship has ended if
+  /// `other` was removed from it before the deletion, or if the inverse reference of `other` has a
+  /// different target after the save. The relationship has not ended if a conflict overrode the
+  /// deletion of `other` or an edit to its reference.
   private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {

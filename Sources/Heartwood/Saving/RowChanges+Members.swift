@@ -22,8 +22,7 @@ struct ListEdits {
 
   subscript(key: Key) -> Edit { edits[key] ?? Edit() }
 
-  /// Includes a list even if no members are added or removed, for example because only its order
-  /// may have changed.
+  /// Adds a list without edits, for example because only the order of its members may have changed.
   ///
   /// If the list is already included, this method has no effect.
   mutating func include(_ owner: ObjectNumber, _ slot: Int) {
@@ -70,8 +69,8 @@ extension RowChanges {
   /// edge.
   ///
   /// The edges are needed only if a new object was merged into an existing row. In this case, one
-  /// edit may remove a member by the new object's number while another edit adds it by the row's
-  /// number. Such a member must not be removed. If no object was merged, the result is empty.
+  /// edit may remove a member by the new object's number while another edit adds the member by the
+  /// row's number. Such a member must not be removed. If no object was merged, the result is empty.
   private func joinedEdges() -> Set<ListEdits.Edge> {
     var result: Set<ListEdits.Edge> = []
     guard !replaced.isEmpty else { return result }
@@ -95,8 +94,8 @@ extension RowChanges {
     guard case .toMany(let isOrdered) = property.kind else { return }
     if isOrdered { lists.include(change.number, property.slot) }
     let inverse = change.storage.entity.inverses[property.slot]
-    // Skip a one-to-many relationship. The references of its members determine it, and they have
-    // already been written.
+    // Skip a one-to-many relationship. The references of its members determine it, and these
+    // references have already been written.
     if case .toOne = inverse?.property.kind { return }
     for (members, joins) in [(edit.removed, false), (edit.added, true)] {
       for member in members.map(resolved) {

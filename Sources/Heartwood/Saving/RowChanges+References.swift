@@ -1,5 +1,7 @@
-/// Updates the references of changed rows so that none refers to a missing row and both ends of
-/// each one-to-one relationship agree.
+/// Updates the references of changed rows.
+///
+/// Afterwards, no reference points to a missing row, and both ends of each one-to-one relationship
+/// agree.
 extension RowChanges {
   /// Redirects references whose targets were merged into other rows, and clears references to
   /// missing rows.
@@ -108,8 +110,9 @@ extension RowChanges {
   ///
   /// If the target is not available, the method resets the claim's reference instead. The target is
   /// not available if it does not exist or has already been paired. A target that does not yet
-  /// refer to the claiming object is also unavailable if an edit to its reference was overridden in
-  /// a conflict, or if it has another partner and the claim's reference was not edited.
+  /// refer to the claiming object is also unavailable in two cases. Either a conflict overrode an
+  /// edit to the target's reference, or the target has another partner and the claim's reference
+  /// was not edited.
   private func pair(_ claim: Claim, _ paired: inout Set<End>) throws {
     let (change, slot) = (claim.change, claim.slot)
     let (own, there) = (
@@ -121,7 +124,7 @@ extension RowChanges {
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
-      // If the target already has another partner, the claim takes precedence only if its own
+      // If the target already has another partner, the claim takes precedence only if the claim's
       // reference was edited.
       let isEdit = change.edited.contains(slot)
       guard !hasLostEdit(claim.target, claim.inverse), isEdit || partner == nil else {
@@ -137,7 +140,7 @@ extension RowChanges {
     paired.insert(there)
   }
 
-  /// Resets the reference in a claim to the target that it has in the store, or clears it if this
+  /// Resets the reference in a claim to its target in the store, or clears the reference if that
   /// target is the object itself.
   private func revert(_ claim: Claim) {
     let (change, slot) = (claim.change, claim.slot)

@@ -14,7 +14,7 @@ extension RowChanges {
     }
   }
 
-  /// The changes to the rows that claim unique values, by unique value.
+  /// The changes to the rows that claim unique values, keyed by unique value.
   typealias Owners = [UniqueKey: RowChange]
 
   /// The row that has a given unique value: either a row that this transaction changes, or an
@@ -33,7 +33,7 @@ extension RowChanges {
 
   /// Merges new objects into the rows with the same unique values, and reports conflicts.
   ///
-  /// - Complexity: One read per unique constraint for each changed row.
+  /// - Complexity: Each changed row requires one read per unique constraint.
   func resolveUniqueConstraints() throws {
     guard list.contains(where: { !$0.isDeleted && $0.storage.hasUniqueConstraints }) else { return }
     var owners: Owners = [:]
@@ -95,7 +95,8 @@ extension RowChanges {
     for (position, key) in uniqueKeys(change.storage, change.after) {
       let index = change.storage.entity.indexes[position]
       // Skip the lookup if this row already has the value in the store, because no other stored row
-      // has it. Only a row that claimed the value earlier in this save can conflict.
+      // has the value. A conflict is possible only with a row that claimed the value earlier in
+      // this save.
       let isOwn = change.before.map { before in
         index.slots.allSatisfy { before[$0].isIdentical(to: change.after[$0]) }
       }
@@ -145,12 +146,12 @@ extension RowChanges {
 
   /// Merges the values of a new object into an existing row.
   ///
-  /// The merge policy determines which values of the object replace those of the row.
+  /// The merge policy determines which values of the object replace the values of the row.
   private func merge(_ new: RowChange, into row: RowChange) throws {
     row.isAdjusted = true
     row.isOfObject = row.isOfObject || new.isOfObject
     var lost = SlotSet()
-    // Do not copy derived attributes; they are recomputed below.
+    // Do not copy derived attributes, because the code below recomputes them.
     let computed = SlotSet(row.storage.entity.derived.map(\.slot))
     for property in row.storage.entity.columns
     where (!areAttributesOnly || property.isAttribute) && !computed.contains(property.slot) {
@@ -162,7 +163,7 @@ extension RowChanges {
         case .error, .storeTrump, .rollback: false
         }
       if counts {
-        // Record an earlier edit to the reference in this save as lost, because the new value
+        // Record that this save's earlier edit to the reference is lost, because the new value
         // replaces it.
         if row.edited.contains(slot), row.after[slot] != new.after[slot] { lost.insert(slot) }
         row.after[slot] = new.after[slot]

@@ -8,8 +8,8 @@
 /// and records the history. Everything that depends on other rows is based on the current contents
 /// of the store.
 ///
-/// Properties that are used for every row skip exclusivity checks. This is safe, because they hold
-/// only values and are used by a single thread.
+/// Properties that are used for every row skip exclusivity checks. Skipping the checks is safe,
+/// because the properties contain only values and only one thread uses them.
 final class RowChanges {
   let rows: RowWriter
   let model: StoreModel
@@ -17,19 +17,20 @@ final class RowChanges {
   @exclusivity(unchecked) var derived: DerivedRows
   /// The changes in the order in which they were requested, followed by their consequences.
   @exclusivity(unchecked) private(set) var list: [RowChange] = []
-  /// The first `tableCount` changes in `list`, by row number.
+  /// The first `tableCount` changes in `list`, keyed by row number.
   @exclusivity(unchecked) private var table = NumberTable<RowChange>()
   /// The number of changes that are in the table.
   @exclusivity(unchecked) private var tableCount = 0
-  /// The rows into which new objects were merged, by the numbers that the objects would have had.
+  /// The rows into which new objects were merged, keyed by the numbers that the objects would have
+  /// had.
   @exclusivity(unchecked) private(set) var replaced: [ObjectNumber: ObjectNumber] = [:]
-  /// The slots of the references whose edits were overridden in a conflict, by object.
+  /// The slots of the references whose edits were overridden in a conflict, keyed by object.
   @exclusivity(unchecked) private var lostEdits: [ObjectNumber: SlotSet] = [:]
   var deletions: [Deletion] = []
   var denials: [Denial] = []
   /// The ordered lists to write, in the order in which they were encountered.
   @exclusivity(unchecked) var lists = ListEdits()
-  /// The rows that have been looked up, by number.
+  /// The rows that have been looked up, keyed by number.
   ///
   /// The value is `true` if the row exists.
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
@@ -40,12 +41,13 @@ final class RowChanges {
   /// Cascading deletions must not delete these rows either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
-  /// Whether the changes affect only attributes, not relationships, as in batch insertions and
-  /// updates.
+  /// A Boolean value that indicates whether the changes affect only attributes and no
+  /// relationships, as in batch insertions and updates.
   let areAttributesOnly: Bool
-  /// Whether any of the changed rows may be related to other rows.
+  /// A Boolean value that indicates whether any of the changed rows may be related to other rows.
   @exclusivity(unchecked) private var hasRelationships = false
-  /// Whether attributes derived from the time of the save keep their values.
+  /// A Boolean value that indicates whether attributes derived from the time of the save keep their
+  /// values.
   let keepsTimes: Bool
   /// The number of changes in `list` before consequences were added to it.
   ///
@@ -107,7 +109,7 @@ final class RowChanges {
 
   func report(_ conflict: ObjectGraphError) { conflicts.append(conflict) }
 
-  /// Whether relationships may change.
+  /// A Boolean value that indicates whether relationships may change.
   var affectsRelationships: Bool { hasRelationships && !areAttributesOnly }
 
   // MARK: Rows
@@ -131,8 +133,9 @@ final class RowChanges {
     return table[number]
   }
 
-  /// Returns the number of an object's row or, if the object was merged into another row, the
-  /// number of that other row.
+  /// Returns the number of an object's row.
+  ///
+  /// If the object was merged into another row, the result is the number of that row.
   func resolved(_ number: ObjectNumber) -> ObjectNumber {
     guard !replaced.isEmpty, var result = replaced[number] else { return number }
     while let next = replaced[result] { result = next }
@@ -169,8 +172,8 @@ final class RowChanges {
 
   /// Determines the consequences of the changes and writes all rows.
   ///
-  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`; or
-  ///   `validation` if a value cannot be stored.
+  /// - Throws: `mergeConflict` or `constraintConflict` with all conflicts, `deniedDelete` if a
+  ///   delete rule prevents a deletion, or `validation` if a value cannot be stored.
   func write() throws {
     if model.hasDerived {
       for change in list where !change.isDeleted {
@@ -196,8 +199,9 @@ final class RowChanges {
     try put()
   }
 
-  /// Finishes a transaction in which ``write()`` was called several times, by computing and writing
-  /// the attributes that are derived from the written rows.
+  /// Computes and writes the attributes that are derived from the written rows.
+  ///
+  /// Called at the end of a transaction in which ``write()`` was called several times.
   func finish() throws {
     begin()
     for change in try derived.deriveRelated(self) { add(change) }
@@ -224,8 +228,8 @@ final class RowChanges {
 
   /// Writes the rows and their index entries.
   ///
-  /// All old index entries are removed first, because a row can take over a unique value that
-  /// another row no longer has.
+  /// All old index entries are removed first, because a row may receive a unique value that another
+  /// row has given up.
   private func put() throws {
     for change in list where change.before != nil && !change.isDeleted && change.isEffective {
       try rows.removeEntries(change.number, change.storage, change.before, unlessIn: change.after)

@@ -1,6 +1,6 @@
 /// Resolves conflicts with a custom policy.
 extension SaveRequest {
-  /// Lets a custom merge policy resolve a conflict about an object that this context has changed.
+  /// Lets a custom merge policy resolve a conflict over an object that this context has changed.
   ///
   /// The values and references that the policy sets are recorded in `after` and `edited`.
   ///
@@ -18,8 +18,8 @@ extension SaveRequest {
     return !conflict.isDeleted
   }
 
-  /// Lets a custom policy decide whether to keep an object that this context deleted and another
-  /// context changed.
+  /// Lets a custom policy decide whether to keep an object that this context has deleted and
+  /// another context has changed.
   ///
   /// Returns `false` if the policy confirms the deletion, or if the merge policy is not custom.
   func keeps(

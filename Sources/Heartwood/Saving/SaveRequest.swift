@@ -7,7 +7,7 @@
 struct SaveRequest {
   /// The effect of a successful commit on an object.
   enum Outcome {
-    /// The object was saved, so its values equal those of its row.
+    /// The object was saved, so its values are equal to the values of its row.
     case saved
     /// The object was inserted, and its row was written without a ``RowChange``.
     case inserted
@@ -15,7 +15,7 @@ struct SaveRequest {
     case unchanged
     /// The object must be read again, because another context has changed its row.
     ///
-    /// The object's own changes, if it had any, were not saved.
+    /// Any changes to the object in this context were not saved.
     case dropped
     /// The object's row is deleted.
     case deleted
@@ -27,15 +27,16 @@ struct SaveRequest {
   let base: UInt64
   let rows: RowWriter
   let changes: RowChanges
-  /// The permanent numbers of inserted objects, by their current numbers.
+  /// The permanent numbers of inserted objects, keyed by their current numbers.
   private let numbers = RenumberedObjects()
   private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   /// The errors for values that cannot be encoded or stored.
   var unstorable: [ObjectGraphError] = []
-  /// Whether the last call to `values(of:)` returned null for a reference because its target has no
-  /// row.
+  /// A Boolean value that indicates whether the last call to `values(of:)` returned null for a
+  /// reference whose target has no row.
   private var hasLostReference = false
-  /// Whether other contexts have changed any of the objects being saved since they were read.
+  /// A Boolean value that indicates whether other contexts have changed any of the objects being
+  /// saved since they were read.
   private(set) var isContested = false
 
   init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) {
@@ -49,8 +50,8 @@ struct SaveRequest {
 
   /// Writes all changes in the context.
   ///
-  /// - Throws: `mergeConflict` or `constraintConflict`, with all conflicts; `deniedDelete`; or
-  ///   `validation` if a value cannot be stored.
+  /// - Throws: `mergeConflict` or `constraintConflict` with all conflicts, `deniedDelete` if a
+  ///   delete rule prevents a deletion, or `validation` if a value cannot be stored.
   mutating func run() throws {
     let inserted = context.inserted
     outcomes.reserveCapacity(inserted.count)
@@ -155,7 +156,7 @@ struct SaveRequest {
     return result
   }
 
-  /// Returns the subset of the given slots that hold references.
+  /// Returns the subset of the given slots that belong to references.
   private func references(
     _ slots: some Sequence<Int>, _ entity: EntityDescription
   ) -> SlotSet {
@@ -219,7 +220,7 @@ struct SaveRequest {
       return outcomes.append((object, .deleted))
     }
     // Keep the row if the object was marked as deleted only because its row could not be found. The
-    // row exists again.
+    // row now exists again.
     if object.isInaccessible { return keepRow(of: object) }
     if row.version != object.version, object.version != 0 {
       isContested = true
@@ -310,7 +311,7 @@ struct SaveRequest {
     outcomes.append((object, .deleted))
   }
 
-  /// Applies the merge policy to the values of an object and the values of its row, which other
+  /// Applies the merge policy to the values of an object and to the values of its row, which other
   /// contexts have changed.
   ///
   /// - Returns: The merged values, and the slots of the references whose edits win.

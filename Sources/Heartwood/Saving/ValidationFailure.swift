@@ -5,7 +5,7 @@ extension ManagedObjectContext {
     var failure =
       error as? ObjectGraphError
       ?? ObjectGraphError(.validation, "\(error)", underlyingError: error)
-    // Return an error that names another object unchanged.
+    // Do not modify an error that names another object.
     guard failure.objectID == nil || failure.objectID == object.objectID else { return failure }
     failure.objectID = object.objectID
     failure.entityName = failure.entityName ?? object.entityDescription?.name

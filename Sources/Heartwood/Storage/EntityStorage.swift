@@ -6,15 +6,16 @@ final class EntityStorage: Sendable {
   /// The number of the entity in the store.
   let number: Int
   let layouts: [RecordLayout]
-  /// The property of each field, by layout.
+  /// The property of each field, indexed by layout and then by field.
   ///
-  /// The element is `nil` if the class no longer has the property.
+  /// An element is `nil` if the class no longer has the property.
   let properties: [[PropertyDescription?]]
-  /// The number of each property's field in each layout, ordered by layout and then by slot; -1 if
-  /// the layout has no field for the property.
+  /// The number of each property's field in each layout, ordered by layout and then by slot.
+  ///
+  /// An element is -1 if the layout has no field for the property.
   private let fields: [Int]
-  /// The value to use for each property in records that do not contain one, by layout and then by
-  /// slot.
+  /// The value to use for each property in records that contain no value for it, indexed by layout
+  /// and then by slot.
   private let constants: [[StoredValue]]
   /// The slot of each field in a new record, in the order of the fields.
   private let columns: [Int]
@@ -22,11 +23,11 @@ final class EntityStorage: Sendable {
   private let memoryFields: [MemoryField]
   /// The fillers that set the properties of managed objects from records, one for each layout.
   let fillers: [ObjectFiller]
-  /// The keyspace of the records, whose keys are row IDs.
+  /// The name of the keyspace that contains the records, with row IDs as keys.
   let keyspace: String
-  /// The properties' numbers in the store, by slot.
+  /// The properties' numbers in the store, keyed by slot.
   let propertyNumbers: [Int: UInt16]
-  /// The keyspaces of the relationships, by slot.
+  /// The keyspaces of the relationships, indexed by slot.
   ///
   /// An element is `nil` for a property without a keyspace.
   let relationshipKeyspaces: [String?]
@@ -34,18 +35,18 @@ final class EntityStorage: Sendable {
   let variableColumns: [PropertyDescription]
   /// The attributes of a deleted object that the history keeps.
   ///
-  /// These are the attributes that the model preserves, and a unique attribute that identifies the
-  /// object to readers of the history.
+  /// The history keeps the attributes that the model preserves, and a unique attribute that
+  /// identifies the object to readers of the history.
   let preservedColumns: [PropertyDescription]
   /// The preserved attributes of variable length.
   let preservedVariableColumns: [PropertyDescription]
-  /// Whether any attribute of variable length is a decimal number.
+  /// A Boolean value that indicates whether any attribute of variable length is a decimal number.
   let hasDecimals: Bool
   /// The minimum length of a new record, in bytes.
   let fixedByteCount: Int
-  /// Whether the entity has unique constraints.
+  /// A Boolean value that indicates whether the entity has unique constraints.
   let hasUniqueConstraints: Bool
-  /// Whether the entity has relationships.
+  /// A Boolean value that indicates whether the entity has relationships.
   let hasRelationships: Bool
   /// The to-one relationships.
   let references: [PropertyDescription]
@@ -53,7 +54,7 @@ final class EntityStorage: Sendable {
   let pairings: [PropertyDescription]
   /// The to-one relationships without an inverse.
   let oneWayReferences: [PropertyDescription]
-  /// The keyspaces of the indexes that the entity itself declares, by index position.
+  /// The keyspaces of the indexes that the entity itself declares, in the order of the indexes.
   let indexKeyspaces: [String]
   /// The keyspace of the text index that the entity itself declares, if any.
   let textKeyspace: String?
@@ -161,7 +162,7 @@ final class EntityStorage: Sendable {
 
   /// Returns a record that contains an object's values.
   ///
-  /// - Parameter values: The values, by slot.
+  /// - Parameter values: The values, indexed by slot.
   func record(_ values: [StoredValue], version: UInt64) -> [UInt8] {
     var encoder = RecordEncoder()
     encode(values, version: version, with: &encoder)
@@ -170,7 +171,7 @@ final class EntityStorage: Sendable {
 
   /// Encodes a record that contains an object's values.
   ///
-  /// - Parameter values: The values, by slot.
+  /// - Parameter values: The values, indexed by slot.
   func encode(_ values: [StoredValue], version: UInt64, with encoder: inout RecordEncoder) {
     encoder.encode(layouts[layouts.count - 1], version: version) { values[columns[$0]] }
   }
@@ -196,10 +197,11 @@ final class EntityStorage: Sendable {
     return try view.value(field)
   }
 
-  /// Returns the values of a record, by slot.
+  /// Returns the values of a record, indexed by slot.
   ///
   /// If the record has no value for a property, the result contains the value that was declared
-  /// when the property was added or became required, or null if there was none.
+  /// when the property was added or became required. If no value was declared, the result contains
+  /// null.
   func values(_ view: RecordView) throws -> [StoredValue] {
     var values = constants[view.layoutNumber]
     for (field, property) in properties[view.layoutNumber].enumerated() {

@@ -1,6 +1,5 @@
 extension RowsKeyspace {
-  /// The limits at which a batch is full: the number of entries, and the total size of their values
-  /// in bytes.
+  /// The limits of a batch: the number of entries, and the total size of their values in bytes.
   private static let batchLimits = (count: 1000, byteCount: 1 << 20)
 
   /// Iterates over entries in batches, so that `body` can modify entries between two batches.
@@ -9,8 +8,8 @@ extension RowsKeyspace {
   ///
   /// - Parameters:
   ///   - lower: The key at which the iteration starts.
-  ///   - collect: A closure that receives the key and the value of an entry, appends the data that
-  ///     `body` needs to the batch, and returns `false` to stop the iteration.
+  ///   - collect: A closure that receives the key and the value of an entry, and appends the data
+  ///     that `body` needs to the batch. The closure returns `false` to stop the iteration.
   ///   - body: A closure that is called with each batch, even an empty one, and may modify the
   ///     entries of the batch and all entries before them.
   func forEachBatch<Element>(

@@ -1,10 +1,10 @@
 /// Encodes the keys of index entries and edges.
 ///
-/// The key of an index entry consists of the indexed values, followed by the object number if the
-/// index is not unique. In a unique index, the object number is the value of the entry. An edge
-/// connects an owner with a member of its to-many relationship. Its key consists of the numbers of
-/// the owner and the member. In an ordered relationship, the member's position replaces its number
-/// in the key, and the number is the value of the entry.
+/// The key of an index entry consists of the indexed values. If the index is not unique, the object
+/// number follows the values. In a unique index, the object number is the value of the entry. An
+/// edge connects an owner with a member of its to-many relationship. Its key consists of the
+/// numbers of the owner and the member. In an ordered relationship, the member's position replaces
+/// its number in the key, and the number is the value of the entry.
 ///
 /// A key that would exceed the maximum key length is shortened:
 ///
@@ -19,7 +19,7 @@
 /// a zero byte. Therefore complete and shortened keys never collide. A shortened key is sorted by
 /// the prefix of the encoded values that it contains.
 enum EntryKey {
-  /// The length, in bytes, of the encoded values' prefix in a shortened key.
+  /// The length of the prefix of the encoded values in a shortened key, in bytes.
   static let prefixByteCount = Limits.maxKeyByteCount - separatorByteCount - 17
   private static let separatorByteCount = 18
 
@@ -64,8 +64,10 @@ enum EntryKey {
     return result
   }
 
-  /// Returns the object number of an entry: its value or, if the value is empty, the last component
-  /// of its key.
+  /// Returns the object number of an entry.
+  ///
+  /// The number is the value of the entry. If the value is empty, the number is the last component
+  /// of the key.
   static func number(_ key: RawSpan, _ value: RawSpan) throws -> ObjectNumber {
     ObjectNumber(bits: value.byteCount > 0 ? try value.number() : try key.lastKeyComponent())
   }

@@ -1,7 +1,7 @@
 /// A range of entries in an index or in a keyspace of edges.
 ///
 /// A range may cover more entries than requested, but never fewer. It always includes both bounds,
-/// and all entries whose shortened keys cannot be distinguished from those of the bounds.
+/// and all entries whose shortened keys cannot be distinguished from the keys of the bounds.
 struct EntryRange: Hashable {
   /// The lowest possible key in the range.
   let lower: Key
@@ -13,7 +13,9 @@ struct EntryRange: Hashable {
     self.upper = upper
   }
 
-  /// Whether the range covers only the requested entries, because its bounds are not shortened.
+  /// A Boolean value that indicates whether the range covers only the requested entries.
+  ///
+  /// The value is `true` if the bounds are not shortened.
   var isExact: Bool {
     max(lower.bytes.count, upper?.bytes.count ?? 0) < EntryKey.prefixByteCount
   }
@@ -71,7 +73,7 @@ struct EntryRange: Hashable {
     return Key.successor(of: Array(bytes.prefix(EntryKey.prefixByteCount)))
   }
 
-  /// Returns the ranges in ascending order, merging those that overlap.
+  /// Returns the ranges in ascending order, and merges ranges that overlap.
   static func merged(_ ranges: [EntryRange]) -> [EntryRange] {
     var result: [EntryRange] = []
     for range in ranges.sorted(by: { $0.lower < $1.lower }) {

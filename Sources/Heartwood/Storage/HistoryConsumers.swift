@@ -1,17 +1,19 @@
-/// The keyspace that records how far each consumer has processed the history.
+/// The keyspace that records each consumer's progress through the history.
 ///
 /// The keyspace maps each consumer's name to the number of the last transaction that the consumer
 /// has processed.
 enum HistoryConsumers {
   static let keyspace = "heartwood.consumers"
 
-  /// Returns the number of the last transaction that each consumer has processed, by name.
+  /// Returns the number of the last transaction that each consumer has processed, keyed by the
+  /// consumer's name.
   static func all(in snapshot: Snapshot) throws -> [String: Int64] {
     guard let keyspace = try snapshot.keyspace(keyspace) else { return [:] }
     return try all(.snapshot(keyspace))
   }
 
-  /// Returns the number of the last transaction that each consumer has processed, by name.
+  /// Returns the number of the last transaction that each consumer has processed, keyed by the
+  /// consumer's name.
   static func all(in transaction: WriteTransaction) throws -> [String: Int64] {
     try all(.transaction(try transaction.keyspace(keyspace)))
   }

@@ -1,6 +1,6 @@
 /// Reads the changes of a history one by one.
 ///
-/// Only some of them are in memory at a time.
+/// Only some of the changes are in memory at a time.
 struct HistoryCursor {
   /// A change with its transaction.
   struct Change {
@@ -9,7 +9,7 @@ struct HistoryCursor {
     let index: Int
     let number: ObjectNumber
     let change: HistoryFormat.Change
-    /// Whether the transaction has no further changes.
+    /// A Boolean value that indicates whether the transaction has no further changes.
     fileprivate(set) var isLast = false
   }
 
@@ -50,9 +50,10 @@ struct HistoryCursor {
 
   /// Creates a cursor for the changes after a transaction.
   ///
-  /// - Parameter known: The position after the transaction, or `nil` to begin with the oldest one.
-  /// - Throws: `historyExpired` if the position, or a transaction after it, is no longer in the
-  ///   history; `corrupt`.
+  /// - Parameter known: The position after the transaction, or `nil` to begin with the oldest
+  ///   transaction.
+  /// - Throws: `historyExpired` if the position or a later transaction is no longer in the history,
+  ///   or `corrupt` if the history cannot be decoded.
   init(_ snapshot: Snapshot, after known: HistoryPosition?) throws {
     keyspace = try snapshot.keyspace(HistoryFormat.keyspace)
     let rows = keyspace.map { RowsKeyspace.snapshot($0) }
@@ -64,7 +65,7 @@ struct HistoryCursor {
     if first <= newest { next = Key(first) }
   }
 
-  /// Returns the next change, or `nil` if there are no more.
+  /// Returns the next change, or `nil` if there are no more changes.
   ///
   /// - Throws: `corrupt` if the history cannot be decoded.
   mutating func nextChange() throws -> Change? {

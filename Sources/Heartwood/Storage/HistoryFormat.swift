@@ -83,7 +83,7 @@ package struct HistoryBounds {
     var reader = ByteReader(value.copy)
     next = try reader.next()
     deleted = try reader.next()
-    // Read the time only if it is present, because earlier versions of the format do not contain
+    // Read the time only if it is present, because earlier versions of the format do not include
     // it.
     if !reader.isAtEnd { deletedTime = try reader.next() }
     guard deleted >= 0, deleted < next, next < .max else {

@@ -16,8 +16,8 @@ struct HistoryMerge {
   ///
   /// If the token does not cover the store, all transactions of the store are added.
   ///
-  /// - Throws: `historyExpired` if the token's position, or any of these transactions, is no longer
-  ///   in the history; `corrupt` if the history cannot be decoded.
+  /// - Throws: `historyExpired` if the token's position or any of these transactions is no longer
+  ///   in the history, or `corrupt` if the history cannot be decoded.
   mutating func add(_ reader: HistoryReader, of model: StoreModel) throws {
     let store = model.space.store
     let own = positions[store]

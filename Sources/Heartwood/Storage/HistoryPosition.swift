@@ -14,8 +14,8 @@ extension HistoryPosition {
 
   /// Checks that the history contains this position and all later transactions.
   ///
-  /// - Throws: `historyExpired` if any of them is missing.
-  /// - Complexity: Reads one row.
+  /// - Throws: `historyExpired` if the position or any later transaction is missing.
+  /// - Complexity: The method reads one row.
   func require(_ bounds: HistoryBounds, in keyspace: RowsKeyspace?) throws {
     guard sequence >= bounds.deleted else {
       throw ObjectGraphError(
@@ -29,7 +29,7 @@ extension HistoryPosition {
   /// Checks that the history has not diverged before this position.
   ///
   /// - Throws: `historyExpired` if the history has diverged.
-  /// - Complexity: Reads one row.
+  /// - Complexity: The method reads one row.
   func requireCommon(_ bounds: HistoryBounds, in keyspace: RowsKeyspace?) throws {
     guard sequence >= bounds.deleted else { return }
     var isKnown = sequence < bounds.next
@@ -42,7 +42,7 @@ extension HistoryPosition {
       throw ObjectGraphError(
         .historyExpired,
         "The history ends with transaction \(bounds.next - 1) and does not contain the token's "
-          + "transaction \(sequence): the store was restored to an earlier state, or is a replica "
+          + "transaction \(sequence). The store was restored to an earlier state, or is a replica "
           + "that has not received the transaction. Fetch everything again, and continue from the "
           + "newest token.")
     }

@@ -12,8 +12,8 @@ struct HistoryReader {
 
   /// Returns the transactions after a position, or all transactions if the position is `nil`.
   ///
-  /// - Throws: `historyExpired` if the position, or a transaction after it, is no longer in the
-  ///   history; `corrupt` if the history cannot be decoded.
+  /// - Throws: `historyExpired` if the position or a later transaction is no longer in the history,
+  ///   or `corrupt` if the history cannot be decoded.
   /// - Complexity: Each database page that contains entries of these transactions is read once.
   func transactions(after position: HistoryPosition?) throws -> [PersistentHistoryTransaction] {
     var cursor = try HistoryCursor(snapshot, after: position)

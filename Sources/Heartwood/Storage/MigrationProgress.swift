@@ -1,6 +1,6 @@
 /// The progress of a store's migration to another model.
 public struct MigrationProgress: Sendable, Hashable {
-  /// The kinds of work that a migration does on rows.
+  /// The kinds of work that a migration performs on rows.
   public enum Work: Sendable {
     /// The conversion of relationships to their new storage format.
     case relationships
@@ -32,7 +32,9 @@ struct ProgressCount {
   private let total: Int
   private let report: ((MigrationProgress) -> Void)?
   private var completed = 0
-  /// The last row that was counted; further entries of the same row are not counted.
+  /// The last row that was counted.
+  ///
+  /// Further entries of the same row are not counted.
   private var last: ObjectNumber?
 
   init(

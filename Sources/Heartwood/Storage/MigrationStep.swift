@@ -1,8 +1,8 @@
 import Foundation
 
-/// A step that migrates a store from one model to the next, in one transaction.
+/// A migration step, which migrates a store from one model to the next in one transaction.
 ///
-/// A row is rewritten only if its values change; otherwise, it keeps the layout with which it was
+/// A row is rewritten only if its values change. Otherwise, it keeps the layout with which it was
 /// written. The rows of an entity are processed in batches, so memory use does not depend on the
 /// number of rows.
 struct MigrationStep {

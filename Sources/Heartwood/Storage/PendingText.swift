@@ -1,9 +1,9 @@
-/// The words of one row, by term.
+/// The words of one row, grouped by term.
 ///
-/// They are stored in this form by a change to only a few rows. Changing the posting lists for all
-/// words in a row would write many pages. Changes to a few rows are therefore stored as *pending*
-/// rows, which searches read in addition to the lists. When there are many pending rows, all of
-/// them are merged into the lists, so that each list is written only once.
+/// A transaction that changes only a few rows stores their words in this form. Changing the posting
+/// lists for all words in a row would write many pages. Changes to a few rows are therefore stored
+/// as *pending* rows, which searches read in addition to the lists. When there are many pending
+/// rows, all of them are merged into the lists, so that each list is written only once.
 struct PendingWords {
   struct Word {
     let term: [UInt8]
@@ -53,7 +53,7 @@ struct PendingWords {
 
 /// A row whose changes are not in the posting lists yet.
 package struct PendingText {
-  /// The words in the posting lists, or `nil` if the row is not in them.
+  /// The words in the posting lists, or `nil` if the row is not in the lists.
   var before: PendingWords?
   /// The words of the row, or `nil` if it has been deleted.
   var after: PendingWords?

@@ -4,9 +4,9 @@ import Synchronization
 /// Retains the views that contexts have read recently, and releases them when they are no longer
 /// used.
 ///
-/// A context without a pin reads the newest generation. A generation that it read some time ago
-/// must not prevent log reclamation. Therefore the context refers to its view weakly, and this
-/// object retains the view between two reads.
+/// A context without a pin reads the newest generation. A generation that the context read some
+/// time ago must not prevent log reclamation. The context therefore refers to its view weakly, and
+/// this object retains the view between two reads.
 final class RecentViews: Sendable {
   /// The interval at which unused views are released.
   ///
@@ -18,8 +18,8 @@ final class RecentViews: Sendable {
     var isTicking = false
   }
 
-  // `@unchecked` because `RecentViews` only retains the views and reads their atomic flags. All
-  // other parts of a view are used only by its context's thread.
+  // The conformance is `@unchecked`. It is safe, because `RecentViews` only retains the views and
+  // reads their atomic flags. All other parts of a view are used only by the thread of its context.
   private struct Guarded: @unchecked Sendable {
     var content = Content()
   }

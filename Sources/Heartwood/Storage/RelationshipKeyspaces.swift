@@ -52,7 +52,7 @@ extension StoredModel {
 }
 
 extension EntityDescription {
-  /// Returns the entity that declares a property: this entity or one from which it inherits.
+  /// Returns the entity that declares a property, which is this entity or one of its superentities.
   func declaring(_ property: PropertyDescription) -> EntityDescription {
     var entity = self
     while let superentity = entity.superentity, property.slot < superentity.properties.count {

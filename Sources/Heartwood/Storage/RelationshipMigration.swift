@@ -1,8 +1,8 @@
 /// Migrates the relationships of a store to the keyspaces that a new model uses.
 ///
 /// References stay in their fields. Lists of members and of referring objects are built in new
-/// keyspaces; the old keyspaces are removed after all new ones have been built. A new relationship
-/// is filled from its inverse if the store already has the inverse.
+/// keyspaces. The old keyspaces are removed after all new keyspaces have been built. A new
+/// relationship is filled from its inverse if the store already has the inverse.
 struct RelationshipMigration {
   let step: MigrationStep
 
@@ -241,8 +241,8 @@ struct RelationshipMigration {
 
   // MARK: Filling
 
-  /// A new relationship that must be filled, and a temporary keyspace that contains the pairs of
-  /// objects that the relationship connects.
+  /// A new relationship that must be filled, and a temporary keyspace with the pairs of objects
+  /// that the relationship connects.
   ///
   /// The pairs were collected from the inverse relationship.
   private struct Filling {
@@ -261,8 +261,8 @@ struct RelationshipMigration {
       let inverse = storage.entity.inverses[property.slot],
       !storage.entity.family.contains(where: { had(property, $0) })
     else { return nil }
-    // Do not fill a relationship without a keyspace of its own, because it uses the keyspace of its
-    // inverse.
+    // Do not fill a relationship that does not have its own keyspace, because it uses the keyspace
+    // of its inverse.
     if case .toMany = property.kind, !storage.entity.listsMembers(property) { return nil }
     let sorted = "heartwood.sorting.\(storage.number).\(property.slot)"
     let entries = try keyspace(sorted)

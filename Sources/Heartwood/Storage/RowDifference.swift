@@ -1,15 +1,15 @@
 /// The rows and member lists that differ between two generations.
 ///
-/// The difference is computed from the keys of the entries that differ; rows are not decoded.
+/// The difference is computed from the keys of the entries that differ, without decoding any rows.
 struct RowDifference {
   private let model: StoreModel
   private let storages: [String: EntityStorage]
-  /// The slots of the to-many relationships whose members each keyspace lists, by the keyspace's
-  /// name and then by the entity's position.
+  /// The slots of the to-many relationships whose members each keyspace lists, keyed by the
+  /// keyspace's name and then by the entity's position.
   private let slots: [String: [Int: [Int]]]
   /// The kind of change to each row.
   private(set) var rows: [ObjectNumber: StoreChange.Kind] = [:]
-  /// The slots of the to-many relationships whose members differ, by object.
+  /// The slots of the to-many relationships whose members differ, keyed by object.
   private(set) var lists: [ObjectNumber: Set<Int>] = [:]
   /// The keyspaces that contain rows of entities that are not in the model.
   private(set) var unknownKeyspaces: Set<String> = []
@@ -67,7 +67,7 @@ struct RowDifference {
   ///
   /// - Parameter isWanted: A closure that receives the number of differing rows found so far, and
   ///   returns whether to continue.
-  /// - Returns: Whether all differences were recorded.
+  /// - Returns: `true` if all differences were recorded.
   mutating func recordChanges(
     in store: Store, from source: Snapshot, to target: Snapshot,
     while isWanted: (_ count: Int) throws -> Bool
@@ -94,8 +94,8 @@ struct RowDifference {
 extension RowDifference {
   /// Returns the changes to objects between two generations.
   ///
-  /// - Complexity: The same as for `Store.changes`, plus two row reads for each object that
-  ///   differs.
+  /// - Complexity: The cost is the same as for `Store.changes`, plus two row reads for each object
+  ///   that differs.
   static func changes(
     in store: Store, from source: Snapshot, to target: Snapshot, _ model: StoreModel
   ) throws -> ChangeSet {

@@ -2,22 +2,23 @@
 /// transaction.
 ///
 /// The properties that cache keyspaces and row IDs skip exclusivity checks, because they are used
-/// for every row. This is safe, because only one thread uses them.
+/// for every row. Skipping the checks is safe, because only one thread uses the properties.
 final class RowWriter {
   private let transaction: WriteTransaction
   private let model: StoreModel
   private let history: HistoryWriter?
   @exclusivity(unchecked) private var keyspaces: [String: KeyspaceWriter] = [:]
-  /// The keyspaces of records, by the position of their entity.
+  /// The keyspaces of records, indexed by the position of their entity.
   @exclusivity(unchecked) private var objectKeyspaces: [KeyspaceWriter?]
-  /// The keyspaces of index entries, by the positions of the declaring entity and of the index.
+  /// The keyspaces of index entries, indexed by the position of the declaring entity and then by
+  /// the position of the index.
   @exclusivity(unchecked) private var entryKeyspaces: [[KeyspaceWriter?]]
-  /// The next row ID of each entity, by position.
+  /// The next row ID of each entity, indexed by the entity's position.
   ///
   /// An element is `nil` if the transaction has not needed it yet.
   @exclusivity(unchecked) private var nextRows: [Int64?]
   @exclusivity(unchecked) private var encoder = RecordEncoder()
-  /// The writers of text indexes, by the position of the objects' entity.
+  /// The writers of text indexes, keyed by the position of the objects' entity.
   @exclusivity(unchecked) private var textWriters: [Int: TextIndexWriter] = [:]
 
   init(
@@ -123,15 +124,16 @@ final class RowWriter {
 
   /// Writes a row and its new index entries.
   ///
-  /// Entries of `before` that no longer apply must already have been removed.
+  /// The entries of `before` that are no longer valid must already have been removed.
   ///
   /// - Parameters:
   ///   - lists: The slots of the changed to-many relationships, which are recorded in the history.
   ///   - version: The version that the row keeps, so that conflict detection ignores the change, or
   ///     `nil` to give the row a new version.
   /// - Throws: `validation` if a value could not be read back, or `constraintConflict` if another
-  ///   row has the same values in a unique index over attributes that are derived over a
-  ///   relationship. The other unique indexes have already been checked.
+  ///   row has the same values in a unique index. This method checks only unique indexes over
+  ///   attributes that are derived over a relationship. All other unique indexes have already been
+  ///   checked.
   func put(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?, lists: some Collection<Int> = [], version: UInt64? = nil
@@ -161,7 +163,7 @@ final class RowWriter {
   ///
   /// The record is encoded from the memory of the object.
   ///
-  /// - Returns: `false` if a value cannot be stored, or may be too large; in that case, nothing is
+  /// - Returns: `false` if a value cannot be stored or may be too large. In that case, nothing is
   ///   written.
   func put(_ number: ObjectNumber, _ storage: EntityStorage, _ object: ManagedObject) throws -> Bool
   {
@@ -230,8 +232,8 @@ final class RowWriter {
 
   /// Deletes a row, its index entries and its member lists.
   ///
-  /// If the row's own references determine that it is listed as a member of other objects, the row
-  /// is also removed from those lists. Other member lists that contain the row are not changed.
+  /// If the row is listed as a member of other objects because of its own references, it is also
+  /// removed from those lists. Other member lists that contain the row are not changed.
   func delete(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {

@@ -1,8 +1,7 @@
 /// Computes the new model of a store from its current model and a program's schema.
 ///
 /// Nothing is written. Entities and properties that exist in both models keep their numbers.
-/// Differences are recorded as sentences, which become part of the error if the store cannot be
-/// opened.
+/// Differences are recorded as sentences, which the error contains if the store cannot be opened.
 struct SchemaReconciliation {
   private let before: StoredModel
   private let schema: Schema
@@ -10,8 +9,10 @@ struct SchemaReconciliation {
   private let keyspace: (String) throws -> RowsKeyspace?
   /// The new model of the store.
   private(set) var result: StoredModel
-  /// Sentences about what a migration to a higher version removes: the properties that exist only
-  /// in the store, and the entities that the schema names for removal.
+  /// Sentences about the properties and entities that a migration to a higher version removes.
+  ///
+  /// The migration removes properties that exist only in the store, and entities that the schema
+  /// names for removal.
   private var removals: [String] = []
   /// Sentences about differences that a migration can apply to the store.
   private var changes: [String] = []
@@ -54,8 +55,8 @@ struct SchemaReconciliation {
     guard schema.version == before.version else { return }
     try refuse(
       removals,
-      "The store has entities or properties that the program's model lacks. Declare them. To "
-        + "remove them permanently instead, give the schema a version above \(before.version).")
+      "The store has entities or properties that the program's model lacks. Declare them, or give "
+        + "the schema a version above \(before.version) to remove them permanently.")
   }
 
   private func refuse(
@@ -72,14 +73,14 @@ struct SchemaReconciliation {
 
   // MARK: Names
 
-  /// Returns the names that entities or properties have in the store, by their names in the schema.
+  /// Returns the names of entities or properties in the store, keyed by their names in the schema.
   ///
-  /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
-  /// first of its former names that is in the store and not yet taken, even if a new declaration
-  /// now uses that name. There is one exception: if the store already contains the declaration's
-  /// current name, an earlier migration has renamed it. In this case, the declaration can match a
-  /// former name only if no current declaration uses that name. Every other declaration matches its
-  /// own name if that name is in the store and not taken.
+  /// Declarations that match nothing in the store are omitted. A renamed declaration matches its
+  /// first former name that is in the store and not yet taken, even if a new declaration now uses
+  /// that name. There is one exception. If the store already contains the declaration's current
+  /// name, an earlier migration has renamed the declaration. In this case, the declaration can
+  /// match a former name only if no current declaration uses that name. Every other declaration
+  /// matches its own name if that name is in the store and not taken.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {
@@ -260,7 +261,8 @@ struct SchemaReconciliation {
     }
   }
 
-  /// Compares a relationship's destinations and inverse with those in the store.
+  /// Compares a relationship's destinations and inverse with the destinations and inverse in the
+  /// store.
   private mutating func compareEnds(
     _ known: StoredModel.StoredProperty, _ property: PropertyDescription,
     _ entity: EntityDescription, _ destination: EntityDescription?
@@ -333,8 +335,9 @@ extension StoredModel {
     return reconciliation.result
   }
 
-  /// Returns a description of a derivation, with numbers in place of names, so that renaming does
-  /// not change it.
+  /// Returns a description of a derivation.
+  ///
+  /// The description contains numbers in place of names, so that renaming does not change it.
   ///
   /// If the description changes, the attribute must be recomputed.
   func signature(of derived: DerivedAttribute, in own: StoredEntity) throws -> String {
@@ -379,8 +382,8 @@ extension StoredModel.StoredEntity {
         StoredModel.Column(property: property.number, storageType: $0)
       }
     }
-    // Do not reuse the latest layout if it has a constant for a property that is now optional: in
-    // records of that layout, `nil` would be read as the constant.
+    // Do not reuse the latest layout if it has a constant for a property that is now optional,
+    // because `nil` would be read as the constant in records of that layout.
     if let last = layouts.last, last.columns == columns,
       !last.constants.contains(where: { known[$0.property]?.isOptional == true })
     {

@@ -2,7 +2,7 @@
 extension EntityStorage {
   /// The maximum length of a row in bytes.
   ///
-  /// A longer row could not be read back in one piece.
+  /// A longer row could not be read back as a single value.
   private static let maxRowByteCount = Limits.maxCopiedValueByteCount
 
   /// Returns whether a record must be checked, because it might not be readable after it is stored.
@@ -49,8 +49,8 @@ extension EntityStorage {
     }
     return property.map {
       "\(entity.name).\($0.name) is preserved on deletion. The preserved attributes take "
-        + "\(tombstone) bytes as text; the limit is \(limit). Do not preserve this attribute, or "
-        + "store its value in a file."
+        + "\(tombstone) bytes as text, but the limit is \(limit) bytes. Do not preserve this "
+        + "attribute, or store its value in a file."
     }
   }
 
@@ -60,7 +60,7 @@ extension EntityStorage {
     let name = "\(entity.name).\(property.name)"
     let subject =
       isTotal
-      ? "This \(entity.name) takes \(count) bytes; its longest attribute is \(name)"
+      ? "This \(entity.name) takes \(count) bytes, and its longest attribute is \(name)"
       : "\(name) takes \(count) bytes"
     return "\(subject). The limit for an object is \(limit) bytes (\(limit >> 20) MiB). Split the "
       + "value of the attribute across several objects, or store it in a file."

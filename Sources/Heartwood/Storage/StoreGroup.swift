@@ -4,7 +4,7 @@ import Synchronization
 /// The stores of a container, and the classes assigned to each store.
 ///
 /// Other threads may add and remove stores while contexts are in use. Each access uses the stores
-/// in the container at that time.
+/// that are in the container at that time.
 final class StoreGroup: Sendable {
   /// A store that is, or was, in the container.
   struct AttachedStore: Sendable {
@@ -64,7 +64,8 @@ final class StoreGroup: Sendable {
   /// The store that the container was created with, even if it is no longer in the container.
   let first: AttachedStore
   private let content: Mutex<Content>
-  /// Whether a store was ever added to or removed from the container.
+  /// A Boolean value that indicates whether a store was ever added to or removed from the
+  /// container.
   var wasChanged: Bool { isChanged.load(ordering: .relaxed) }
   private let isChanged = Atomic(false)
 
@@ -158,8 +159,10 @@ final class StoreGroup: Sendable {
     throw Self.known(known)
   }
 
-  /// Checks that the container contains neither the store with the given identity, even at another
-  /// path, nor a copy of it.
+  /// Checks that the container contains neither the store with the given identity nor a copy of
+  /// that store.
+  ///
+  /// The check finds the store even if it was opened at another path.
   ///
   /// - Parameter space: The identifier of the store in object IDs. A store and its copies share it.
   /// - Throws: `invalidArgument` if the container has the store or a copy of it.
@@ -202,8 +205,8 @@ final class StoreGroup: Sendable {
         known.type == entity.type
           ? "\(entity.name) is already assigned to the store \(attached.name). A class can belong "
             + "to only one store, so leave it out of the new store."
-          : "The class \(known.type), which is in the store \(attached.name), and the class "
-            + "\(entity.type) have the same name, \(entity.name). Give one of them another name.")
+          : "The class \(entity.type) and the class \(known.type) of the store \(attached.name) "
+            + "have the same name, \(entity.name). Give one of them another name.")
     }
   }
 

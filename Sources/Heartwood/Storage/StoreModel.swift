@@ -6,29 +6,29 @@ import Synchronization
 /// Everything that is needed for each row is computed once, when the model is created.
 final class StoreModel: Sendable {
   let schema: Schema.Content
-  /// The storage of each entity, by the entity's position in the schema.
+  /// The storage of each entity, indexed by the entity's position in the schema.
   let entities: [EntityStorage]
   let space: ManagedObjectID.Space
   /// The number of changes to the store's model before this object was created.
   let changeCount: Int64
-  /// Whether changes are recorded in the history.
+  /// A Boolean value that indicates whether changes are recorded in the history.
   let tracksHistory: Bool
-  /// Whether any entity has derived attributes.
+  /// A Boolean value that indicates whether any entity has derived attributes.
   let hasDerived: Bool
-  /// Whether the store was removed from the container.
+  /// A Boolean value that indicates whether the store was removed from the container.
   var isRemoved: Bool { wasRemoved.load(ordering: .relaxed) }
   private let wasRemoved = Atomic(false)
   /// The views that contexts have read recently.
   let recentViews = RecentViews()
   private let positionsByNumber: [Int: Int]
   private let families: [[EntityStorage]]
-  /// The keyspaces of relationships, by entity and slot.
+  /// The keyspaces of relationships, indexed by entity and then by slot.
   ///
   /// An element is `nil` for a property without a keyspace.
   private let relationshipKeyspaces: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[String]]
-  /// Whether each entity is isolated (see ``isIsolated(_:)``), by its position.
+  /// The result of ``isIsolated(_:)`` for each entity, indexed by the entity's position.
   private let areIsolated: [Bool]
 
   init(
@@ -121,8 +121,10 @@ final class StoreModel: Sendable {
     return ObjectNumber(entity: storage(of: entity).number, row: row)
   }
 
-  /// Returns whether a new object of an entity affects no other row: the entity has no
-  /// relationships, unique constraints or derived attributes, and no relationship refers to it.
+  /// Returns whether inserting an object of an entity affects no other row.
+  ///
+  /// This is the case if the entity has no relationships, unique constraints or derived attributes,
+  /// and no relationship refers to the entity.
   func isIsolated(_ entity: EntityDescription) -> Bool { areIsolated[entity.position] }
 
   /// Returns the keyspace of an index.
@@ -152,8 +154,8 @@ final class StoreModel: Sendable {
   /// Returns the keyspace that lists, for each object, the objects that refer to it through a
   /// to-one relationship.
   ///
-  /// This is the keyspace of the relationship or, if the inverse does not list these objects, an
-  /// index that the schema adds.
+  /// The result is the keyspace of the relationship. If the inverse does not list these objects,
+  /// the result is an index that the schema adds.
   func referrers(_ property: PropertyDescription, of entity: EntityDescription) -> String {
     if entity.isMemberReference(property),
       let name = relationshipKeyspaces[entity.position][property.slot]
@@ -173,7 +175,7 @@ final class StoreModel: Sendable {
 
   /// Returns the keyspace that lists the members of a to-many relationship.
   ///
-  /// If the relationship is unordered and its inverse is to-one, this is the keyspace of the
+  /// If the relationship is unordered and its inverse is to-one, the result is the keyspace of the
   /// inverse.
   func memberKeyspace(_ property: PropertyDescription, of entity: EntityDescription) -> String {
     guard let name = relationshipKeyspaces[entity.position][property.slot] else {

@@ -10,9 +10,9 @@ final class StoreView {
 
   private let source: Source
   let model: StoreModel
-  /// Whether the view has been used since the flag was last cleared.
+  /// A Boolean value that indicates whether the view has been used since the flag was last cleared.
   ///
-  /// Every use sets the flag. Views that are no longer used can thus be found and released.
+  /// Every use sets the flag, so that unused views can be found and released.
   let wasUsed = Atomic(true)
   private var keyspaces: [String: RowsKeyspace?] = [:]
   private var objectKeyspaces: [RowsKeyspace??]
@@ -49,15 +49,16 @@ final class StoreView {
     return nil
   }
 
-  /// Whether the view is empty because a generation does not cover the store.
+  /// A Boolean value that indicates whether the view is empty because a generation does not cover
+  /// the store.
   var isEmpty: Bool {
     if case .empty = source { return true }
     return false
   }
 
-  /// Whether the view can still be read.
+  /// A Boolean value that indicates whether the view can still be read.
   ///
-  /// It can no longer be read after the store has been suspended.
+  /// A view can no longer be read after the store has been suspended.
   var isCurrent: Bool {
     guard let snapshot else { return true }
     return (try? snapshot.requireCurrent()) != nil

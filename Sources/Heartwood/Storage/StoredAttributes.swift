@@ -1,7 +1,8 @@
 import Foundation
 
 extension StorageType {
-  /// Returns the type that represents attributes of this storage type if no class declares them.
+  /// Returns the property type that represents attributes of this storage type if no class declares
+  /// them.
   func attributeStorage(isOptional: Bool) -> any PropertyStorage.Type {
     func storage<Value: AttributeValue>(_: Value.Type) -> any PropertyStorage.Type {
       isOptional ? Attribute<Value?>.self : Attribute<Value>.self
@@ -29,7 +30,7 @@ extension StorageType {
 }
 
 extension StoredModel.StoredKind {
-  /// The type that represents properties of this kind if no class declares them.
+  /// The property type that represents properties of this kind if no class declares them.
   var propertyStorage: any PropertyStorage.Type {
     switch self {
     case .attribute(let storageType, let isOptional):

@@ -1,9 +1,10 @@
 import Foundation
 
-/// The declarations of the program that last opened a store, except those on which the rows depend.
+/// The declarations of the program that last opened a store, except the declarations that affect
+/// stored rows.
 ///
-/// Tools read them in place of the program's classes. Unlike the model, they may differ between
-/// programs that have the store open.
+/// Tools read these declarations in place of the program's classes. Unlike the model, the
+/// declarations may differ between programs that have the store open.
 package struct StoredDeclarations: Codable, Equatable {
   struct Declaration: Codable, Equatable {
     /// The number of the entity.
@@ -21,7 +22,7 @@ package struct StoredDeclarations: Codable, Equatable {
     var deleteRule: DeleteRule?
     /// The value in new objects, unless it is null or differs between objects.
     var initialValue: StoredValue?
-    /// Whether the history keeps the value of a deleted object.
+    /// A Boolean value that indicates whether the history keeps the value of a deleted object.
     var isPreservedOnDeletion: Bool?
   }
 
@@ -43,8 +44,8 @@ package struct StoredDeclarations: Codable, Equatable {
     } catch {
       throw StorageError(
         .corrupt,
-        "The store's declarations cannot be decoded. Open the store with its program, which writes "
-          + "them again. The error was: \(error)")
+        "The store's declarations cannot be decoded. To write them again, open the store with its "
+          + "program. The error was: \(error)")
     }
   }
 

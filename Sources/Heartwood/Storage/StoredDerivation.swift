@@ -1,6 +1,6 @@
 import Foundation
 
-/// A derivation as described by the model of a store, with numbers in place of names.
+/// A derivation as described in the model of a store, with numbers in place of names.
 package struct StoredDerivation {
   let property: UInt16
   let formula: String

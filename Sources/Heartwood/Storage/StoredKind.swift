@@ -1,5 +1,5 @@
 extension StoredModel.StoredKind {
-  /// Whether the property can be `nil`.
+  /// A Boolean value that indicates whether the property can be `nil`.
   var isOptional: Bool {
     if case .attribute(_, let isOptional) = self { return isOptional }
     return false

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The model as recorded in the store, so that the store can be read without the program's classes.
+/// The model that the store records, so that the store can be read without the program's classes.
 ///
-/// The numbers of entities and properties are assigned once and never reused. The names of
+/// The number of each entity and each property is assigned once and never reused. The names of
 /// keyspaces contain these numbers. Each record contains the number of the layout with which it was
 /// written.
 package struct StoredModel: Codable, Equatable {
@@ -13,7 +13,9 @@ package struct StoredModel: Codable, Equatable {
     /// The highest number that a property of the entity has ever had.
     var lastProperty: UInt16 = 0
     var properties: [StoredProperty] = []
-    /// All layouts of the entity's records; new records use the last layout.
+    /// All layouts of the entity's records.
+    ///
+    /// New records use the last layout.
     var layouts: [StoredLayout] = []
     /// The keyspaces of all indexes that contain the entity's objects.
     var indexes: [String] = []
@@ -206,9 +208,9 @@ extension StoredModel.StoredEntity {
 extension TextIndexDescription {
   /// Returns the keyspace of the index.
   ///
-  /// The name consists of the number of the declaring entity, the numbers of the attributes, and
-  /// the tokenizer's identifier. As with other indexes, a program that does not know an index
-  /// removes it when opening the store, so an index never lacks that program's changes.
+  /// The name consists of the number of the declaring entity, the numbers of the attributes and the
+  /// identifier of the tokenizer. If a program does not know an index, it removes the index when it
+  /// opens the store. An index therefore never lacks the changes of such a program.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     return "text.\(stored.number).\(numbers.joined(separator: "-")).\(tokenizer.identifier)"

@@ -41,7 +41,7 @@ struct StoredSchema {
 
   // MARK: Entities
 
-  /// Adds the description of an entity, after those of its superentities.
+  /// Adds the description of an entity, after the descriptions of its superentities.
   @discardableResult
   private mutating func describe(
     _ stored: StoredModel.StoredEntity, depth: Int
@@ -123,7 +123,7 @@ struct StoredSchema {
 
   // MARK: Derived attributes
 
-  /// Adds the derivations that an entity itself declares to the entity and its subentities.
+  /// Adds an entity's own derivations to the entity and its subentities.
   private func addOwnDerivations(to entity: EntityDescription) throws(StorageError) {
     guard let stored = model.entity(named: entity.name) else { throw Self.damage(entity.name) }
     for description in stored.derived ?? [] {
@@ -146,7 +146,8 @@ struct StoredSchema {
         throw StorageError(
           .incompatibleFormat,
           "The derived attribute \(entity.name).\(property.name) uses the formula "
-            + "\(found.formula), which this version does not know. Use a newer version.")
+            + "\(found.formula), which this version of Heartwood does not support. Use a newer "
+            + "version.")
       }
       let derived = DerivedAttribute(
         property: property, formula: formula, attribute: attribute, relationship: relationship,
@@ -168,7 +169,7 @@ struct StoredSchema {
 
   // MARK: Indexes
 
-  /// Adds the indexes that an entity itself declares to the entity and its subentities.
+  /// Adds an entity's own indexes to the entity and its subentities.
   private func addOwnIndexes(to entity: EntityDescription) throws(StorageError) {
     guard let stored = model.entity(named: entity.name) else { throw Self.damage(entity.name) }
     var position = 0

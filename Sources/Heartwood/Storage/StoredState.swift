@@ -44,7 +44,7 @@ struct StoredState {
 
   /// Migrates the store to a schema.
   ///
-  /// - Throws: `incompatibleSchema` if the migration is impossible; the error lists each
+  /// - Throws: `incompatibleSchema` if the migration is impossible. The error lists each
   ///   difference.
   mutating func migrate(
     to schema: Schema, _ transaction: WriteTransaction,

@@ -1,20 +1,20 @@
 /// The changes to the posting lists of a text index, gathered by term.
 ///
 /// The edits of a term form a stream of bytes, which is stored in *slices* of doubling size. Each
-/// slice ends with the offset of the next one. A posting takes only a few bytes.
+/// slice ends with the offset of the next slice. A posting takes only a few bytes.
 struct TextEdits {
   /// A change to one posting.
   struct Edit {
     let row: Int64
-    /// The range of the new posting's content, within the bytes that are passed with the edit.
+    /// The range of the new posting's content in the bytes that are passed with the edit.
     ///
     /// If the posting is removed, the range is empty.
     let start: Int
     let end: Int
   }
 
-  // Keep the properties of terms in several small arrays, because most of the time is spent waiting
-  // for memory.
+  // Keep the properties of terms in several small arrays, because the code spends most of its time
+  // waiting for memory.
 
   /// The range of a term's bytes.
   private struct Name {
@@ -40,8 +40,8 @@ struct TextEdits {
   private var termBytes: [UInt8] = []
   /// A hash table with open addressing, in which 0 is an empty slot.
   ///
-  /// The low half of a slot is the number of a term plus 1; the high half is the high half of the
-  /// term's hash.
+  /// The low half of a slot is the number of a term plus 1. The high half of the slot is the high
+  /// half of the term's hash.
   private var slots: [UInt64] = Array(repeating: 0, count: 1024)
   private var content: [UInt8] = []
 
@@ -84,8 +84,8 @@ struct TextEdits {
   private static func hash(_ bytes: [UInt8], _ range: Range<Int>) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for position in range { hash = (hash ^ UInt64(bytes[position])) &* 0x100_0000_01B3 }
-    // Mix in the high half, because the lower bits of the product depend only on the lower bits of
-    // the bytes.
+    // Mix the high half into the hash, because the lower bits of the product depend only on the
+    // lower bits of the bytes.
     return hash ^ hash >> 32
   }
 
@@ -135,7 +135,7 @@ struct TextEdits {
     words.sort()
   }
 
-  /// Returns the words of a row by term.
+  /// Returns the words of a row, grouped by term.
   ///
   /// - Parameter words: The words in ascending order, as in ``add(_:from:to:fieldCount:)``.
   func pendingWords(_ words: [UInt64], fieldCount: Int) -> PendingWords {
@@ -212,7 +212,8 @@ struct TextEdits {
     var stream = streams[number]
     let difference = row - stream.lastRow
     stream.lastRow = row
-    // Mark a row that is less than the previous one with the lowest bit. Rows usually ascend.
+    // Set the lowest bit if the row is less than the previous one. Usually, rows are in ascending
+    // order.
     append(varint: UInt64(difference.magnitude) << 1 | (difference < 0 ? 1 : 0), to: &stream)
     append(varint: UInt64(content.count), to: &stream)
     for position in content.indices { append(content[position], to: &stream) }

@@ -1,7 +1,7 @@
 /// Compares text indexes with the rows of a view.
 ///
-/// The postings of an index are compared with those that the rows require by the sums of their
-/// hashes. The postings therefore need not be sorted or kept in memory.
+/// The check compares the sum of the hashes of an index's postings with the sum of the hashes of
+/// the postings that the rows require. The postings therefore need not be sorted or kept in memory.
 struct TextIndexCheck {
   let view: StoreView
 
@@ -50,17 +50,19 @@ struct TextIndexCheck {
         if Self.group(of: term) == group { own[term, default: 0] &+= hash }
       }
       let terms = own.filter { $0.value != 0 }.map { String(decoding: $0.key, as: UTF8.self) }
-      return "the objects with \"\(terms.min() ?? "")\" differ"
+      return "its entries for the term \"\(terms.min() ?? "")\" do not match the objects"
     }
     let totals = try reader?.totals() ?? TextIndexTotals(nil)
     guard totals.documentCount == documentCount, totals.totalLength == totalLength else {
       return "it counts \(totals.documentCount) objects and \(totals.totalLength) words instead of "
         + "\(documentCount) and \(totalLength)"
     }
-    return wrongLength.map { "the length of row \($0) differs" }
+    return wrongLength.map { "it contains the wrong length for row \($0)" }
   }
 
-  /// The number of groups of terms, each of which has its own sum.
+  /// The number of groups into which terms are divided.
+  ///
+  /// Each group has its own sum.
   private static let groupCount = 1024
 
   private static func group(of term: [UInt8]) -> Int {
@@ -68,7 +70,8 @@ struct TextIndexCheck {
   }
 }
 
-/// The postings of an index for one entity, and those that its rows require.
+/// The postings that an index contains for one entity, and the postings that the entity's rows
+/// require.
 private struct Contents {
   let index: TextIndexDescription
   let reader: TextIndexReader?
@@ -125,9 +128,9 @@ private struct Contents {
 }
 
 extension TextIndexReader {
-  /// Calls `body` with all postings, except those of pending rows.
+  /// Calls `body` with all postings except the postings of pending rows.
   ///
-  /// - Throws: `corrupt` if a list cannot be decoded, or if its length differs from the one
+  /// - Throws: `corrupt` if a list cannot be decoded, or if its length differs from the length
   ///   recorded for its term.
   fileprivate func forEachPosting(
     _ body: (_ term: [UInt8], _ row: Int64, _ content: ArraySlice<UInt8>) throws -> Void

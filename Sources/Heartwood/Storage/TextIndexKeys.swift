@@ -1,7 +1,7 @@
 /// The keys of a text index's keyspace, for the objects of one entity.
 ///
-/// Every key begins with a byte string: the number of the entity, the kind of the entry and, for
-/// the entries of a term, the term.
+/// Every key begins with a byte string. It consists of the number of the entity, the kind of the
+/// entry and, if the entry belongs to a term, the term.
 package struct TextIndexKeys {
   enum Kind: UInt8 {
     /// The number of objects, and the number of words in these objects.
@@ -52,7 +52,7 @@ package struct TextIndexKeys {
     Self.range(from: key(.term, prefix).bytes)
   }
 
-  /// Returns the bytes with which the keys of a term's blocks begin.
+  /// Returns the prefix of the keys of a term's blocks.
   func blockPrefix(_ term: some Collection<UInt8>) -> [UInt8] {
     Array(key(.block, term, row: 0).bytes.dropLast(8))
   }
@@ -71,8 +71,7 @@ package struct TextIndexKeys {
     return term
   }
 
-  /// Returns the term that a term's key contains, or `nil` if the key belongs to another kind of
-  /// entry.
+  /// Returns the term that a key contains, or `nil` if the key belongs to another kind of entry.
   func term(at key: [UInt8]) throws -> [UInt8]? {
     guard let first = try? Key.Component.all(in: key).first, case .bytes(let bytes) = first else {
       throw TextPostings.damage

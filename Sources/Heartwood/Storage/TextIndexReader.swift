@@ -5,7 +5,7 @@ final class TextIndexReader {
   private let keyspace: RowsKeyspace
   /// The lengths that were read last.
   ///
-  /// These are the lengths of neighbouring rows.
+  /// The lengths belong to neighbouring rows.
   @exclusivity(unchecked) private var lengths: (number: Int64, bytes: [UInt8]) = (-1, [])
 
   init(_ keyspace: RowsKeyspace, entity number: Int, fieldCount: Int) {
@@ -36,8 +36,8 @@ final class TextIndexReader {
 
   /// Calls `body` with each term that is similar to a word, in ascending order.
   ///
-  /// - Complexity: Reads the terms that have the same beginning as a similar term, and seeks past
-  ///   all other terms.
+  /// - Complexity: The method reads the terms that have the same beginning as a similar term, and
+  ///   seeks past all other terms.
   func forEachTerm(
     similarTo test: inout TextSimilarity,
     _ body: (_ term: [UInt8], _ entry: TextIndexTerm) throws -> Void

@@ -26,7 +26,8 @@ final class TextIndexWriter {
   /// The number of words in the changed rows.
   private var wordCount = 0
 
-  /// - Throws: `incompatibleSchema` if the tokenizer is custom and only its program knows it.
+  /// - Throws: `incompatibleSchema` if the index has a custom tokenizer that this program does not
+  ///   contain.
   init(_ keyspace: KeyspaceWriter, _ index: TextIndexDescription, entity number: Int) throws {
     self.keyspace = keyspace
     keys = TextIndexKeys(entity: number)
@@ -35,15 +36,15 @@ final class TextIndexWriter {
     guard tokenizer.isKnown else {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "\(index.entity.name) has a text index whose tokenizer is part of a program. Change its "
-          + "objects with that program.")
+        "The text index of \(index.entity.name) has a custom tokenizer, which this program does "
+          + "not contain. Change the objects with the program that defines the tokenizer.")
     }
   }
 
   /// Adds the change to a row.
   ///
   /// - Parameters:
-  ///   - before: The values before the change, by slot, or `nil` if the row is new.
+  ///   - before: The values before the change, indexed by slot, or `nil` if the row is new.
   ///   - after: The values after the change, or `nil` if the row is deleted.
   func change(_ row: Int64, from before: [StoredValue]?, to after: [StoredValue]?) throws {
     if let before, let after,
@@ -199,7 +200,7 @@ final class TextIndexWriter {
     blocksByteCount = 0
   }
 
-  /// Adds a block to those that are written after all terms.
+  /// Adds a block to the blocks that are written after all terms.
   ///
   /// Appending keys at the end of a keyspace fills its pages. In a new index, all terms are
   /// therefore written before all blocks, which sort after the terms.
@@ -251,8 +252,8 @@ final class TextIndexWriter {
     var delta = 0
     var next = 0
     while next < own.count {
-      // Find the last block whose row is not greater than that of the edit. If there is none, use
-      // the first block.
+      // Find the last block whose row is not greater than that of the edit. If there is no such
+      // block, use the first block.
       var first =
         try cursor.seek(before: keys.block(term, row: own[next].row + 1)) ? row(at: cursor) : nil
       if first == nil {
@@ -281,8 +282,8 @@ final class TextIndexWriter {
     to bytes: [UInt8], first: Int64?, isLast: Bool
   ) throws -> Int {
     let postings = TextPostings(bytes, fieldCount: slots.count)
-    // New rows are usually appended, so fill the last block. Divide other blocks evenly, to leave
-    // room for later changes.
+    // Fill the last block, because new rows are usually appended. Divide other blocks evenly, to
+    // leave room for later changes.
     let size = bytes.count + edits.reduce(0) { $0 + $1.end - $1.start + 4 }
     let maximum = TextPostingsBuilder.maxByteCount - term.count
     let parts = (size - 1) / maximum + 1
@@ -375,7 +376,7 @@ package struct TextIndexTerm {
     guard count > 0, count <= ObjectNumber.maxRow else { throw TextPostings.damage }
   }
 
-  /// Whether the posting list consists of blocks with separate keys.
+  /// A Boolean value that indicates whether the posting list consists of blocks with separate keys.
   package var hasBlocks: Bool { count > 0 && listOffset == bytes.count }
 
   static func bytes(count: Int, list: [UInt8]) -> [UInt8] {

@@ -1,5 +1,6 @@
-/// A posting list, or a block of a posting list: the rows that contain a term, with the positions
-/// of the term.
+/// A posting list, or a block of a posting list.
+///
+/// A posting list contains the rows in which a term occurs, with the positions of the term.
 ///
 /// Each posting consists of the difference between its row and the row before it, followed by its
 /// *content*. If the index has several attributes, the content begins with a set of bits, one for
@@ -10,8 +11,10 @@ package struct TextPostings {
   let fieldCount: Int
   /// The row of the current posting.
   package private(set) var row: Int64 = 0
-  /// The offset of the next posting or, if the current posting's content has not been read, the
-  /// offset of that content.
+  /// The offset at which reading continues.
+  ///
+  /// This is the offset of the next posting or, if the content of the current posting has not been
+  /// read, of that content.
   package private(set) var offset: Int
   /// The offset of the current posting's content.
   package private(set) var contentStart = 0
@@ -19,8 +22,8 @@ package struct TextPostings {
   static var damage: StorageError {
     StorageError(
       .corrupt,
-      "A text index of the store is damaged. Open the store once with a model that does not "
-        + "declare the index, and then again with one that does, which rebuilds it.")
+      "A text index of the store is damaged. To rebuild it, open the store with a model that does "
+        + "not declare the index, and then with a model that declares it.")
   }
 
   package init(_ bytes: [UInt8], from offset: Int = 0, fieldCount: Int) {
@@ -31,7 +34,7 @@ package struct TextPostings {
 
   /// Moves to the next posting, whose content must then be read or skipped.
   ///
-  /// - Returns: `false` if there is none.
+  /// - Returns: `false` if there is no next posting.
   @inline(__always)
   package mutating func next() throws -> Bool {
     guard offset < bytes.count else { return false }
@@ -46,7 +49,7 @@ package struct TextPostings {
   /// Reads the content of the current posting.
   ///
   /// Returns the total weight of its positions in the given attributes, or `nil` if it has no
-  /// positions in them.
+  /// positions in these attributes.
   @inline(__always)
   package mutating func frequency(_ weights: [Int], _ fields: UInt64) throws -> Int? {
     var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)
@@ -112,8 +115,8 @@ package struct TextPostings {
   /// Appends the content of a posting.
   ///
   /// - Parameters:
-  ///   - words: An array whose elements contain the positions, in ascending order, in their low
-  ///     halves.
+  ///   - words: An array of elements in ascending order, each of which contains a position in its
+  ///     low half.
   ///   - range: The range of the array that contains the positions of the posting.
   static func appendContent(
     of words: [UInt64], _ range: Range<Int>, fieldCount: Int, to bytes: inout [UInt8]
@@ -151,7 +154,7 @@ package struct TextPostingsBuilder {
 
   /// The maximum length of a block with several postings, together with its term.
   ///
-  /// With this limit, four blocks and their keys fit in the smallest page, so that blocks need no
+  /// With this limit, four blocks and their keys fit in the smallest page, so blocks need no
   /// separate pages.
   static let maxByteCount = 980
 

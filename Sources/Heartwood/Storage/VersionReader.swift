@@ -3,7 +3,7 @@ import Foundation
 /// Finds the versions of an object between two generations.
 ///
 /// The base of a transaction is the number of its first frame. The base is greater than every
-/// earlier generation, and no greater than the generation that the transaction creates. Therefore,
+/// earlier generation, but not greater than the generation that the transaction creates. Therefore,
 /// the newest transaction that a generation contains is the last one whose base does not exceed the
 /// generation.
 struct VersionReader {
@@ -59,9 +59,9 @@ struct VersionReader {
     guard let first = states.first, let last = states.last else { return [] }
     var steps = known.filter { first.generation < $0.base && $0.base <= last.generation }
     if let row = first.row {
-      // Use the last known transaction that is not after the first generation, even if it is newer
-      // than `row.version`: such a transaction may have recomputed derived attributes without
-      // changing the row's version.
+      // Use the last known transaction that is not after the first generation, even if the
+      // transaction is newer than `row.version`. Such a transaction may have recomputed derived
+      // attributes without changing the row's version.
       let last = known.last { row.version <= $0.base && $0.base <= first.generation }
       steps.append(last ?? Step(base: min(row.version, first.generation)))
     }

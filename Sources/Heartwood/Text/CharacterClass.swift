@@ -3,12 +3,12 @@ enum CharacterClass: UInt8 {
   /// A character that is not part of a word.
   case other
   case letter
-  /// A Hebrew letter, which a quotation mark can follow in a word.
+  /// A Hebrew letter, which can be followed by a quotation mark within a word.
   case hebrew
   case digit
   /// A character such as `_`, which joins letters and digits.
   case joiner
-  /// A mark or an invisible character, which belongs to the character before it.
+  /// A mark or an invisible character, which is treated as part of the preceding character.
   case mark
   /// Punctuation between letters, such as the apostrophe in "don't".
   case midLetter
@@ -18,7 +18,9 @@ enum CharacterClass: UInt8 {
   case midBoth
   /// A quotation mark, which is punctuation between Hebrew letters.
   case quote
-  /// A character of a script without spaces, whose runs are split into pairs.
+  /// A character of a script without spaces.
+  ///
+  /// Runs of such characters are split into pairs.
   case paired
 
   /// The classes of the ASCII characters.
@@ -29,8 +31,8 @@ enum CharacterClass: UInt8 {
     case UInt8(ascii: "_"): .joiner
     case UInt8(ascii: "'"): .midBoth
     case UInt8(ascii: "\""): .quote
-    // Do not join letters on both sides of a full stop or a colon. They are parts of an address, so
-    // each part is a separate word.
+    // Do not join the letters on both sides of a full stop or a colon. They are parts of an
+    // address, and each part is a separate word.
     case UInt8(ascii: "."), UInt8(ascii: ","), UInt8(ascii: ";"): .midNumber
     default: .other
     }
@@ -52,19 +54,20 @@ enum CharacterClass: UInt8 {
     case 0x202F: self = .joiner
     // Treat the zero-width space as a separator of words.
     case 0x200B: self = .other
-    // Letters that other Unicode properties classify as symbols or punctuation.
+    // Treat these characters as letters, although other Unicode properties classify them as symbols
+    // or punctuation.
     case 0x2C2...0x2C5, 0x2D2...0x2D7, 0x2DE...0x2FF, 0x55A...0x55C, 0x55E, 0x58A, 0x5F3,
       0xA708...0xA721, 0xA789...0xA78A, 0xAB5B:
       self = .letter
     case 0x5D0...0x5F2, 0xFB1D...0xFB4F: self = Self(properties: scalar, letter: .hebrew)
     case 0x3031...0x3035, 0x309B...0x309C, 0x30A0, 0x32D0...0x32FE, 0x3300...0x3357: self = .paired
-    // Scripts of South-East Asia, kana, Hangul and Khitan.
+    // These are the scripts of South-East Asia, kana, Hangul and Khitan.
     case 0x0E00...0x0EFF, 0x1000...0x109F, 0x1780...0x17FF, 0x1950...0x19DF, 0x1A20...0x1AAF,
       0x3040...0x30FF, 0x31F0...0x31FF, 0xA9E0...0xA9FF, 0xAA60...0xAADF, 0xAC00...0xD7A3,
       0xFF66...0xFF9D, 0x11700...0x1174F, 0x17000...0x18DFF, 0x1AFF0...0x1B2FF:
       self = Self(properties: scalar, letter: .paired)
     // The parts of a decomposed Hangul syllable. The first part begins the syllable, and the other
-    // parts belong to it.
+    // parts continue it.
     case 0x1100...0x115F, 0xA960...0xA97F: self = .paired
     case 0x1160...0x11FF, 0xD7B0...0xD7FF: self = .mark
     case 0xFF9E, 0xFF9F: self = .mark
@@ -82,7 +85,7 @@ enum CharacterClass: UInt8 {
       case .decimalNumber: .digit
       case .connectorPunctuation: .joiner
       case .nonspacingMark, .enclosingMark, .spacingMark, .format: .mark
-      // Letters in circles and squares.
+      // Treat letters in circles and squares as letters.
       case .otherSymbol: scalar.properties.isAlphabetic ? letter : .other
       default: .other
       }

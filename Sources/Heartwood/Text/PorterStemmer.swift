@@ -3,7 +3,7 @@
 ///
 /// The comments refer to the steps in the paper.
 struct PorterStemmer {
-  /// The letters of the word.
+  /// The letters of the word being stemmed.
   ///
   /// The algorithm considers only the first `end` letters.
   private var word: [UInt8] = []
@@ -13,8 +13,8 @@ struct PorterStemmer {
 
   /// Stems the word that begins at `start` in `bytes`.
   ///
-  /// A possessive `'s` is removed first. Apart from this, words of one or two letters, and words
-  /// that contain anything other than the letters a to z, are left unchanged.
+  /// A possessive `'s` is removed first. Otherwise, words of one or two letters are left unchanged,
+  /// and so are words that contain characters other than the letters a to z.
   mutating func stem(_ bytes: inout [UInt8], from start: Int) {
     if bytes.count > start + 2, bytes[bytes.count - 2] == UInt8(ascii: "'"),
       bytes[bytes.count - 1] == UInt8(ascii: "s")
@@ -39,7 +39,7 @@ struct PorterStemmer {
 
   // MARK: Beginnings of words
 
-  /// The word endings that a beginning may contain in part.
+  /// The word endings that can complete a partially typed word.
   private static let endings = [
     "s", "es", "ies", "ed", "ied", "ing", "y", "ly", "ational", "tional", "ency", "ancy", "izer",
     "ably", "ally", "ently", "ely", "ously", "ization", "ation", "ator", "alism", "iveness",
@@ -48,7 +48,8 @@ struct PorterStemmer {
     "ion", "ism", "ate", "ity", "ous", "ive", "ize",
   ].map { Array($0.utf8) }
 
-  /// Returns the stems of words that may have a beginning, except stems with that beginning.
+  /// Returns the stems of possible words that start with `beginning`, except stems that start with
+  /// it themselves.
   mutating func stems(completing beginning: [UInt8]) -> [[UInt8]] {
     guard beginning.count > 2, beginning.allSatisfy({ (0x61...0x7A).contains($0) }) else {
       return []
@@ -76,7 +77,7 @@ struct PorterStemmer {
     }
   }
 
-  /// The measure of the stem, which is the number of times that vowels are followed by consonants.
+  /// The measure of the stem, which is the number of times that a vowel is followed by a consonant.
   private var measure: Int {
     var count = 0
     var wasVowel = false
@@ -95,13 +96,13 @@ struct PorterStemmer {
 
   private var stemHasVowel: Bool { (0..<stemEnd).contains { !isConsonant($0) } }
 
-  /// Whether the first `count` letters end with two equal consonants.
+  /// Returns whether the first `count` letters end with two equal consonants.
   private func endsWithDouble(_ count: Int) -> Bool {
     count > 1 && word[count - 1] == word[count - 2] && isConsonant(count - 1)
   }
 
-  /// Whether the first `count` letters end with a consonant, a vowel and a consonant other than w,
-  /// x and y.
+  /// Returns whether the first `count` letters end with a consonant, a vowel and a consonant other
+  /// than w, x and y.
   private func endsWithShortSyllable(_ count: Int) -> Bool {
     guard count > 2, isConsonant(count - 1), !isConsonant(count - 2), isConsonant(count - 3) else {
       return false
@@ -127,7 +128,7 @@ struct PorterStemmer {
 
   // MARK: Steps
 
-  /// Step 1a.
+  /// Performs step 1a of the algorithm.
   private mutating func removePlural() {
     if ends(with: "sses") || ends(with: "ies") {
       end -= 2
@@ -136,7 +137,7 @@ struct PorterStemmer {
     }
   }
 
-  /// Step 1b.
+  /// Performs step 1b of the algorithm.
   private mutating func removePastTense() {
     if ends(with: "eed") {
       if measure > 0 { end -= 1 }
@@ -156,12 +157,12 @@ struct PorterStemmer {
     }
   }
 
-  /// Step 1c.
+  /// Performs step 1c of the algorithm.
   private mutating func replaceFinalY() {
     if ends(with: "y"), stemHasVowel { replaceSuffix(with: "i") }
   }
 
-  /// Step 2.
+  /// Performs step 2 of the algorithm.
   private mutating func replaceDoubleSuffixes() {
     replaceFirst(of: [
       ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
@@ -172,7 +173,7 @@ struct PorterStemmer {
     ])
   }
 
-  /// Step 3.
+  /// Performs step 3 of the algorithm.
   private mutating func removeDerivation() {
     replaceFirst(of: [
       ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"),
@@ -187,7 +188,7 @@ struct PorterStemmer {
     }
   }
 
-  /// Step 4.
+  /// Performs step 4 of the algorithm.
   private mutating func removeLongSuffix() {
     let suffixes: [StaticString] = [
       "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou",
@@ -203,7 +204,7 @@ struct PorterStemmer {
     }
   }
 
-  /// Step 5.
+  /// Performs step 5 of the algorithm.
   private mutating func tidy() {
     if ends(with: "e") {
       let count = measure

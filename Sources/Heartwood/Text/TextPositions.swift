@@ -1,7 +1,7 @@
 /// The position of a word in an object.
 ///
-/// It consists of the attribute's position in the index, and the number of words before this word
-/// in the attribute.
+/// The position consists of the attribute's position in the index, and the number of words before
+/// this word in the attribute.
 enum TextPosition {
   private static let fieldShift: UInt32 = 24
 
@@ -25,7 +25,7 @@ extension TextSearchTree {
     var starts = try positions(first.leaf)
     var (leaf, others) = (first.leaf, starts)
     for word in words.dropFirst() where !starts.isEmpty {
-      // Do not read the positions again if a word follows itself, which can happen many times.
+      // Do not read the positions again if a phrase repeats the same word, possibly many times.
       if word.leaf != leaf { (leaf, others) = (word.leaf, try positions(word.leaf)) }
       var other = 0
       starts.removeAll { start in
@@ -37,7 +37,7 @@ extension TextSearchTree {
     return starts
   }
 
-  /// Returns whether all groups of words occur in one attribute, close to each other.
+  /// Returns whether all groups of words occur close to each other in one attribute.
   static func areNear(
     _ groups: [[Word]], distance: Int, _ positions: (Int) throws -> [UInt32]
   ) rethrows -> Bool {

@@ -10,7 +10,7 @@
 public struct TextQuery: Sendable {
   /// A part of a query.
   indirect enum Node: Sendable {
-    /// A query with too many levels or parts. Using such a query throws an error.
+    /// A query with too many levels or parts, which throws an error when it is used.
     case tooLarge
     /// A user's input. Only its first words are used.
     case input(Node)
@@ -30,7 +30,7 @@ public struct TextQuery: Sendable {
   private let levelCount: Int
   private let partCount: Int
 
-  /// Creates a query from what a user types into a search field.
+  /// Creates a query from the text that a user types into a search field.
   ///
   /// Every input is valid. Words separated by spaces must all occur, `"quoted words"` must occur in
   /// this order, `dat*` finds words that begin with `dat`, `wrod~` finds similar words, and
@@ -69,7 +69,7 @@ public struct TextQuery: Sendable {
   /// Returns a query for words that begin with the given text.
   public static func prefix(_ text: String) -> TextQuery { TextQuery(.prefix(text)) }
 
-  /// Returns a query for words that follow each other in the given order, in one attribute.
+  /// Returns a query for words that follow each other in the given order in one attribute.
   public static func phrase(_ text: String) -> TextQuery { TextQuery(.words(text)) }
 
   /// Returns a query for words that differ from the given word by at most a few letters.
@@ -79,15 +79,15 @@ public struct TextQuery: Sendable {
   ///
   /// - Parameters:
   ///   - text: The word.
-  ///   - distance: The maximum number of differences, from 0 to 2; any other value is treated as
+  ///   - distance: The maximum number of differences, from 0 to 2. Any other value is treated as
   ///     the nearest value in this range.
-  /// - Complexity: Reads the index's list of terms.
+  /// - Complexity: The query reads the index's list of terms.
   public static func similar(_ text: String, distance: Int = 1) -> TextQuery {
     TextQuery(.similar(text, distance: min(max(0, distance), 2)))
   }
 
-  /// Returns a query for words or phrases that occur close to each other, in one attribute and in
-  /// any order.
+  /// Returns a query for words or phrases that occur close to each other in one attribute, in any
+  /// order.
   ///
   /// - Parameters:
   ///   - texts: The words.

@@ -1,4 +1,4 @@
-/// Parses what users type into a search field.
+/// Parses the text that a user types into a search field.
 ///
 /// Every input is valid.
 struct TextQueryParser {
@@ -14,7 +14,7 @@ struct TextQueryParser {
     /// The name before a colon, which applies to the next part.
     case name(String)
 
-    /// Whether the item applies to the part that follows it.
+    /// A Boolean value that indicates whether the item applies to the part that follows it.
     var hasOperand: Bool {
       switch self {
       case .open, .not, .name: true
@@ -86,7 +86,7 @@ struct TextQueryParser {
 
   /// Parses a part, and returns `nil` if an operator has no operand.
   private mutating func part() -> TextQuery.Node? {
-    // Without recursing, skip items that would be nested too deeply.
+    // Skip items that would be nested too deeply, without recursing into them.
     while depth >= Self.maxDepth, position < items.count, items[position].hasOperand {
       position += 1
     }

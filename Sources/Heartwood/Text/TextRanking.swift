@@ -1,6 +1,7 @@
 import Foundation
 
-/// The numbers on which the relevance of an object depends in addition to its own words.
+/// The statistics of an index that affect the relevance of an object, in addition to the object's
+/// own words.
 struct TextStatistics: Sendable {
   /// The number of objects in the index.
   var documentCount = 0
@@ -23,9 +24,9 @@ struct TextRanking {
   private static let saturation = 1.2
   private static let lengthShare = 0.75
   static let weightUnit = 1024.0
-  /// The maximum length that is considered.
+  /// The maximum length of an object, in words, that the ranking takes into account.
   ///
-  /// Any additional length does not make an object less relevant.
+  /// A longer object is no less relevant than an object of this length.
   static let maxLength = Int(UInt16.max)
 
   init(_ statistics: TextStatistics, _ tree: TextSearchTree, weights: [Int]) {

@@ -35,20 +35,19 @@ struct TextSearchTree {
 
   private(set) var leaves: [Leaf] = []
   private(set) var root: Node?
-  /// Whether each leaf contributes to the relevance.
+  /// For each leaf, a Boolean value that indicates whether it contributes to the relevance.
   ///
-  /// Leaves below a negation do not contribute.
+  /// A leaf below a negation does not contribute.
   private(set) var areScored: [Bool] = []
-  /// Whether the positions of each leaf are needed.
+  /// For each leaf, a Boolean value that indicates whether its positions are needed.
   ///
-  /// They are needed if the leaf is part of a phrase.
+  /// The positions of a leaf are needed if the leaf is part of a phrase.
   private(set) var needPositions: [Bool] = []
   private var positions: [Leaf: Int] = [:]
   private let tokenizer: TextTokenizer
   private let field: (TextQueryAttribute) throws -> Int?
   private var isNegated = false
-  /// The number of words that may still be used from a user's input, or `nil` outside of such an
-  /// input.
+  /// The number of further words to use from a user's input, or `nil` outside of a user's input.
   private var inputWordCount: Int?
   private var inputSimilarCount = 0
 
@@ -60,9 +59,9 @@ struct TextSearchTree {
   static let maxPartCount = 10_000
   /// The maximum number of levels in a query.
   static let maxLevelCount = 256
-  /// The number of words in a user's input that are used.
+  /// The maximum number of words that are used from a user's input.
   private static let maxInputWordCount = 256
-  /// The number of words in a user's input for which similar words are found.
+  /// The maximum number of words in a user's input for which similar words are found.
   private static let maxInputSimilarCount = 16
 
   /// The error for a query that is too large.
@@ -149,7 +148,8 @@ struct TextSearchTree {
 
   /// Returns the words of a text.
   ///
-  /// - Parameter kind: The kind of the last word. All other words must occur exactly as given.
+  /// - Parameter kind: The kind of test for the last word. All other words must occur exactly as
+  ///   given.
   private mutating func words(
     _ text: String, _ kind: Leaf.Kind, _ fields: UInt64
   ) throws -> [Word] {
@@ -168,7 +168,8 @@ struct TextSearchTree {
     guard used.count <= Self.maxPhraseWordCount else { throw TooLarge() }
     return try used.enumerated().map { index, token in
       let isLast = index == used.count - 1
-      // The index contains pairs, so to find a lone character, search for pairs that begin with it.
+      // To find a single character, search for pairs that begin with it, because the index contains
+      // pairs of characters.
       let own: Leaf.Kind = token.isTail ? .prefix(stems: []) : isLast ? kind : .word
       var leaf = Leaf(kind: own, term: Array(tokens.term(token)), fields: fields)
       if case .prefix = own, !token.isTail { leaf = beginning(text, token, fields) }
@@ -176,7 +177,7 @@ struct TextSearchTree {
     }
   }
 
-  /// Returns the leaf for words that begin like a token.
+  /// Returns the leaf for words that begin with a token's text.
   ///
   /// The index contains stems, but the beginning of a word can be longer than the word's stem. For
   /// example, "runn" is longer than "run". The leaf therefore also matches the stems of all words

@@ -16,7 +16,8 @@ struct TextSimilarity {
   /// The number of differences between each prefix of `path` and each prefix of the word, with one
   /// row for each prefix of `path`.
   ///
-  /// Only cells near the diagonal are computed; all other cells exceed the maximum distance.
+  /// Only cells near the diagonal are computed, because all other cells exceed the maximum
+  /// distance.
   private var cells: [UInt8]
   private let rowCount: Int
   private var stride: Int { word.count + 1 }

@@ -1,6 +1,6 @@
 /// A part of a text that shows where a query matches.
 public struct TextSnippet: Sendable, Hashable {
-  /// The part of the text, with an ellipsis where the text was cut.
+  /// The part of the text, with an ellipsis at each end where the text was cut.
   public let text: String
   /// The ranges of ``text`` that match the query, in ascending order.
   public let highlights: [Range<String.Index>]
@@ -56,7 +56,7 @@ struct TextHighlights {
     return start..<text.utf8.index(start, offsetBy: offsets.count)
   }
 
-  /// Returns the byte ranges of words, combining ranges that overlap.
+  /// Returns the byte ranges of words, and combines ranges that overlap.
   private func merged(_ positions: some Sequence<Int>) -> [Range<Int>] {
     var result: [Range<Int>] = []
     for position in positions {

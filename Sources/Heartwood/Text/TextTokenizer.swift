@@ -2,35 +2,36 @@
 public struct TextTokenizer: Sendable {
   /// A language whose word endings are removed, so that a query finds all forms of a word.
   public enum Stemming: String, Sendable, Hashable {
-    /// The words are indexed as they are.
+    /// Words are indexed unchanged.
     case none
-    /// English, with Porter's algorithm.
+    /// English word endings are removed with Porter's algorithm.
     case english
   }
 
   enum Kind {
     case words(WordScanner)
     case custom(any CustomTextTokenizer)
-    /// A program's custom tokenizer, if this process (for example, a tool) knows only its name.
+    /// A custom tokenizer of another program, of which this process (for example, a tool) knows
+    /// only the name.
     case unknown
   }
 
   let kind: Kind
   /// The name and the version, as recorded in the store.
   ///
-  /// When they change, the index is rebuilt.
+  /// When the identifier changes, the index is rebuilt.
   let identifier: String
 
-  /// Returns the tokenizer for words of all languages.
+  /// Returns a tokenizer for words of all languages.
   ///
-  /// Words are separated as in Unicode Standard Annex #29, with two exceptions: parts of e-mail
-  /// addresses and URLs are separate words, and runs of Chinese, Japanese, Korean, Thai, Lao, Khmer
-  /// and Burmese characters are split into overlapping pairs.
+  /// Words are separated as in Unicode Standard Annex #29, with two exceptions. Parts of e-mail
+  /// addresses and URLs are separate words. Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and
+  /// Burmese characters are split into overlapping pairs.
   ///
   /// - Parameters:
   ///   - stemming: The language whose word endings are removed.
-  ///   - ignoresCase: Whether uppercase and lowercase letters are treated as equal.
-  ///   - ignoresDiacritics: Whether letters with and without accents are treated as equal.
+  ///   - ignoresCase: `true` to treat uppercase and lowercase letters as equal.
+  ///   - ignoresDiacritics: `true` to treat letters with and without accents as equal.
   public static func words(
     stemming: Stemming = .none, ignoresCase: Bool = true, ignoresDiacritics: Bool = true
   ) -> TextTokenizer {
@@ -80,14 +81,15 @@ public struct TextTokenizer: Sendable {
     return .words(ignoresCase: scanner.ignoresCase, ignoresDiacritics: scanner.ignoresDiacritics)
   }
 
-  /// Returns the stems of words that may have a beginning, except stems with that beginning.
+  /// Returns the stems of possible words that start with `beginning`, except stems that start with
+  /// it themselves.
   func stems(completing beginning: [UInt8]) -> [[UInt8]] {
     guard case .words(let scanner) = kind, scanner.stemming == .english else { return [] }
     var stemmer = PorterStemmer()
     return stemmer.stems(completing: beginning)
   }
 
-  /// Whether the tokenizer can be used.
+  /// A Boolean value that indicates whether the tokenizer can be used.
   ///
   /// A tool cannot use a program's custom tokenizer.
   var isKnown: Bool {
@@ -95,7 +97,8 @@ public struct TextTokenizer: Sendable {
     return true
   }
 
-  /// Whether the name of a custom tokenizer can be part of a keyspace's name.
+  /// A Boolean value that indicates whether the name of a custom tokenizer can be part of a
+  /// keyspace's name.
   var hasValidName: Bool {
     guard case .custom(let tokenizer) = kind else { return true }
     return (1...64).contains(tokenizer.name.utf8.count)
@@ -142,7 +145,7 @@ public protocol CustomTextTokenizer: Sendable {
   /// The version of the tokenizer's rules.
   var version: Int { get }
 
-  /// Calls `body` with each term and the range of its word, in the order of the text.
+  /// Calls `body` with each term and the range of its word, in text order.
   ///
   /// The same text must always yield the same terms. Terms are truncated to 128 UTF-8 bytes.
   func forEachToken(in text: String, _ body: (_ term: String, _ range: Range<String.Index>) -> Void)

@@ -2,7 +2,7 @@
 package struct TextTokens {
   /// A token.
   ///
-  /// It uses 32-bit numbers, because a long text can have millions of tokens.
+  /// A token uses 32-bit numbers, because a long text can have millions of tokens.
   package struct Token {
     private let bytes: (start: UInt32, end: UInt32)
     private let source: (start: UInt32, end: UInt32)
@@ -19,10 +19,10 @@ package struct TextTokens {
     var end: Int { Int(bytes.end) }
     /// The number of words that precede this word.
     package var position: Int { Int(positionAndTail >> 1) }
-    /// Whether the token is the last character of a run that is split into pairs.
+    /// A Boolean value that indicates whether the token is the last character of a run that is
+    /// split into pairs.
     ///
-    /// Every such character begins a token, which makes it possible to find a single character. A
-    /// query for several characters does not need this token.
+    /// Only a query for a single character needs such a token.
     var isTail: Bool { positionAndTail & 1 != 0 }
     /// The range of the word in the text, as offsets of UTF-8 bytes.
     package var sourceStart: Int { Int(source.start) }
@@ -52,7 +52,7 @@ package struct TextTokens {
     nextPosition = 0
   }
 
-  /// Ends a term, whose bytes begin at `start`, and returns whether more terms may be added.
+  /// Ends the term whose bytes begin at `start`, and returns whether more terms may be added.
   ///
   /// An empty term is dropped, and a term that is too long is truncated at a character boundary.
   mutating func end(_ start: Int, _ source: Range<Int>, isTail: Bool = false) -> Bool {

@@ -4,7 +4,7 @@ import Foundation
 struct WordScanner: Sendable {
   /// The version of the rules.
   ///
-  /// When it changes, existing indexes are rebuilt.
+  /// When the version changes, existing indexes are rebuilt.
   static let version = 2
 
   let stemming: TextTokenizer.Stemming
@@ -58,7 +58,9 @@ struct WordScan {
     return (CharacterClass(scalar), end)
   }
 
-  /// Decodes the character at an offset; strings contain only valid UTF-8.
+  /// Decodes the character at an offset.
+  ///
+  /// Decoding cannot fail, because strings contain only valid UTF-8.
   private func scalar(at position: Int) -> (Unicode.Scalar, Int) {
     let first = source[position]
     let count = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
@@ -82,7 +84,7 @@ struct WordScan {
       if source[end] >= 0x80 { isASCII = false }
       switch kind {
       case .letter, .hebrew:
-        // End the word between a number and its unit. For example, "4km" consists of two words.
+        // End a word between a number and its unit. For example, treat "4km" as two words.
         if isNumber, hasContent { break characters }
         (last, isNumber, hasContent) = (kind, false, true)
       case .digit: (last, hasContent) = (kind, true)
@@ -109,8 +111,8 @@ struct WordScan {
   ///
   /// - Parameters:
   ///   - kind: The class of the punctuation.
-  ///   - last: The class of the letter or digit before it.
-  ///   - next: The offset of the character after it.
+  ///   - last: The class of the letter or digit before the punctuation.
+  ///   - next: The offset of the character after the punctuation.
   private func isWithinWord(
     _ kind: CharacterClass, after last: CharacterClass, before next: Int
   ) -> Bool {
@@ -130,7 +132,7 @@ struct WordScan {
   }
 
   private func appendASCII(_ range: Range<Int>, to bytes: inout [UInt8]) {
-    // Append one byte more than the maximum, which shows that the word must be truncated.
+    // Append one byte more than the maximum, to show that the word must be truncated.
     for position in range.prefix(TextTokens.maxTermByteCount + 1) {
       let byte = source[position]
       let isUpper = options.ignoresCase && byte >= 0x41 && byte <= 0x5A
@@ -176,8 +178,9 @@ struct WordScan {
     }
   }
 
-  /// Returns whether a mark is a diacritic, rather than a vowel sign (as in Devanagari) or another
-  /// part of a letter.
+  /// Returns whether a mark is a diacritic.
+  ///
+  /// A mark can also be a vowel sign, as in Devanagari, or another part of a letter.
   ///
   /// Unicode assigns diacritics to specific combining classes: 10 to 36 for the points of Hebrew
   /// and Arabic, and 200 or more for accents.
@@ -216,7 +219,7 @@ struct WordScan {
     }
   }
 
-  /// Returns whether a character without marks is common, and equals its normalised form.
+  /// Returns whether a character is common, has no marks and equals its normalised form.
   private func isNormalised(_ unit: Range<Int>) -> Bool {
     guard unit.count == 3 else { return false }
     switch scalar(at: unit.lowerBound).0.value {

@@ -2,7 +2,7 @@
 extension ManagedObjectContext {
   /// Reinserts an object whose deletion was saved, with its former values.
   func insertAgain(_ object: ManagedObject) {
-    // Clear the references first, so that setting them to the object's new ID is an edit.
+    // Clear the references first, so that setting them to the object's new ID counts as an edit.
     let references = remainingReferences(to: object)
     for (referring, property) in references { setToOne(referring, property, nil) }
     // Do not call `awakeFromInsert`, because the object has already awoken from an insertion or a
@@ -17,8 +17,8 @@ extension ManagedObjectContext {
 
   /// Returns the references to a deleted object that remain in the loaded objects of this context.
   ///
-  /// - Complexity: O(objects of the context) if the model has such references to the class;
-  ///   otherwise O(relationships of the model).
+  /// - Complexity: O(objects of the context) if the model has such references to the class.
+  ///   Otherwise, O(relationships of the model).
   private func remainingReferences(
     to object: ManagedObject
   ) -> [(object: ManagedObject, property: PropertyDescription)] {

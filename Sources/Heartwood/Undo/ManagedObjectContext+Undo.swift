@@ -65,8 +65,8 @@ extension ManagedObjectContext {
 
   /// Reverts a postponed step, now that all other steps have been reverted.
   ///
-  /// The step is the removal of a member. The member is added again if it now refers to the object
-  /// again. Otherwise, another context has moved the member, and the removal is discarded.
+  /// The step is the removal of a member. If the member refers to the object again, the member is
+  /// added again. Otherwise, another context has moved the member, and the removal is discarded.
   private func revertPostponed(_ step: UndoLog.Step) {
     guard case .left(let object, let property, let member, let position) = step,
       object.source === self, !object.isFault
@@ -80,7 +80,7 @@ extension ManagedObjectContext {
 
   /// Completes the deletion of an object that is still deleted after a group has been reverted.
   ///
-  /// Since its deletion was reverted, other contexts may have related objects to this one.
+  /// Other contexts may have related objects to this object since the deletion was reverted.
   private func completeDeletion(of object: ManagedObject) {
     guard deleted.contains(object), !object.isInaccessible else { return }
     deleted.remove(object)
@@ -127,8 +127,8 @@ extension ManagedObjectContext {
     if isFirstAssignment { object.changes?.assigned.remove(property.slot) }
     discardNoOpEdit(of: object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
-    // Remove the object from its current owner here, because no recorded step does so if another
-    // context has moved it in the meantime.
+    // Remove the object from its current owner here. If another context has moved the object in the
+    // meantime, no recorded step removes it.
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }
@@ -152,8 +152,8 @@ extension ManagedObjectContext {
 
   /// Adds a member to an object's side of a relationship, unless it is already present.
   ///
-  /// The member's stored reference already refers to the object, so the addition is not an edit. It
-  /// only updates the object's side after another context set the reference.
+  /// The member's stored reference already refers to the object, so the addition is not an edit.
+  /// The addition only updates the object's side after another context has set the reference.
   private func joinAsStored(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -183,7 +183,7 @@ extension ManagedObjectContext {
   ///
   /// The result is `false` if the member's own to-one reference refers to another object. The
   /// reference is checked only during an undo, and only if the member has been saved and its
-  /// reference has no unsaved change; otherwise, the result is `true`.
+  /// reference has no unsaved change. If the reference is not checked, the result is `true`.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -223,13 +223,13 @@ extension ManagedObjectContext {
     // Leave the member removed if loading shows that another context has also removed it.
     if wasRemoved, !isRemoved() { return }
     if object.entityDescription?.inverses[property.slot] != nil {
-      // Load the member. If the pinned generation does not contain it, its side cannot be set
-      // either.
+      // Load the member. If the pinned generation does not contain the member, its side of the
+      // relationship cannot be set.
       if member.isFault { fire(member) }
       guard !member.isFault, !member.isInaccessible else { return }
     }
-    // Do not add a member that another context has deleted, because this would be an edit.
-    // Cancelling a removal is not an edit.
+    // Do not add a member that another context has deleted, because the addition would count as an
+    // edit. Cancelling a removal does not count as an edit.
     if !wasRemoved, !member.isInserted, parent == nil, !rowExists(of: member) { return }
     let index = position.map { self.index(behind: $0, object, property) }
     add(member, to: object, property, at: index)

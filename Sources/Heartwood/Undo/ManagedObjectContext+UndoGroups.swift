@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Whether changes are recorded for ``undo()``.
+  /// A Boolean value that indicates whether changes are recorded for ``undo()``.
   ///
   /// The default is `false`. ``rollback()``, ``reset()`` and saves that merge a new object into an
   /// existing row discard the recorded changes. If ``discardsUndoOnSave`` is `true`, every save
@@ -27,16 +27,16 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether there are changes that ``undo()`` can revert.
+  /// A Boolean value that indicates whether there are changes that ``undo()`` can revert.
   public var canUndo: Bool { undoLog?.canUndo ?? false }
-  /// Whether there are changes that ``redo()`` can reapply.
+  /// A Boolean value that indicates whether there are changes that ``redo()`` can reapply.
   public var canRedo: Bool { undoLog?.canRedo ?? false }
 
   /// The maximum number of groups that can be undone, or `nil` for no limit.
   ///
   /// Each group keeps its objects in memory. Groups beyond the limit are discarded, starting with
-  /// the oldest. The current group counts once it has ended. Negative numbers count as 0. The limit
-  /// applies only while ``tracksUndo`` is `true`.
+  /// the oldest. The current group counts towards the limit only after it has ended. Negative
+  /// numbers count as 0. The limit applies only while ``tracksUndo`` is `true`.
   public var undoLimit: Int? {
     get { undoLog?.limit }
     set {
@@ -44,7 +44,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The name of the group that ``undo()`` would revert, such as "Delete Note", for a menu.
+  /// The name of the group that ``undo()`` would revert, such as "Delete Note", which a menu can
+  /// show.
   ///
   /// Setting this property sets the name of the group that contains the last change.
   public var undoActionName: String? {
@@ -66,15 +67,17 @@ extension ManagedObjectContext {
   /// was saved is inserted again, with its values and another ID.
   public func undo() { revertGroup({ $0.beginUndo() }) }
 
-  /// Reapplies the last group that ``undo()`` reverted, unless there have been other changes since.
+  /// Reapplies the last group that ``undo()`` reverted, unless other changes have been made since
+  /// then.
   public func redo() { revertGroup({ $0.beginRedo() }) }
 
   /// Loads the objects that a save deletes, so that undo can insert them again with their values.
   ///
-  /// A refresh after the deletion may have turned them into faults.
+  /// A refresh after the deletion may have turned these objects into faults.
   func loadForUndo() {
     guard undoLog != nil, !rootContext.discardsUndoOnSave else { return }
-    // Skip an object whose row another context has deleted, because reading it would be an error.
+    // Skip an object whose row another context has deleted, because reading the object would be an
+    // error.
     for object in deleted.all where object.isFault && (parent != nil || rowExists(of: object)) {
       fire(object)
     }
@@ -85,8 +88,10 @@ extension ManagedObjectContext {
     if rootContext.discardsUndoOnSave { forgetUndo() } else { undoLog?.didSave() }
   }
 
-  /// Ends the groups of the current event in this context and its children where
-  /// ``groupsUndoByEvent`` is `true`, and updates the followers.
+  /// Ends the undo groups of the current event, and updates the followers.
+  ///
+  /// The groups of this context and of its children end, provided that their ``groupsUndoByEvent``
+  /// is `true`.
   func endEvent() {
     isProcessingScheduled = false
     endUndoGroupsOfEvent()

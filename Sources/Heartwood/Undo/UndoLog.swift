@@ -4,10 +4,10 @@
 final class UndoLog {
   /// A change, with the data that is needed to revert it.
   enum Step {
-    // If `isFirst` is `true`, the change is the first one since the object was read or inserted.
-    // In that case, undo restores the value last read from the row rather than the value recorded
-    // in this step, because the object may have been reread since the change. In a new object, undo
-    // also makes the property count as not set.
+    // If `isFirst` is `true`, the change is the first one since the object was read or inserted. In
+    // that case, undo restores the value last read from the row rather than the value recorded in
+    // this step, because the object may have been reread since the change. In a new object, undo
+    // also marks the property as not set.
     case value(ManagedObject, PropertyDescription, StoredValue, isFirst: Bool)
     case target(ManagedObject, PropertyDescription, ManagedObject?, isFirst: Bool)
     case joined(ManagedObject, PropertyDescription, ManagedObject)
@@ -59,9 +59,9 @@ final class UndoLog {
   private struct Group {
     var steps: [Step] = []
     var name: String?
-    /// Whether a save followed the changes.
+    /// A Boolean value that indicates whether a save followed the changes.
     ///
-    /// If so, all earlier groups were also saved.
+    /// If the group was saved, all earlier groups were saved too.
     var isSaved = false
 
     /// Applies `transform` to each step, and drops the steps for which it returns `nil`.
@@ -71,7 +71,7 @@ final class UndoLog {
   private var undoable: [Group] = []
   private var redoable: [Group] = []
   private var open = Group()
-  /// Called when the program makes the first change of a group.
+  /// A closure that is called when the program makes the first change of a group.
   var groupBegan: (() -> Void)?
   /// The maximum number of groups that can be undone, or `nil` for no limit.
   var limit: Int? { didSet { discardBeyondLimit() } }
@@ -81,7 +81,7 @@ final class UndoLog {
   /// value.
   private var valued: Set<PropertyKey> = []
   private var direction = Direction.doing
-  /// The steps that wait for an object to be restored, by that object.
+  /// The steps that wait for an object to be restored, keyed by that object.
   private var waiting: [ManagedObject: [Step]] = [:]
   /// The steps that wait until all other steps of the group have been reverted.
   private var postponed: [Step] = []
@@ -90,7 +90,7 @@ final class UndoLog {
 
   var canUndo: Bool { !undoable.isEmpty || !open.steps.isEmpty }
   var canRedo: Bool { !redoable.isEmpty }
-  /// Whether an undo, rather than a redo, is in progress.
+  /// A Boolean value that indicates whether an undo, rather than a redo, is in progress.
   var isUndoing: Bool { direction == .undoing }
 
   /// The name of the open group or, if it is empty, of the last group that can be undone.
@@ -142,7 +142,7 @@ final class UndoLog {
     compact(left)
   }
 
-  /// Ends the group, and makes all groups independent of the values before the save.
+  /// Ends the current group, and makes all groups independent of the values before the save.
   func didSave() {
     endGroup()
     Self.keep(&undoable)
@@ -160,8 +160,8 @@ final class UndoLog {
           .value(object, property, value, isFirst: false)
         case .target(let object, let property, let target, _):
           .target(object, property, target, isFirst: false)
-        // Drop this step, because the order before the change is no longer known. The steps after
-        // it suffice.
+        // Drop this step, because the order before the change is no longer known. The later steps
+        // are sufficient.
         case .original: nil
         default: step
         }
@@ -218,7 +218,7 @@ final class UndoLog {
     return begin(redoable.popLast())
   }
 
-  /// Returns the steps of a group, and gives its name to the group of steps that revert them.
+  /// Returns the steps of a group, and gives the group's name to the new group that reverts them.
   private func begin(_ group: Group?) -> [Step] {
     open.name = group?.name
     return group?.steps.reversed() ?? []

@@ -1,10 +1,10 @@
-/// A type that an attribute can have.
+/// A type that is allowed as the type of an attribute.
 ///
 /// The conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
 /// `Date`, `Data`, `UUID`, `URL` and `Decimal`, as well as optionals, arrays and sets of these
-/// types, and dictionaries of `Codable` types. A `Codable` type, or an enumeration whose raw value
-/// has one of these types, need only declare the conformance. `#Predicate` requires an enumeration
-/// to be `Codable` as well.
+/// types, and dictionaries of `Codable` types. A `Codable` type need only declare the conformance.
+/// The same is true of an enumeration whose raw values have one of the listed types. `#Predicate`
+/// requires an enumeration to be `Codable` as well.
 ///
 /// ```swift
 /// enum Severity: Int, Codable, AttributeValue { case low, high }
@@ -16,15 +16,15 @@
 public protocol AttributeValue {
   /// The storage type of the values.
   static var storageType: StorageType { get }
-  /// Whether values of the type can be `nil`.
+  /// A Boolean value that indicates whether values of the type can be `nil`.
   static var isOptional: Bool { get }
   /// The stored representation of the value.
   var storedValue: StoredValue { get throws }
   /// Creates a value from its stored representation.
   ///
   /// - Throws: `StorageError.corrupt` if the stored value has the wrong type. Any other error means
-  ///   that another version of the type may have written the value; the attribute then reads as
-  ///   `nil` or as its declared value, and the row is not changed.
+  ///   that another version of the type may have written the value. In this case, the attribute
+  ///   reads as `nil` or as its declared value, and the row is not changed.
   init(storedValue: StoredValue) throws
   /// A placeholder that a managed object stores while the attribute's value is mutated in place.
   /// With a placeholder, the mutation does not copy the value. The placeholder is `nil` for types
@@ -33,7 +33,7 @@ public protocol AttributeValue {
 }
 
 extension AttributeValue {
-  /// Whether values of the type can be `nil`.
+  /// A Boolean value that indicates whether values of the type can be `nil`.
   ///
   /// The default is `false`.
   public static var isOptional: Bool { false }
@@ -72,9 +72,9 @@ extension AttributeValue {
   }
 }
 
-/// Type information about optionals.
+/// An optional type that provides information about its wrapped type.
 protocol NestableOptional {
-  /// Whether the wrapped type is also an optional.
+  /// A Boolean value that indicates whether the wrapped type is also an optional.
   static var isNested: Bool { get }
   /// The wrapped type.
   static var wrappedType: Any.Type { get }
@@ -199,7 +199,7 @@ extension UInt64: AttributeValue {
 extension Optional: AttributeValue where Wrapped: AttributeValue {
   /// The storage type of the values.
   public static var storageType: StorageType { Wrapped.storageType }
-  /// Whether values of the type can be `nil`.
+  /// A Boolean value that indicates whether values of the type can be `nil`.
   public static var isOptional: Bool { true }
   /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try self?.storedValue ?? .null } }

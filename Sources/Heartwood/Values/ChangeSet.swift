@@ -10,7 +10,7 @@ public struct ChangeSet: Sendable {
   public struct EntityChanges: Hashable, Sendable {
     /// The objects that exist only in the later generation.
     public internal(set) var inserted: [ManagedObjectID] = []
-    /// The objects that were written, with the names of the properties that differ.
+    /// The objects that were written, with the names of the properties that changed.
     ///
     /// The set of names is empty if an object was written again with the same values.
     public internal(set) var updated: [ManagedObjectID: Set<String>] = [:]
@@ -18,7 +18,9 @@ public struct ChangeSet: Sendable {
     public internal(set) var deleted: [ManagedObjectID] = []
   }
 
-  /// The changes by entity name; entities without changes are omitted.
+  /// The changes, keyed by entity name.
+  ///
+  /// Entities without changes are omitted.
   public internal(set) var entities: [String: EntityChanges] = [:]
   /// The later of the two generations compared.
   public internal(set) var generation: QueryGenerationToken
@@ -34,11 +36,11 @@ public struct ChangeSet: Sendable {
     generation = QueryGenerationToken(generation.generations + other.generation.generations)
   }
 
-  /// Whether there are no changes.
+  /// A Boolean value that indicates whether there are no changes.
   public var isEmpty: Bool { entities.isEmpty }
   /// The inserted objects of all entities.
   public var inserted: Set<ManagedObjectID> { Set(entities.values.flatMap(\.inserted)) }
-  /// The updated objects of all entities, with the names of the properties that differ.
+  /// The updated objects of all entities, with the names of the properties that changed.
   public var updated: [ManagedObjectID: Set<String>] {
     entities.values.reduce(into: [:]) { $0.merge($1.updated) { first, _ in first } }
   }

@@ -16,11 +16,11 @@
 /// sort descriptors and indexes, just like key paths to other attributes. In format strings and
 /// change lists, the element is called `address.city`.
 ///
-/// An element must have a type that attributes can have, or be a composite value itself. When an
-/// object is loaded, its elements are set directly; neither initialisers nor property observers of
-/// the structure are called.
+/// The type of an element must be an attribute type or another composite value. When an object is
+/// loaded, its elements are set directly, without calling the structure's initialisers or property
+/// observers.
 public protocol CompositeValue: SendableMetatype {
-  /// The names of elements in earlier versions of the structure, by their current names. The
+  /// The names of elements in earlier versions of the structure, keyed by their current names. The
   /// default is an empty dictionary.
   static var formerElementNames: [String: [String]] { get }
 }
@@ -28,6 +28,6 @@ public protocol CompositeValue: SendableMetatype {
 extension CompositeValue {
   /// The names of elements in earlier versions of the structure.
   ///
-  /// By default, no element was renamed.
+  /// The default is an empty dictionary, which means that no element was renamed.
   public static var formerElementNames: [String: [String]] { [:] }
 }

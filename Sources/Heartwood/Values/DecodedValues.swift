@@ -2,7 +2,7 @@ import Foundation
 
 /// Decodes the values of attributes from other formats, such as JSON.
 extension AttributeValue {
-  /// Returns the stored representation of a decoded value, by the storage type of the attribute.
+  /// Decodes a value of the attribute's storage type, and returns its stored representation.
   ///
   /// - Throws: `DecodingError` if the decoder contains no value of this type.
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue {
@@ -26,7 +26,7 @@ extension AttributeValue {
       throw failure("The value cannot be read as \(storageType.phrase): \(error)")
     }
     do {
-      // Reject invalid values, such as raw values without a case or numbers out of range.
+      // Reject invalid values, such as raw values without a case and numbers that are out of range.
       _ = try Self(storedValue: value)
     } catch {
       throw failure("\(Self.self) has no value \(value.text ?? "nil").")

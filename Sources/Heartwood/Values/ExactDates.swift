@@ -22,7 +22,7 @@ package enum ExactDates {
     return date
   }
 
-  /// The range of the years with four digits, in seconds since 2001.
+  /// The range of dates with four-digit years, in seconds since 2001.
   private static let years = -63_145_526_400.0..<252_423_993_600.0
 
   /// Returns the text of a date.
@@ -94,8 +94,8 @@ package enum ExactDates {
     return digits.reduce(0) { $0 * 10 + Int($1) - 0x30 }
   }
 
-  /// Returns the offset of a time zone such as `Z`, `+01:00` or `-0330` in seconds, or `nil` if the
-  /// text is invalid.
+  /// Returns the offset of a time zone, such as `Z`, `+01:00` or `-0330`, in seconds, or `nil` if
+  /// the text is invalid.
   private static func offset(_ text: Substring.UTF8View) -> Int? {
     var rest = text
     if skip("Z", &rest) { return rest.isEmpty ? 0 : nil }
@@ -157,7 +157,7 @@ package enum ExactDates {
 }
 
 extension Int {
-  /// Returns the quotient, rounded down, and the non-negative remainder.
+  /// Returns the quotient, which is rounded down, and the non-negative remainder.
   fileprivate func dividedRoundingDown(by divisor: Int) -> (Int, Int) {
     let remainder = (self % divisor + divisor) % divisor
     return ((self - remainder) / divisor, remainder)

@@ -65,7 +65,7 @@ extension URL: AttributeValue {
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {
     guard case .string(let text) = storedValue else { throw Self.mismatch(storedValue) }
-    // Use `URLComponents` for an empty string, because `URL(string:)` returns `nil`.
+    // Use `URLComponents` for an empty string, because `URL(string:)` would return `nil`.
     guard let url = text.isEmpty ? URLComponents().url : URL(string: text) else {
       throw Self.unknown(storedValue)
     }
@@ -94,7 +94,7 @@ extension Decimal: AttributeValue {
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
   /// The storage type of the values.
   public static var storageType: StorageType { RawValue.storageType }
-  /// Whether values of the type can be `nil`.
+  /// A Boolean value that indicates whether values of the type can be `nil`.
   public static var isOptional: Bool { RawValue.isOptional }
   /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try rawValue.storedValue } }
@@ -149,7 +149,7 @@ extension Set: AttributeValue where Element: AttributeValue & Codable {
   public static var storageType: StorageType { .json }
   /// The set as a JSON array.
   ///
-  /// The elements are sorted by their JSON, so that equal sets have equal bytes.
+  /// The elements are sorted by their JSON representation, so that equal sets have equal bytes.
   public var storedValue: StoredValue { get throws { .bytes(try JSONCoding.bytes(of: self)) } }
   /// Creates a value from its stored representation.
   public init(storedValue: StoredValue) throws {

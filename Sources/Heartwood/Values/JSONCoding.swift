@@ -4,16 +4,16 @@ import Foundation
 ///
 /// Equal values are encoded as equal bytes.
 enum JSONCoding {
-  /// The encoding of numbers that JSON cannot represent.
+  /// The strategy for encoding numbers that JSON cannot represent.
   static let encodedFloats = JSONEncoder.NonConformingFloatEncodingStrategy.convertToString(
     positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-  /// The decoding of ``encodedFloats``.
+  /// The strategy for decoding the result of ``encodedFloats``.
   static let decodedFloats = JSONDecoder.NonConformingFloatDecodingStrategy.convertFromString(
     positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
 
   static func bytes(of value: some Encodable) throws -> [UInt8] {
     let encoder = JSONEncoder()
-    // Encode equal values as equal bytes. Otherwise, an unchanged value would be treated as
+    // Encode equal values as equal bytes. Otherwise, an unchanged value could be treated as
     // changed.
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = encodedFloats
@@ -44,8 +44,8 @@ enum JSONCoding {
 
 /// A wrapper that encodes a value with all its sets and dictionaries sorted.
 ///
-/// Sorting makes the result deterministic. Otherwise, two equal sets could list their elements in
-/// different orders. So could two equal dictionaries that are encoded as arrays.
+/// Sorting makes the result deterministic. Otherwise, two equal sets, or two equal dictionaries
+/// that are encoded as arrays, could list their elements in different orders.
 struct OrderedValue<Value: Encodable>: Encodable {
   let value: Value
 
@@ -56,7 +56,7 @@ struct OrderedValue<Value: Encodable>: Encodable {
     case let unordered as any UnorderedEncodable:
       try unordered.encodeSorted(to: encoder)
     // Encode values of these types directly. `JSONEncoder` treats the first four types specially,
-    // but does not recognise them in a wrapper. The other types are primitive: their `encode(to:)`
+    // but does not recognise them in a wrapper. The other types are primitive. Their `encode(to:)`
     // would write the value to a container, which would call this function again.
     case is Date, is Data, is URL, is Decimal, is String, is Bool, is any BinaryInteger,
       is any BinaryFloatingPoint:
@@ -74,7 +74,7 @@ private protocol UnorderedEncodable {
 }
 
 extension Set: UnorderedEncodable where Element: Encodable {
-  /// Encodes the set as an array, sorted by the elements' JSON.
+  /// Encodes the set as an array that is sorted by the JSON of its elements.
   func encodeSorted(to encoder: any Encoder) throws {
     var container = encoder.unkeyedContainer()
     for element in try sortedByJSON(\.self) { try container.encode(OrderedValue(element)) }
@@ -84,9 +84,9 @@ extension Set: UnorderedEncodable where Element: Encodable {
 extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable {
   /// Encodes the dictionary with its entries in a defined order.
   ///
-  /// If Swift encodes the dictionary as a JSON object, so does this method, because `JSONEncoder`
-  /// already sorts the keys of objects. Otherwise, this method encodes the dictionary as an array
-  /// of alternating keys and values, sorted by the keys' JSON.
+  /// If Swift encodes the dictionary as a JSON object, this method does the same, because
+  /// `JSONEncoder` already sorts the keys of objects. Otherwise, this method encodes the dictionary
+  /// as an array of alternating keys and values, sorted by the JSON of the keys.
   func encodeSorted(to encoder: any Encoder) throws {
     let isObject = Key.self is String.Type || Key.self is Int.Type
     if isObject || Key.self is any CodingKeyRepresentable.Type {

@@ -16,7 +16,7 @@ enum JSONValue: Codable, AttributeValue {
     } else if let value = try? container.decode(Bool.self) {
       self = .bool(value)
     } else if let value = try? container.decode(Double.self), value == 0, value.sign == .minus {
-      // Keep -0 as a floating-point number, because it would become 0 as an integer.
+      // Keep -0 as a floating-point number, because an integer would represent it as 0.
       self = .number(value)
     } else if let value = try? container.decode(Int64.self) {
       self = .integer(value)

@@ -7,7 +7,7 @@ public import Foundation
 ///
 /// An object that has never been saved has a temporary ID, which the first save replaces with a
 /// permanent ID. Even after the save, the temporary ID can be used only in the object's context,
-/// and in those parent and child contexts that contain the object.
+/// and in parent and child contexts that contain the object.
 ///
 /// The URI of an ID has the form `x-heartwood://STORE/Entity/pNUMBER` and is stable for the
 /// lifetime of the store.
@@ -26,7 +26,8 @@ public struct ManagedObjectID: Hashable, Sendable {
   let space: Space
   let number: ObjectNumber
 
-  /// Whether the ID is temporary, that is, whether it was obtained before the object's first save.
+  /// A Boolean value that indicates whether the ID is temporary, which means that it was obtained
+  /// before the object's first save.
   public var isTemporary: Bool { number.isTemporary }
 
   /// The name of the object's entity, or `nil` if the store's schema did not contain the entity
@@ -59,7 +60,8 @@ public struct ManagedObjectID: Hashable, Sendable {
   private static let plainInURIs = CharacterSet.urlPathAllowed
     .subtracting(CharacterSet(charactersIn: "/"))
 
-  /// Returns the name of the entity and the number in a URI, or `nil` if its path has another form.
+  /// Returns the name of the entity and the number in a URI, or `nil` if the URI's path has another
+  /// form.
   private static func components(of url: URL) -> (name: String, number: Substring)? {
     let parts = url.path(percentEncoded: true)
       .split(separator: "/", omittingEmptySubsequences: false)
@@ -114,6 +116,6 @@ extension ManagedObjectID {
   /// The number of the object in its store.
   package var bits: Int64 { number.bits }
 
-  /// The ID as text without the store, for example `Team/12`.
+  /// The ID as text that omits the store, for example `Team/12`.
   package var shortText: String { "\(entityName ?? "entity \(number.entity)")/\(number.row)" }
 }

@@ -2,16 +2,17 @@
 ///
 /// A context looks up every row that it reads in such a table, so lookups must be fast. The hash
 /// function is therefore a single multiplication. `Dictionary` would take five times as long,
-/// because its hash function protects against deliberate collisions. This protection is unnecessary
-/// here, because an attacker cannot choose the numbers. Collisions are resolved by linear probing
-/// (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithm L). A removed number leaves
-/// a mark, so that probing continues past it. The mark is removed once no later entry needs it.
-/// Moving entries into each hole instead (algorithm R) would account for a tenth of the time needed
-/// to fetch objects and then release them.
+/// because its hash function protects against deliberate collisions. This table does not need such
+/// protection, because an attacker cannot choose the numbers. Collisions are resolved by linear
+/// probing (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithm L). A removed number
+/// leaves a tombstone, so that probing continues past it. The tombstone is removed when no later
+/// entry needs it. The alternative is to move entries into each hole (algorithm R). Moving entries
+/// would take up a tenth of the time needed to fetch objects and then release them.
 package struct NumberTable<Value> {
   private struct Entry {
-    /// The number or, in an entry without a value, 1 if the entry is marked as removed and 0
-    /// otherwise.
+    /// The key of an entry with a value.
+    ///
+    /// In an entry without a value, the number is 1 if the entry is a tombstone, and 0 otherwise.
     var number: Int64
     var value: Value?
 
@@ -24,7 +25,7 @@ package struct NumberTable<Value> {
 
   private var entries: [Entry] = []
   package private(set) var count = 0
-  /// The number of entries that are marked as removed.
+  /// The number of tombstones.
   private var removedCount = 0
   /// The number of bits by which the hash function shifts the product to the right.
   private var shift = 64
@@ -46,8 +47,8 @@ package struct NumberTable<Value> {
 
   private static var neighbourBits: Int { 4 }
 
-  /// Returns the position of a number or, if the number is absent, the position at which to insert
-  /// it.
+  /// Returns the position of a number, or the position at which to insert the number if it is
+  /// absent.
   @inline(__always)
   private func position(_ number: Int64) -> Int {
     var position = preferredPosition(number)
@@ -74,12 +75,12 @@ package struct NumberTable<Value> {
     }
   }
 
-  /// Makes room for a total number of values.
+  /// Makes room for the given total number of values.
   package mutating func reserveCapacity(_ total: Int) {
     if total > count, (total + removedCount) * 2 > entries.count { rebuild(for: max(8, total)) }
   }
 
-  /// Makes room for a number of values, and discards the marks of removed ones.
+  /// Makes room for the given total number of values, and discards all tombstones.
   private mutating func rebuild(for total: Int) {
     let old = entries
     let newCount = 1 << (Int.bitWidth - (2 * total - 1).leadingZeroBitCount)
@@ -89,7 +90,7 @@ package struct NumberTable<Value> {
     for entry in old where entry.value != nil { entries[position(entry.number)] = entry }
   }
 
-  /// Removes the value of a number, and returns it.
+  /// Removes and returns the value of a number.
   @discardableResult
   package mutating func removeValue(of number: ObjectNumber) -> Value? {
     guard !entries.isEmpty else { return nil }
@@ -98,8 +99,8 @@ package struct NumberTable<Value> {
     count -= 1
     entries[position] = .removed
     removedCount += 1
-    // Clear the marks right before an empty entry. They are unnecessary, because probing stops at
-    // the empty entry.
+    // Remove the tombstones directly before an empty entry. They are unnecessary, because probing
+    // stops at the empty entry.
     guard entries[(position + 1) & (entries.count - 1)].isEmpty else { return value }
     while entries[position].isRemoved {
       entries[position] = .empty

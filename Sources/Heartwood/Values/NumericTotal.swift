@@ -1,6 +1,7 @@
 /// A running sum of stored numbers.
 struct NumericTotal<Number: AttributeValue & Numeric> {
-  // Use 128 bits, so that intermediate sums cannot overflow. Only the total must fit in `Number`.
+  // Use 128 bits, so that intermediate sums cannot overflow. Only the final sum must fit in
+  // `Number`.
   private var integerSum: Int128 = 0
   private var floatingPointSum = Number.zero
 

@@ -8,7 +8,7 @@
 /// ```
 ///
 /// The highest bit (`t`) is set in temporary numbers, which identify new objects until they are
-/// saved; see ``TemporaryNumbers``. Numbers are never reused.
+/// saved. ``TemporaryNumbers`` allocates temporary numbers. Numbers are never reused.
 package struct ObjectNumber: Hashable, Comparable, Sendable {
   static let maxEntity = 1 << 15 - 1
   static let maxRow: Int64 = 1 << 48 - 1

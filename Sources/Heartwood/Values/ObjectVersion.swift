@@ -10,20 +10,20 @@ public struct ObjectVersion: Sendable {
   /// If the history does not contain the transaction that wrote this version, the date is the
   /// commit time of the oldest readable generation that contains it.
   public let date: Date
-  /// Whether the object was deleted in this version.
+  /// A Boolean value that indicates whether the object was deleted in this version.
   public let isDeleted: Bool
-  /// The values by property name, or `nil` if the object was deleted or no generation contains this
-  /// version.
+  /// The values, keyed by property name, or `nil` if the object was deleted or no generation
+  /// contains this version.
   ///
   /// The dictionary contains all attributes and to-one relationships. The value of a relationship
-  /// is an object number. To-many relationships are not included; read their members at
+  /// is an object number. To-many relationships are not included. Their members can be read at
   /// ``generation``.
   public let values: [String: StoredValue]?
   /// The token of the transaction that wrote this version, or `nil` if the history does not contain
   /// it.
   public let historyToken: PersistentHistoryToken?
-  /// The kind of change that the transaction made to the object, or `nil` if the history does not
-  /// contain the transaction that wrote this version.
+  /// The kind of change that produced this version, or `nil` if the history does not contain the
+  /// transaction.
   public let change: PersistentHistoryChange.Kind?
   /// The author of the transaction that wrote this version, or `nil` if the history does not record
   /// one.

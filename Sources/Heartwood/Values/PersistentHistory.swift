@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A token for one position in the history of each store of a container.
+/// A token for a position in the history of each store in a container.
 ///
 /// Each position is directly after one of the store's transactions.
 ///
@@ -13,7 +13,7 @@ public struct PersistentHistoryToken: Codable, Sendable {
     let time: Int64?
   }
 
-  // Do not nest the position in the first store, so that the encoded token of a single store is
+  // Do not nest the position in the first store, so that the encoded token of a single store stays
   // short.
   private let store: UUID
   private let sequence: Int64
@@ -82,7 +82,7 @@ struct HistoryPosition {
 public struct PersistentHistoryTransaction: Sendable {
   /// The position after this transaction.
   public internal(set) var token: PersistentHistoryToken
-  /// The author of the changes, as set by the root context's `transactionAuthor`, or `nil` if no
+  /// The author of the changes, which is the root context's `transactionAuthor`, or `nil` if no
   /// author was set.
   public let author: String?
   /// The name of the root context that made the changes, or `nil` if the context had no name.

@@ -1,42 +1,40 @@
 public import Foundation
 
-// The placeholders for in-place mutations. Such a mutation moves a collection out of its object.
-// Until the mutation ends, the object contains an empty collection.
+// This file defines the placeholders for in-place mutations. Such a mutation moves a collection out
+// of its object. Until the mutation ends, the object contains an empty collection.
 
 extension Array where Element: AttributeValue & Codable {
-  /// An empty array, which stands in for the attribute's value while the value is mutated in place.
+  /// An empty array, which replaces the attribute's value while the value is mutated in place.
   @inlinable
   public static var placeholderWhileChanging: [Element]? { [] }
 }
 
 extension Set where Element: AttributeValue & Codable {
-  /// An empty set, which stands in for the attribute's value while the value is mutated in place.
+  /// An empty set, which replaces the attribute's value while the value is mutated in place.
   @inlinable
   public static var placeholderWhileChanging: Set<Element>? { [] }
 }
 
 extension Dictionary where Key: Codable, Value: Codable {
-  /// An empty dictionary, which stands in for the attribute's value while the value is mutated in
-  /// place.
+  /// An empty dictionary, which replaces the attribute's value while the value is mutated in place.
   @inlinable
   public static var placeholderWhileChanging: [Key: Value]? { [:] }
 }
 
 extension String {
-  /// An empty string, which stands in for the attribute's value while the value is mutated in
-  /// place.
+  /// An empty string, which replaces the attribute's value while the value is mutated in place.
   @inlinable
   public static var placeholderWhileChanging: String? { "" }
 }
 
 extension Data {
-  /// Empty data, which stands in for the attribute's value while the value is mutated in place.
+  /// Empty data, which replaces the attribute's value while the value is mutated in place.
   @inlinable
   public static var placeholderWhileChanging: Data? { Data() }
 }
 
 extension Optional where Wrapped: AttributeValue {
-  /// A missing value (`.some(nil)`), which stands in for the attribute's value while the value is
+  /// A missing value (`.some(nil)`), which replaces the attribute's value while the value is
   /// mutated in place.
   ///
   /// If the wrapped type has no placeholder, this property is `nil`, and the optional type has no

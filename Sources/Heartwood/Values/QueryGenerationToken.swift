@@ -5,7 +5,7 @@
 /// can be sent to another thread, written to a file, or passed to another process that has the same
 /// stores open.
 public struct QueryGenerationToken: Hashable, Codable, Sendable {
-  /// A token for whichever generation is newest at the time of each read.
+  /// A token that represents the newest generation at the time of each read.
   public static let current = QueryGenerationToken()
 
   /// The generation of one store.
@@ -39,7 +39,7 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
     others = sorted.count == 1 ? nil : Array(sorted.dropFirst())
   }
 
-  /// Whether the token is ``current``.
+  /// A Boolean value that indicates whether the token is ``current``.
   var isCurrent: Bool { generation == nil && others == nil }
 
   /// The generations, one for each store, or an empty array for ``current``.

@@ -1,6 +1,6 @@
 /// A map from replaced object numbers to their replacements.
 ///
-/// All contexts of one tree share the map. Objects that are inserted one after another usually
+/// All contexts in a tree share the map. Objects that are inserted one after another usually
 /// receive consecutive numbers, so one entry can represent a run of numbers. A million objects that
 /// are inserted and saved together take about thirty entries. The stored properties skip
 /// exclusivity checks, because every lookup of an object by number reads them.
@@ -52,7 +52,7 @@ package final class RenumberedObjects {
 
   /// Returns the current number of an object, which is the given number if it was not replaced.
   ///
-  /// - Complexity: O(log n) for each time that the number was replaced, where n is the number of
+  /// - Complexity: Each replacement of the number takes O(log n) time, where n is the number of
   ///   entries.
   package func resolved(_ number: ObjectNumber) -> ObjectNumber {
     var number = number
@@ -74,8 +74,9 @@ package final class RenumberedObjects {
   }
 }
 
-/// Pairs of old and new numbers, stored as runs in which both numbers increase by one from pair to
-/// pair.
+/// Pairs of old and new numbers, stored as runs.
+///
+/// In a run, both numbers increase by one from each pair to the next.
 private struct NumberRuns {
   private struct Run {
     let old: Int64
@@ -97,8 +98,8 @@ private struct NumberRuns {
   private var unordered: [Int64: Int64] = [:]
   /// The maximum size of `unordered` if there are no runs.
   ///
-  /// Every two runs raise the maximum by one. When `unordered` exceeds it, its pairs are merged
-  /// into `runs`. Merging after every insertion would take quadratic time.
+  /// Every two runs raise the maximum by one. When `unordered` exceeds the maximum, its pairs are
+  /// merged into `runs`. Merging after every insertion would take quadratic time.
   private static let maxUnorderedCount = 256
 
   var entryCount: Int { runs.count + unordered.count }

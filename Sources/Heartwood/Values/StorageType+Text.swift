@@ -3,7 +3,7 @@ import Foundation
 extension StorageType {
   /// Zero, or an empty value.
   ///
-  /// For `Codable` values, the property is `null`, because their types are not known.
+  /// For values of `Codable` types, the property is `null`, because the types are not known.
   var zero: StoredValue {
     switch self {
     case .bool: .bool(false)
@@ -45,8 +45,8 @@ extension StorageType {
     case .string: .string(text)
     case .bytes: Data(base64Encoded: text)?.storedValue
     case .decimal:
-      // Check the entire text, because `Decimal` reads a number at its beginning and ignores the
-      // rest.
+      // Check the entire text, because `Decimal` reads a number at the beginning of the text and
+      // ignores the rest.
       text.wholeMatch(of: /[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/) == nil
         ? nil : Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))?.storedValue
     case .json:

@@ -27,7 +27,7 @@ extension StoredValue {
     return number == 0 ? 0 : bits
   }
 
-  /// Whether the value is NaN.
+  /// A Boolean value that indicates whether the value is NaN.
   ///
   /// Floating-point numbers and dates can be NaN.
   var isNotANumber: Bool {

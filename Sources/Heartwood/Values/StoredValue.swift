@@ -2,10 +2,10 @@
 ///
 /// Attributes are stored, compared, indexed and written to the history in this form. Two values are
 /// equal if their bits are equal, so NaN equals NaN. However, strings are compared as in Swift, so
-/// they can be equal even if their Unicode compositions differ. ``isIdentical(to:)`` also
+/// two strings can be equal even if their Unicode compositions differ. ``isIdentical(to:)`` also
 /// distinguishes compositions.
 public enum StoredValue: Hashable, Codable, Sendable {
-  /// No value; corresponds to `nil`.
+  /// The absence of a value, which corresponds to `nil`.
   case null
   /// A boolean.
   case bool(Bool)
@@ -17,7 +17,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
   case double(bits: UInt64)
   /// A point in time: the bits of a `Double` that counts seconds since the start of 2001 (UTC).
   case date(bits: UInt64)
-  /// A UUID, given by its first and last eight bytes, most significant byte first.
+  /// A UUID, given by its first and last eight bytes, each as a big-endian integer.
   case uuid(high: UInt64, low: UInt64)
   /// A string.
   case string(String)
@@ -49,7 +49,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
     }
   }
 
-  /// Whether the value is `null`.
+  /// A Boolean value that indicates whether the value is `null`.
   public var isNull: Bool { if case .null = self { true } else { false } }
 }
 
@@ -108,7 +108,7 @@ public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// The storage type as a noun phrase with its article, for messages.
+  /// The storage type as a noun phrase with an article, for use in messages.
   var phrase: String {
     switch self {
     case .bool: "a boolean"

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Allocates the temporary numbers of one tree of contexts.
+/// An allocator of temporary numbers for one tree of contexts.
 ///
 /// All trees in a process allocate blocks from the same counter, so that no two trees produce the
 /// same number. The counter starts at a random row ID, so that collisions between processes are
@@ -25,13 +25,13 @@ struct TemporaryNumbers {
   private static let minBlockSize: Int64 = 64
   private static let maxBlockSize: Int64 = 65_536
 
-  /// The first row ID that does not belong to a block yet.
+  /// The first row ID that is not yet part of a block.
   ///
   /// The counter starts in the lower half of the range of row IDs, so it never wraps around.
   /// Numbers must ascend in insertion order, because fetches sort new objects by number.
   private static let nextRow = Atomic<Int64>(Int64.random(in: 1...ObjectNumber.maxRow / 2))
 
-  /// The current block of each entity, by the entity's position in the schema.
+  /// The current block of each entity, indexed by the entity's position in the schema.
   private var blocks: [Block] = []
 
   /// Returns a temporary number that has not been used before.

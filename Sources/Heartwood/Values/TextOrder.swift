@@ -2,15 +2,16 @@ import Foundation
 
 /// Orders strings by the Unicode scalars of their composed form (NFC).
 ///
-/// Swift's `<` is specified to use the same order, but it is wrong for some strings in which
-/// canonically equivalent letters are composed differently. In Swift 6.3, `"e\u{301}e\u{301}"` and
-/// `"\u{E9}\u{E9}\u{E9}"` are not equal, yet neither precedes the other. Indexes need a correct
-/// order for such strings, and all other comparisons must use the same order as the indexes.
+/// According to its specification, Swift's `<` uses the same order. However, its result is wrong
+/// for some strings in which canonically equivalent letters are composed differently. In Swift 6.3,
+/// `"e\u{301}e\u{301}"` and `"\u{E9}\u{E9}\u{E9}"` are not equal, yet neither precedes the other.
+/// Indexes need a correct order for such strings, and all other comparisons must use the order of
+/// the indexes.
 extension String {
   /// The string in composed form (NFC), in which equal strings have equal bytes.
   var composed: String {
-    // Return a string unchanged if all its scalars are below U+0300. They never combine with each
-    // other, and their UTF-8 bytes are below 0xCC.
+    // Return a string unchanged if all its scalars are below U+0300. Such scalars never combine
+    // with each other, and their UTF-8 bytes are below 0xCC.
     let cannotCombine = utf8.withContiguousStorageIfAvailable { bytes in
       bytes.allSatisfy { $0 < Self.firstComposableByte }
     }
@@ -18,8 +19,8 @@ extension String {
     guard utf8.count > Self.composedCharacterCount else {
       return precomposedStringWithCanonicalMapping
     }
-    // Compose long strings in parts, because Foundation takes quadratic time for them. This is
-    // possible because composition never crosses a character boundary.
+    // Compose long strings in parts, because Foundation takes quadratic time for them. The parts
+    // are independent, because composition never crosses a character boundary.
     var result = ""
     var rest = self[...]
     while !rest.isEmpty {
@@ -65,7 +66,7 @@ extension String {
     return first.lexicographicallyPrecedes(second) ? -1 : 1
   }
 
-  /// Compares two strings without composing them, if this is possible.
+  /// Compares two strings without composing them, if possible.
   ///
   /// - Returns: The order, as in ``canonicalOrder(to:)``, or `nil` if composition might change the
   ///   scalars at the first difference. The strings must then be composed before they are compared.
@@ -81,8 +82,10 @@ extension String {
     return first[position] < second[position] ? -1 : 1
   }
 
-  /// Returns whether composition is known to leave the scalar at `position` unchanged, because
-  /// neither this scalar nor the next one can combine with a preceding scalar.
+  /// Returns whether composition is known to leave the scalar at `position` unchanged.
+  ///
+  /// The result is `true` if neither this scalar nor the next one can combine with a preceding
+  /// scalar.
   private static func isStable<Bytes: RandomAccessCollection<UInt8>>(
     _ bytes: Bytes, at position: Int
   ) -> Bool where Bytes.Index == Int {
@@ -102,8 +105,9 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether the scalar is known never to combine with a preceding scalar, and never to change on
-  /// its own.
+  /// A Boolean value that indicates whether the scalar is known to be stable.
+  ///
+  /// A stable scalar never combines with a preceding scalar, and never changes on its own.
   ///
   /// Most Latin and Cyrillic letters, kana, Chinese characters, Korean syllables and emoji are
   /// stable.

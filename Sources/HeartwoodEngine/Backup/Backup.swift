@@ -13,8 +13,8 @@ public struct Backup: Sendable {
     public var names: [String]
     /// The size in bytes of the file that the backup added.
     public var byteCount: Int
-    /// Whether the file contains all pages rather than only the pages changed since an earlier
-    /// generation.
+    /// A Boolean value that indicates whether the file contains all pages instead of only the pages
+    /// changed since an earlier generation.
     public var isFull: Bool
 
     init(_ header: BackupHeader) {
@@ -38,9 +38,9 @@ public struct Backup: Sendable {
 
   /// Returns the generations that can be restored, the oldest first.
   ///
-  /// Skips files with damaged headers, and does not read the pages in the files.
+  /// The method skips files with damaged headers, and does not read the pages in the files.
   ///
-  /// - Throws: `notAStore` if the directory contains no backups; `incompatibleFormat` or `io`.
+  /// - Throws: `notAStore` if the directory contains no backups, or `incompatibleFormat` or `io`.
   /// - Complexity: Reads the header of each file.
   public func restorePoints() throws -> [RestorePoint] {
     try restorePoints(in: BackupDirectory(path, on: fileSystem))
@@ -51,7 +51,7 @@ public struct Backup: Sendable {
       try directory.readableHeader(of: frame)
     }
     var names: [FrameNumber: [String]] = [:]
-    // If several generations have had the same name, use it only for the newest of them.
+    // If several generations have had the same name, use the name only for the newest generation.
     let frames: [String: FrameNumber] = headers.reduce(into: [:]) { frames, header in
       frames.merge(header.names) { $1 }
     }
@@ -68,23 +68,24 @@ public struct Backup: Sendable {
   /// Restores a generation as a new store.
   ///
   /// The new store keeps the identity of the original, so tokens of the generation stay valid. Its
-  /// next commit begins a new lineage. The store is written to `target` with `.partial` appended,
-  /// and renamed when it is complete and synced.
+  /// next commit begins a new lineage. The method writes the store to `target` with `.partial`
+  /// appended, and renames the store when it is complete and synced.
   ///
   /// - Parameters:
   ///   - generation: One of ``restorePoints()``, or `nil` for the newest.
-  ///   - target: A path that does not exist yet; its parent directory must exist.
-  ///   - asFork: Whether the new store gets its own identity, as a copied store does. It then
+  ///   - target: A path that does not exist yet. Its parent directory must exist.
+  ///   - asFork: Whether the new store gets a new identity, as a copied store does. The fork then
   ///     rejects tokens and backup directories of the original.
   ///   - progress: A closure called on this thread whenever another one percent of the pages has
   ///     been read.
   /// - Returns: The restored generation.
-  /// - Throws: `generationExpired` if the directory does not contain the generation; `corrupt` if a
-  ///   file is missing or damaged, with a message that says what can still be restored;
-  ///   `invalidArgument` if `target` exists; `busy`, `notAStore`, `incompatibleFormat`, `io` or
-  ///   `diskFull`. If an error is thrown, no new store remains at `target`.
+  /// - Throws: `generationExpired` if the directory does not contain the generation, or `corrupt`
+  ///   if a file is missing or damaged. The message of a `corrupt` error describes what can still
+  ///   be restored. Throws `invalidArgument` if `target` exists, or `busy`, `notAStore`,
+  ///   `incompatibleFormat`, `io` or `diskFull`. If an error is thrown, no new store remains at
+  ///   `target`.
   /// - Complexity: Reads the files that contain the generation's pages, verifies each page in them,
-  ///   and writes each page of the generation once; three syncs, plus directory syncs.
+  ///   and writes each page of the generation once. Performs three syncs, plus directory syncs.
   @discardableResult
   public func restore(
     _ generation: Generation? = nil, to target: String, asFork: Bool = false,
@@ -98,7 +99,7 @@ public struct Backup: Sendable {
     _ progress: ((StoreProgress) -> Void)?
   ) throws -> Generation {
     let directory = try BackupDirectory(path, on: fileSystem)
-    // If the newest file is unusable, throw an error: do not silently restore an older state.
+    // If the newest file is unusable, throw an error instead of silently restoring an older state.
     guard let frame = generation?.frame ?? directory.names.last?.frame else {
       throw StorageError(
         .notAStore, "The directory contains no backup. Check the path.", file: path)
@@ -107,21 +108,20 @@ public struct Backup: Sendable {
     return Generation(frame: frame)
   }
 
-  /// Removes all restore points that `isKept` rejects, and merges their files into the remaining
-  /// ones.
+  /// Removes all restore points that `isKept` rejects.
+  ///
+  /// The method merges the files of removed points into the remaining files.
   ///
   /// The newest restore point is never removed.
-  ///
-  /// Each merged file is completed and synced before any file is removed.
   ///
   /// - Parameter isKept: A closure that returns whether to keep a restore point. While it runs, no
   ///   backup can be added.
   /// - Returns: The number of removed restore points.
-  /// - Throws: `busy` while a backup is in progress; `corrupt` if a file to be merged is damaged;
-  ///   `notAStore`, `incompatibleFormat`, `io` or `diskFull`. Even after an error, no restore point
-  ///   that `isKept` accepted is lost.
+  /// - Throws: `busy` while a backup is in progress, or `corrupt` if a file to be merged is
+  ///   damaged. Also throws `notAStore`, `incompatibleFormat`, `io` or `diskFull`. Even after an
+  ///   error, no restore point that `isKept` accepted is lost.
   /// - Complexity: For each sequence of adjacent removed points, reads their files and the next
-  ///   one, and replaces them with one file.
+  ///   file, and replaces these files with one file.
   @discardableResult
   public func thin(keeping isKept: (RestorePoint) throws -> Bool) throws -> Int {
     try BackupDirectory(path, on: fileSystem).withLock { directory in

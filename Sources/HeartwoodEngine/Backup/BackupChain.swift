@@ -1,4 +1,4 @@
-/// A chain of backup files, in which each file adds pages to the generation of the previous one.
+/// A chain of backup files, in which each file adds pages to the generation of the previous file.
 struct BackupChain {
   /// The header of the last file.
   let newest: BackupHeader
@@ -11,8 +11,8 @@ struct BackupChain {
   /// Opens the files needed to restore a generation.
   ///
   /// - Parameter base: The same as in ``BackupDirectory/chain(to:after:)``.
-  /// - Throws: `generationExpired` if the directory does not contain the generation; `corrupt` if a
-  ///   file is missing or damaged.
+  /// - Throws: `generationExpired` if the directory does not contain the generation, or `corrupt`
+  ///   if a file is missing or damaged.
   init(
     _ directory: BackupDirectory, to frame: FrameNumber, after base: FrameNumber? = nil
   ) throws(StorageError) {
@@ -40,7 +40,9 @@ struct BackupChain {
   /// The commit to which the files add pages, or `nil` if they contain all pages.
   var base: BackupStart? { files.first?.header.base }
 
-  /// Calls `body` with every image, from the last file to the first and in page order within each.
+  /// Calls `body` with every image.
+  ///
+  /// The images are ordered from the last file to the first, and by page number within each file.
   func forEachImage(
     _ body: (PageNumber, Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -85,13 +87,13 @@ extension BackupHeader {
     guard base == other.map({ BackupStart($0.point) }),
       other.map({ $0.identity == identity && $0.geometry == geometry }) ?? true
     else {
-      throw Self.damaged("It does not continue the file before it.", name.text)
+      throw Self.damaged("This file does not continue the previous file.", name.text)
     }
   }
 }
 
 extension BackupDirectory {
-  /// Appends to an error's message a sentence about what can be restored without the damaged file.
+  /// Appends a sentence to an error's message about what can be restored without the damaged file.
   fileprivate func explained(
     _ error: StorageError, _ name: BackupName, _ frame: FrameNumber
   ) -> StorageError {

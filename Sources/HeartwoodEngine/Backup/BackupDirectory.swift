@@ -4,7 +4,7 @@ struct BackupDirectory {
   let fileSystem: any FileSystem
   /// The files, in generation order.
   let names: [BackupName]
-  /// For each generation that can be restored, the last file of its chain.
+  /// The last file in the chain of each generation that can be restored.
   private let lastSteps: [FrameNumber: BackupName]
 
   /// The file name suffix of incomplete files.
@@ -16,7 +16,7 @@ struct BackupDirectory {
 
   /// Lists the files of a directory.
   ///
-  /// - Throws: `notAStore` if there is no directory, or if it contains other files.
+  /// - Throws: `notAStore` if there is no directory, or if the directory contains other files.
   init(_ path: String, on fileSystem: any FileSystem) throws(StorageError) {
     let trimmed = OpenSequence.trimmed(path)
     guard let found = try fileSystem.list(trimmed) else {
@@ -57,7 +57,7 @@ struct BackupDirectory {
 
   /// Runs `body` with the current files while no other process can write to the directory.
   ///
-  /// - Throws: `busy` if another process is writing to it.
+  /// - Throws: `busy` if another process is writing to the directory.
   func withLock<Result>(_ body: (BackupDirectory) throws -> Result) throws -> Result {
     let file = try fileSystem.create(path + "/" + Self.lockName)
     guard try file.lock(.exclusive, 0..<1) else {
@@ -67,15 +67,16 @@ struct BackupDirectory {
         file: path)
     }
     defer { _ = try? file.lock(.none, 0..<1) }
-    // Read the names again: another process may have added files before this one acquired the lock.
+    // Read the names again, because another process may have added files before this process
+    // acquired the lock.
     return try body(BackupDirectory(path, on: fileSystem))
   }
 
   /// Returns the series number of a directory without complete files.
   ///
-  /// The store keeps a generation under a name that contains this number. The number is made
-  /// durable before the name is used, so the next backup knows the name even if this one is
-  /// interrupted.
+  /// The store keeps a generation under a name that contains this number. The method makes the
+  /// number durable before the name is used. The next backup then finds the name even if this
+  /// backup is interrupted.
   func firstSeries() throws(StorageError) -> UInt64 {
     let file = try fileSystem.create(path + "/" + Self.lockName)
     let block = ByteBlock(count: 8)
@@ -90,7 +91,7 @@ struct BackupDirectory {
 
   /// Removes the given files and any files left by interrupted calls.
   func remove(_ removed: [BackupName]) throws(StorageError) {
-    // Remove the newest first, so that all remaining files stay usable after an interruption.
+    // Remove the newest files first, so that all remaining files stay usable after an interruption.
     for name in removed.sorted(by: { $0.frame > $1.frame }) {
       try fileSystem.remove(path + "/" + name.text)
     }
@@ -109,12 +110,13 @@ struct BackupDirectory {
     name.base.map { lastSteps[$0] != nil } ?? true
   }
 
-  /// Returns the files needed to restore a generation, starting with the one that contains all
-  /// pages.
+  /// Returns the files needed to restore a generation.
   ///
-  /// - Parameter base: The generation that the first file builds on, unless a later file contains
+  /// The first file contains all pages.
+  ///
+  /// - Parameter base: The generation on which the first file builds, unless a later file contains
   ///   all pages.
-  /// - Throws: `generationExpired` if there is no such generation; `corrupt` if a needed file is
+  /// - Throws: `generationExpired` if there is no such generation, or `corrupt` if a needed file is
   ///   missing.
   func chain(
     to frame: FrameNumber, after base: FrameNumber? = nil
@@ -135,7 +137,7 @@ struct BackupDirectory {
     return try file(name)
   }
 
-  /// Returns the header of the last file for a generation, or `nil` if it is damaged.
+  /// Returns the header of the last file for a generation, or `nil` if the header is damaged.
   func readableHeader(of frame: FrameNumber) throws(StorageError) -> BackupHeader? {
     do throws(StorageError) { return try lastFile(to: frame).header } catch {
       guard error.kind == .corrupt || error.kind == .notAStore else { throw error }
@@ -151,7 +153,7 @@ struct BackupDirectory {
         .generationExpired,
         "The backup has no generation \(frame)."
           + (near.isEmpty
-            ? "" : " The nearest are \(near.map(String.init).joined(separator: " and "))."),
+            ? "" : " Use generation \(near.map(String.init).joined(separator: " or ")) instead."),
         file: path)
     }
     return .corrupt(

@@ -33,7 +33,7 @@ package struct BackupFile {
 
   /// Calls `body` with the number, bytes and position of each page image, in page order.
   ///
-  /// - Throws: `corrupt` if an image or the digest is damaged; any error that `body` throws.
+  /// - Throws: `corrupt` if an image or the digest is damaged, or any error that `body` throws.
   package func forEachImage(
     _ body: (PageNumber, Bytes, Int) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -48,7 +48,7 @@ package struct BackupFile {
       let imageCount = min(perChunk, header.imageCount - count)
       let target = MutableBytes(block.bytes.base, count: imageCount * pageByteCount)
       guard try file.read(into: target, at: offset) == target.count else {
-        throw BackupHeader.damaged("It became shorter while it was being read.", name)
+        throw BackupHeader.damaged("The file became shorter while it was being read.", name)
       }
       for position in 0..<imageCount {
         let image = target.bytes.slice(position * pageByteCount, pageByteCount)
@@ -62,7 +62,7 @@ package struct BackupFile {
     }
     guard try file.read(into: MutableBytes(block.bytes.base, count: 8), at: offset) == 8,
       block.bytes.bytes.load64(0) == digest
-    else { throw BackupHeader.damaged("Its digest is wrong.", name) }
+    else { throw BackupHeader.damaged("The digest is wrong.", name) }
   }
 
   /// Reads the image at a position that ``forEachImage(_:)`` passed to its closure.
@@ -73,7 +73,7 @@ package struct BackupFile {
     let offset = UInt64(header.byteCount) + UInt64(position) << UInt64(header.geometry.pageShift)
     guard try file.read(into: target, at: offset) == target.count,
       try self.page(of: target.bytes, from: UInt64(page)) == page
-    else { throw BackupHeader.damaged("It changed while it was being read.", name) }
+    else { throw BackupHeader.damaged("The file changed while it was being read.", name) }
   }
 
   /// Returns the page number of an intact image.
@@ -84,14 +84,14 @@ package struct BackupFile {
       PageChecks.hash(image, seed: header.identity.seed) == image.load64(PageLayout.hash.offset),
       page >= least, page < header.point.pageCount, frame > header.base?.frame ?? 0,
       frame <= header.point.frame
-    else { throw BackupHeader.damaged("One of its pages does not match its hash.", name) }
+    else { throw BackupHeader.damaged("The bytes of a page do not match the page's hash.", name) }
     return page
   }
 
   /// Writes a file under a temporary name, and renames it when it is complete and synced.
   ///
-  /// - Parameter images: A closure that passes images to its argument in page order, exactly as
-  ///   many as the header states.
+  /// - Parameter images: A closure that passes images to its argument in page order. The closure
+  ///   must pass exactly as many images as the header states.
   /// - Complexity: One sync of the file, and one of the directory.
   static func write(
     _ header: BackupHeader, in directory: String, _ fileSystem: any FileSystem,
@@ -123,7 +123,7 @@ package struct BackupFile {
     try flush()
     precondition(
       offset + UInt64(BackupLayout.digestByteCount) == header.fileByteCount,
-      "The number of images differs from that in the header.")
+      "The number of images differs from the number in the header.")
     block.bytes.store64(digest, 0)
     try file.write([block.bytes.bytes.slice(0, BackupLayout.digestByteCount)], at: offset)
     try file.sync()

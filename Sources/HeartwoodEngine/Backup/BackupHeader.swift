@@ -2,7 +2,9 @@
 package struct BackupHeader: Hashable, Sendable {
   package var geometry: Geometry
   package var identity: StoreIdentity
-  /// A random number that all files of a directory share until a new series of backups is started.
+  /// A random number that all files of a directory share.
+  ///
+  /// A new series of backups gets a new number.
   package var series: UInt64
   /// The commit to which the images are added, or `nil` if the file contains all pages.
   package var base: BackupStart?
@@ -85,14 +87,15 @@ package struct BackupHeader: Hashable, Sendable {
 
   /// Reads the header of a backup file.
   ///
-  /// - Throws: `corrupt` if the file is damaged; `incompatibleFormat` if a newer program wrote it.
+  /// - Throws: `corrupt` if the file is damaged, or `incompatibleFormat` if a newer program wrote
+  ///   it.
   package static func read(_ file: any File, _ name: String) throws(StorageError) -> BackupHeader {
     let fields = ByteBlock(count: BackupLayout.byteCount)
     defer { fields.keep() }
     let bytes = fields.bytes.bytes
     guard try file.read(into: fields.bytes, at: 0) == bytes.count,
       bytes.load64(BackupLayout.magic.offset) == BackupLayout.magicNumber
-    else { throw damaged("It has the wrong signature or is too short.", name) }
+    else { throw damaged("The file has the wrong signature or is too short.", name) }
     let version = bytes.load32(BackupLayout.version.offset)
     guard version == BackupLayout.currentVersion else {
       throw StorageError(
@@ -101,21 +104,21 @@ package struct BackupHeader: Hashable, Sendable {
           + "\(BackupLayout.currentVersion). Use a newer program.", file: name)
     }
     let nameByteCount = Int(bytes.load32(BackupLayout.nameByteCount.offset))
-    // Reject a damaged length that exceeds the file's size, so that it cannot cause a huge
+    // Reject a damaged length that exceeds the file's size, because it could cause a huge
     // allocation.
     guard UInt64(nameByteCount) <= (try file.byteCount()) else {
-      throw damaged("Its header is damaged.", name)
+      throw damaged("The header is damaged.", name)
     }
     let whole = ByteBlock(count: byteCount(nameByteCount))
     defer { whole.keep() }
     guard try file.read(into: whole.bytes, at: 0) == whole.bytes.count,
       let header = decoded(whole.bytes.bytes, nameByteCount)
-    else { throw damaged("Its header is damaged.", name) }
+    else { throw damaged("The header is damaged.", name) }
     guard try file.byteCount() == header.fileByteCount else {
-      throw damaged("Its length does not match its \(header.imageCount) pages.", name)
+      throw damaged("The length does not match the file's \(header.imageCount) pages.", name)
     }
     guard header.name.text == name else {
-      throw damaged("Its content belongs to \(header.name.text).", name)
+      throw damaged("The content belongs to \(header.name.text).", name)
     }
     return header
   }

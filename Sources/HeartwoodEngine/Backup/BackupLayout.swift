@@ -1,9 +1,9 @@
 /// The layout of a backup file's header.
 ///
-/// The fields are followed by the names, each with its generation and its one-byte length, and by
-/// zeros up to a multiple of 8 bytes. Next are the hash of all bytes so far (seed 0), the page
-/// images in page order, and the digest. The digest hashes 0 with the first image's hash, the
-/// result with the next, and so on.
+/// The fields are followed by the names. Each name has its generation and its one-byte length.
+/// Zeros pad the names to a multiple of 8 bytes. Next are the hash of all previous bytes (seed 0),
+/// the page images in page order, and the digest. The digest hashes 0 with the first image's hash,
+/// then the result with the next image's hash, and so on.
 package enum BackupLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -57,7 +57,7 @@ extension CommitPoint {
   }
 }
 
-/// A commit that a backup file starts from.
+/// A commit from which a backup file starts.
 package struct BackupStart: Hashable, Sendable {
   package let frame: FrameNumber
   package let digest: UInt64

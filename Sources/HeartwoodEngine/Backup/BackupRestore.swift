@@ -1,4 +1,4 @@
-/// Restores a generation from a backup directory to a new store.
+/// An operation that restores a generation from a backup directory to a new store.
 struct BackupRestore {
   enum Kind {
     /// A store with the identity of the store that was backed up.
@@ -31,8 +31,8 @@ struct BackupRestore {
 
   private func fill(_ path: String, from chain: BackupChain) throws(StorageError) {
     let header = restored(chain.newest)
-    // Copy the mode of the backup, because a restored store must not be readable by more users than
-    // its backup.
+    // Copy the mode of the backup. A restored store must not be readable by more users than its
+    // backup.
     let mode = try directory.fileSystem.mode(of: directory.path + "/" + header.name.text)
     try directory.fileSystem.createDirectory(path, forFilesOf: mode)
     let fileSystem = try directory.fileSystem.entering(path, newFileMode: mode)
@@ -59,7 +59,7 @@ struct BackupRestore {
         identity: header.identity, isMapped: false, isWritable: true)
       try ReplicaRecord.file.replace(with: ReplicaRecord().encoded(for: header.identity), log)
     }
-    // Write the header slot last: without it, the file is not a store.
+    // Write the header slot last, because the file is not a store without it.
     try file.sync()
     let slot = HeaderSlot(
       geometry: header.geometry, identity: header.identity, sequence: 1,
@@ -113,8 +113,7 @@ private struct RestoredPages {
     written[Int(page) / 64] >> UInt64(page % 64) & 1 != 0
   }
 
-  /// Writes a page, unless the restored generation lacks it or a newer image of it has been
-  /// written.
+  /// Writes a page of the restored generation, unless a newer image of the page has been written.
   mutating func write(_ page: PageNumber, _ image: Bytes) throws(StorageError) {
     guard page < pageCount, !isWritten(page) else { return }
     written[Int(page) / 64] |= 1 << UInt64(page % 64)

@@ -1,4 +1,4 @@
-/// Adds the newest generation of a store to a backup directory.
+/// An operation that adds the newest generation of a store to a backup directory.
 struct BackupRun {
   private let store: Store
   private let fileSystem: any FileSystem
@@ -15,8 +15,7 @@ struct BackupRun {
     self.progress = progress
     let files = store.files
     fileSystem = files.fileSystem
-    // Copy the mode of the store, because a backup must not be readable by more users than its
-    // store.
+    // Copy the mode of the store. A backup must not be readable by more users than its store.
     mode = try files.fileSystem.mode(of: files.directory + "/pages")
     report = BackupReport(generation: Generation(frame: 0))
   }
@@ -46,7 +45,7 @@ struct BackupRun {
     let named = try store.namedGenerations()
     // Also back up generations that users have named, so that they can be restored.
     let users = Set(named.filter { !BackupSeries.isName($0.key) }.map(\.value.frame))
-    // Do not build on a damaged file, because the delta could never be restored.
+    // Do not build on a damaged file. The delta could never be restored.
     let isIntact = last.map { (try? BackupChain(directory, to: $0.point.frame)) != nil } ?? false
     var base = isIntact ? try last.flatMap { try self.base($0, series, named) } : nil
     try releaseNames(of: series, except: base?.generation)
@@ -60,7 +59,7 @@ struct BackupRun {
       base = try write(newest, after: base, series, in: directory)
     }
     if base == nil, let last, BackupStart(last.point) == BackupStart(newest.state.point) {
-      // Nothing has changed, but the name was released, so keep the generation under it again.
+      // Nothing has changed, but the name was released. Keep the generation under the name again.
       try store.keep(newest.generation, as: series.name(of: newest.generation))
       base = newest
     }
@@ -69,7 +68,7 @@ struct BackupRun {
     return report
   }
 
-  /// Returns the snapshot to use as the next file's base, or `nil` if the store no longer keeps it.
+  /// Returns the snapshot to use as the next file's base, if the store still keeps its generation.
   private func base(
     _ last: BackupHeader, _ series: BackupSeries, _ named: [String: Generation]
   ) throws -> Snapshot? {
@@ -93,22 +92,23 @@ struct BackupRun {
     guard newest.descends(from: point, store.maintenance.lineages) else {
       throw StorageError(
         .foreignStore,
-        "This store was restored to an earlier state than that of the directory's newest backup. "
+        "This store was restored to an earlier state than the directory's newest backup. "
           + "Use a new directory for the restored store.", file: path)
     }
   }
 
   // MARK: Files
 
-  /// Writes the pages changed since `base`, or all pages, and keeps the new generation instead of
-  /// the base.
+  /// Writes the pages changed since `base`, or all pages.
+  ///
+  /// The method also keeps the new generation instead of the base.
   private mutating func write(
     _ snapshot: Snapshot, after base: Snapshot?, _ series: BackupSeries,
     in directory: BackupDirectory
   ) throws -> Snapshot {
     let generation = snapshot.generation
-    // Keep the generation before writing its file: this makes it durable, and the next delta needs
-    // it.
+    // Keep the generation before writing its file. Keeping the generation makes it durable, and the
+    // next delta needs it.
     try store.keep(generation, as: series.name(of: generation))
     let state = snapshot.state
     let names = try store.namedGenerations().filter { !BackupSeries.isName($0.key) }
@@ -121,8 +121,8 @@ struct BackupRun {
     do {
       try write(pages, of: state, header, in: directory)
     } catch {
-      // Release the generation: otherwise, each failed attempt on a full disk would keep another
-      // one.
+      // Release the generation. Otherwise, each failed attempt on a full disk would keep another
+      // generation.
       try? store.release(series.name(of: generation))
       throw error
     }
@@ -154,7 +154,8 @@ struct BackupRun {
 
   /// Returns the pages in use that were written after `base`, or all pages in use, in order.
   ///
-  /// The caller holds both states, so the index has an entry for every page written between them.
+  /// The caller holds both states, so the index has an entry for every page written between the two
+  /// states.
   private func pages(
     of state: GenerationState, after base: GenerationState?
   ) throws(StorageError) -> [PageNumber] {
@@ -176,7 +177,7 @@ struct BackupRun {
     return pages
   }
 
-  /// Releases the generations that interrupted backups left kept.
+  /// Releases the generation names that interrupted backups have left behind.
   private func releaseNames(of series: BackupSeries, except kept: Generation?) throws {
     for (name, generation) in try store.namedGenerations()
     where series.owns(name) && generation != kept {
@@ -185,7 +186,9 @@ struct BackupRun {
   }
 }
 
-/// The files of one directory, identified by a random number that is also part of generation names.
+/// A series of backup files in one directory.
+///
+/// A random number identifies the series and is part of the names of its generations.
 struct BackupSeries {
   let number: UInt64
 
@@ -198,7 +201,7 @@ struct BackupSeries {
   /// Returns the name under which a store keeps the directory's newest generation.
   func name(of generation: Generation) -> String { prefix + BackupName.digits(generation.frame) }
 
-  /// Returns whether a name is one that ``name(of:)`` can return.
+  /// Returns whether ``name(of:)`` can return the given name.
   func owns(_ name: String) -> Bool { name.hasPrefix(prefix) && Self.isName(name) }
 
   /// Returns whether a name has the form that backups use to keep generations.

@@ -1,10 +1,12 @@
-/// Removes generations from a backup directory by merging files.
+/// An operation that removes generations from a backup directory by merging files.
 struct BackupThinning {
   private let directory: BackupDirectory
 
   init(_ directory: BackupDirectory) { self.directory = directory }
 
-  /// Removes all generations except `frames`, which must be in ascending order.
+  /// Removes all generations except `frames`.
+  ///
+  /// The generations in `frames` must be in ascending order.
   func run(keeping frames: [FrameNumber]) throws(StorageError) {
     var kept: Set<BackupName> = []
     var before: FrameNumber?
@@ -17,9 +19,10 @@ struct BackupThinning {
       directory.names.filter { !kept.contains($0) && directory.canRestore(with: $0) })
   }
 
-  /// Returns the file that extends one generation to another, writing it if it does not exist.
+  /// Returns the file that extends one generation to another.
   ///
-  /// If any of the merged files is a full backup, so is the result.
+  /// If the file does not exist, the method writes it. If any of the merged files is a full backup,
+  /// the result is a full backup too.
   private func merge(
     to frame: FrameNumber, after base: FrameNumber?
   ) throws(StorageError) -> BackupName {

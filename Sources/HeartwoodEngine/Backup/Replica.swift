@@ -1,8 +1,8 @@
-/// A read-only store that follows the backups of another one.
+/// A read-only store that follows the backups of another store.
 ///
 /// One process at a time adds generations from the backup with ``advance(progress:)``. Meanwhile,
-/// any number of processes can read the replica. To them, each added generation appears like a
-/// commit by another process. The replica has the generations, pages and tokens of its source.
+/// any number of processes can read the replica. To the readers, each added generation appears like
+/// a commit by another process. The replica has the generations, pages and tokens of its source.
 /// `Docs/Reference/Engine.md` lists the guarantees.
 public final class Replica: Sendable {
   private let backup: Backup
@@ -19,8 +19,8 @@ public final class Replica: Sendable {
   ///   - progress: A closure called on this thread whenever another one percent of a new replica's
   ///     pages has been written.
   /// - Throws: `invalidArgument` if the store at the path is not a replica, for example after a
-  ///   promotion; `busy` if another process is changing the replica; any error from opening a store
-  ///   or from ``Backup/restore(_:to:asFork:progress:)``.
+  ///   promotion. Throws `busy` if another process is changing the replica. Also throws any error
+  ///   from opening a store or from ``Backup/restore(_:to:asFork:progress:)``.
   public convenience init(
     at path: String, following backup: Backup, progress: ((StoreProgress) -> Void)? = nil
   ) throws {
@@ -54,7 +54,7 @@ public final class Replica: Sendable {
     let following = StoreLocks(file: file)
     guard try following.tryLock(.exclusive, byte: LockByte.following) else {
       throw StorageError(
-        .busy, "Another process follows the backup with this replica. End that process first.",
+        .busy, "Another process is adding generations to this replica. End that process first.",
         file: path)
     }
     var options = options
@@ -68,16 +68,18 @@ public final class Replica: Sendable {
     get throws { try store.snapshot().generation }
   }
 
-  /// Adds all generations of the backup directory that are newer than the replica's.
+  /// Adds all generations of the backup directory that are newer than the newest one in the
+  /// replica.
   ///
-  /// Each is added atomically and durably. If a file is damaged or incomplete, for example during
-  /// an upload, a later call tries again. In the meantime, ``Store/replicaStatus`` shows the error.
+  /// The method adds each generation atomically and durably. If a file is damaged or incomplete,
+  /// for example during an upload, a later call tries again. In the meantime,
+  /// ``Store/replicaStatus`` shows the error.
   ///
   /// - Parameter progress: A closure called on this thread when a generation becomes visible.
   /// - Returns: The added generations, the oldest first.
-  /// - Throws: `corrupt` if a file is missing or damaged; `foreignStore` if the backup does not
-  ///   continue the state of the replica; `notAStore`, `incompatibleFormat`, `closed`, `busy`, `io`
-  ///   or `diskFull`. Generations added before the error remain.
+  /// - Throws: `corrupt` if a file is missing or damaged, or `foreignStore` if the backup does not
+  ///   continue the state of the replica. Also throws `notAStore`, `incompatibleFormat`, `closed`,
+  ///   `busy`, `io` or `diskFull`. Generations added before the error remain.
   /// - Complexity: Lists the directory. For each generation, reads its file, writes the new images,
   ///   and syncs the map, each log segment with new images, and the directory twice.
   @discardableResult
@@ -105,8 +107,8 @@ public final class Replica: Sendable {
       let directory = try BackupDirectory(backup.path, on: backup.fileSystem)
       guard let newest = directory.names.last?.frame, newest > known else { return added }
       let (start, failure) = (known, try addGenerations(of: directory, &added, progress))
-      // Throw if there was no progress. Otherwise, list the directory again: files may have been
-      // added.
+      // Throw if there was no progress. Otherwise, list the directory again, because files may have
+      // been added.
       if known == start { throw failure ?? directory.missing(newest) }
     }
   }
@@ -114,8 +116,9 @@ public final class Replica: Sendable {
   /// The newest generation of the replica.
   private var known: FrameNumber { store.table.appended.generation }
 
-  /// Adds the generations that continue the replica, skipping damaged files, and returns the first
-  /// error.
+  /// Adds the generations that continue the replica, and returns the first error.
+  ///
+  /// The method skips damaged files.
   private func addGenerations(
     of directory: BackupDirectory, _ added: inout [Generation],
     _ progress: ((Backup.RestorePoint) -> Void)?
@@ -136,8 +139,9 @@ public final class Replica: Sendable {
     return failure
   }
 
-  /// Records the outcome of an attempt, for ``Store/replicaStatus``: its error, or `nil` for
-  /// success.
+  /// Records the outcome of an attempt for ``Store/replicaStatus``.
+  ///
+  /// The error is `nil` if the attempt succeeded.
   private func record(_ error: (any Error)?) throws(StorageError) {
     let log = store.files.log
     let message = error.map { ($0 as? StorageError)?.description ?? "\($0)" } ?? ""
@@ -155,13 +159,13 @@ public final class Replica: Sendable {
 
   // MARK: Promotion
 
-  /// Turns the replica at a path into an ordinary store, which begins its own lineage.
+  /// Turns the replica at a path into an ordinary store with a new lineage.
   ///
   /// Processes that are reading the replica continue, and see later commits. If the promotion is
   /// interrupted, call this method again.
   ///
-  /// - Throws: `invalidArgument` if the store is not a replica; `busy` if a process is following
-  ///   the backup; any error from opening a store.
+  /// - Throws: `invalidArgument` if the store is not a replica, `busy` if a process is following
+  ///   the backup, or any error from opening a store.
   /// - Complexity: The cost of opening and closing a store.
   public static func promote(_ path: String) throws {
     try promote(path, StoreOptions(), PosixFileSystem())

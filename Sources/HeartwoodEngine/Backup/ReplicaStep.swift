@@ -1,8 +1,8 @@
-/// Adds the generation of a backup file to a replica (steps B1 of `Docs/Internals/Concurrency.md`).
+/// A step that adds the generation of a backup file to a replica.
 ///
-/// Each image is written to the same frame as in the source's log and is listed in the map of
-/// retained frames, as if the log had been reclaimed up to the generation. The replica therefore
-/// has the same generations, pages and tokens as its source.
+/// This is step B1 of `Docs/Internals/Concurrency.md`. The step writes each image to the same frame
+/// as in the source's log. It also lists the image in the map of retained frames, as if the log had
+/// been reclaimed up to the generation.
 struct ReplicaStep {
   private let core: StoreCore
   private let file: BackupFile
@@ -14,9 +14,9 @@ struct ReplicaStep {
 
   /// Durably makes the file's generation the newest one.
   ///
-  /// - Throws: `foreignStore` if the generation does not descend from the newest one; `corrupt` if
-  ///   the file is damaged; `busy` if a generation is held that is too old; `writesDisabled`, `io`
-  ///   or `diskFull`. On error, the replica is unchanged.
+  /// - Throws: `foreignStore` if the generation does not descend from the newest one, `corrupt` if
+  ///   the file is damaged, or `busy` if a held generation is too old. Also throws
+  ///   `writesDisabled`, `io` or `diskFull`. After an error, the replica is unchanged.
   func run() throws(StorageError) {
     try files.maintenance.withLock { () throws(StorageError) in
       try core.writerLock.acquire(timeout: nil)
@@ -52,7 +52,7 @@ struct ReplicaStep {
       throw StorageError(
         .busy,
         "The replica is too far behind its source, because a process holds an old generation. End "
-          + "that process, or close its snapshots.", file: files.directory)
+          + "that process, or release its snapshots.", file: files.directory)
     }
   }
 
@@ -64,8 +64,8 @@ struct ReplicaStep {
       let new = try added(to: old)
       return (new.state, try map(adding: new.frames, after: old.point))
     } catch {
-      // After an error, free the space of the images, unless an earlier attempt may have replaced
-      // the map.
+      // After an error, free the space of the images. Keep the images if an earlier attempt may
+      // have replaced the map.
       guard let map = try? RetainedFrameMap.read(files.log).map(\.end.frame) ?? 0,
         map <= old.generation
       else { throw error }
@@ -138,13 +138,13 @@ struct ReplicaStep {
   }
 
   private func damaged() -> StorageError {
-    BackupHeader.damaged("Its pages do not form a complete generation.", header.name.text)
+    BackupHeader.damaged("The pages do not form a complete generation.", header.name.text)
   }
 
   /// Returns a map of retained frames that adds the new generation as the newest.
   ///
-  /// It keeps all generations of the previous map, because readers may hold any of them; the next
-  /// maintenance run removes those that are not held.
+  /// The map keeps all generations of the previous map, because readers may hold any of them. The
+  /// next maintenance run removes the generations that are not held.
   private func map(
     adding frames: [RetainedFrameMap.RetainedFrame], after point: CommitPoint
   ) throws(StorageError) -> RetainedFrameMap {

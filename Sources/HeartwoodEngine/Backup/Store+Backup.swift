@@ -4,7 +4,7 @@ public struct BackupReport: Hashable, Sendable {
   public var generation: Generation
   /// The names of the added files.
   ///
-  /// Empty if nothing has changed since the last backup.
+  /// The array is empty if nothing has changed since the last backup.
   public var files: [String] = []
   /// The total size of the added files in bytes.
   public var byteCount = 0
@@ -15,24 +15,24 @@ extension Store {
   ///
   /// The first backup writes a file with all pages in use. Later backups write only the pages
   /// changed since the previous backup, whose generation the store keeps under a name. If that name
-  /// has been released, the file contains all pages again. A backup also includes any generations
-  /// that are newer than the previous backup and are kept under other names.
+  /// has been released, the file contains all pages again. Generations that are newer than the
+  /// previous backup and are kept under other names are also backed up.
   ///
   /// Other threads and processes can read and write this store during the backup. A file gets its
-  /// final name when it is complete and synced, and never changes afterwards, so other programs can
-  /// copy the directory at any time. After a crash, the next backup continues from the newest
-  /// complete file.
+  /// final name when it is complete and synced, and never changes afterwards. Other programs can
+  /// therefore copy the directory at any time. After a crash, the next backup continues from the
+  /// newest complete file.
   ///
   /// - Parameters:
   ///   - path: The path of a directory, which is created if it does not exist.
   ///   - progress: A closure called on this thread whenever another one percent of a file's pages
   ///     has been written.
-  /// - Throws: `busy` while another backup to the directory is in progress; `foreignStore` if the
-  ///   directory belongs to another store, or to a state from which this store does not descend;
-  ///   `notAStore` if it contains other files; `readOnly`, `closed`, `corrupt`, `writesDisabled`,
-  ///   `io` or `diskFull`. Errors do not affect the store.
-  /// - Complexity: Reads and writes each changed page; for each file, two syncs plus those of
-  ///   ``keep(_:as:)`` and ``release(_:)``.
+  /// - Throws: `busy` while another backup to the directory is in progress. Throws `foreignStore`
+  ///   if the directory belongs to another store, or to a state from which this store does not
+  ///   descend. Throws `notAStore` if the directory contains other files. Also throws `readOnly`,
+  ///   `closed`, `corrupt`, `writesDisabled`, `io` or `diskFull`. Errors do not affect the store.
+  /// - Complexity: Reads and writes each changed page. For each file, performs two syncs plus those
+  ///   of ``keep(_:as:)`` and ``release(_:)``.
   @discardableResult
   public func backup(
     to path: String, progress: ((StoreProgress) -> Void)? = nil

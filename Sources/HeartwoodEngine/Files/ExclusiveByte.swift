@@ -1,8 +1,7 @@
-/// A mutex that excludes other threads and other processes, based on a lock on one byte of a file.
+/// A mutex between threads and between processes, implemented as a lock on one byte of a file.
 ///
 /// A byte lock belongs to the open file, so excluding other threads also requires a thread lock. A
-/// read-only process can lock the byte only in shared mode, which still excludes processes that
-/// lock it exclusively.
+/// read-only process can lock the byte only in shared mode.
 package final class ExclusiveByte: Sendable {
   private let kind: LockKind
   private let range: Range<UInt64>
@@ -14,7 +13,7 @@ package final class ExclusiveByte: Sendable {
   /// Creates a lock on the given byte of a file.
   ///
   /// - Parameter timeout: The number of milliseconds to wait for another process, or `nil` to wait
-  ///   without a limit. The other process may be suspended.
+  ///   without a limit.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
     waits: LockWaits = LockWaits()
@@ -29,12 +28,12 @@ package final class ExclusiveByte: Sendable {
   /// Runs `body` while holding the lock.
   ///
   /// - Parameter timeout: The number of milliseconds to wait for another process, or `nil` to wait
-  ///   without a limit. The timeout that was passed to the initialiser, if any, takes precedence.
-  /// - Throws: `busy` if the timeout expires before `body` runs; any error that `body` throws.
+  ///   without a limit. A timeout that was passed to the initialiser takes precedence.
+  /// - Throws: `busy` if the timeout expires before `body` runs, or any error that `body` throws.
   package func withLock<R>(
     timeout: UInt64? = nil, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {
-    assert(LockOrder.enter(range.lowerBound, of: file), "A lock was requested out of lock order.")
+    assert(LockOrder.enter(range.lowerBound, of: file), "A thread requested locks out of order.")
     defer { assert(LockOrder.leave(range.lowerBound, of: file)) }
     lock.acquire()
     defer { lock.release() }

@@ -1,7 +1,8 @@
 /// The interface for all input and output of the engine.
 ///
-/// Tests replace it to count calls, make a call fail, or choose the state that a power cut leaves
-/// behind. Thread-safe. Paths are absolute or relative to the working directory.
+/// Tests use other implementations to count calls, make a call fail, or choose the state that a
+/// power cut leaves behind. Implementations are thread-safe. Paths are absolute or relative to the
+/// working directory.
 package protocol FileSystem: AnyObject, Sendable {
   /// Opens a file, or returns `nil` if it does not exist and `access` is not ``FileAccess/create``.
   ///
@@ -11,8 +12,8 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Creates a directory if it does not exist. Its parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Creates a directory that can be listed and entered by any user who may read files with the
-  /// given mode. If `mode` is `nil`, the process's default mode applies.
+  /// Creates a directory for files with the given mode. Every user who may read the files can list
+  /// and enter the directory. If `mode` is `nil`, the process's default mode applies.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
 
   /// Returns a view of this file system that holds the directory at `path` open.
@@ -21,11 +22,11 @@ package protocol FileSystem: AnyObject, Sendable {
   /// and does not follow links.
   ///
   /// - Parameter newFileMode: The mode of files that are created before the `pages` file exists, or
-  ///   `nil` for the process's default. Later files take their mode and group from `pages`.
+  ///   `nil` for the process's default. Files created later take their mode and group from `pages`.
   func entering(_ path: String, newFileMode: UInt16?) throws(StorageError) -> any FileSystem
 
-  /// Returns the identity of a regular file, or `nil` if there is no such file. Does not follow
-  /// links.
+  /// Returns the identity of a regular file, or `nil` if there is no such file. This method does
+  /// not follow links.
   func identity(of path: String) throws(StorageError) -> FileIdentity?
 
   /// Returns a file's permission bits, or `nil` if the file does not exist or its file system does
@@ -43,22 +44,23 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Removes a file if it exists.
   func remove(_ path: String) throws(StorageError)
 
-  /// Removes a directory, which must be empty, if it exists.
+  /// Removes a directory if it exists. The directory must be empty.
   func removeDirectory(_ path: String) throws(StorageError)
 
   /// Renames a file or a directory.
   ///
-  /// A renamed file atomically replaces any file with the new name. The new name of a directory
-  /// must not be in use.
+  /// A renamed file atomically replaces any file with the new name. A renamed directory replaces
+  /// nothing, so its new name must not be in use.
   func rename(_ source: String, to target: String) throws(StorageError)
 
   /// Returns the type of the volume that contains a directory, or `nil` if it does not exist.
   func volumeType(of path: String) throws(StorageError) -> VolumeType?
 
-  /// Makes every earlier creation, renaming and removal of a name in a directory durable.
+  /// Makes all earlier file creations, renames and removals in a directory durable.
   func syncDirectory(_ path: String) throws(StorageError)
 
-  /// Watches a file until the returned object is released, or returns `nil` if that is impossible.
+  /// Watches a file until the returned object is released, or returns `nil` if the file cannot be
+  /// watched.
   func watch(_ path: String) -> (any FileWatch)?
 
   /// An identifier that two file systems share only if they can open the same files.
@@ -125,13 +127,13 @@ package enum FileAccess: Sendable {
 
 /// An open file, which is closed when its last reference is released.
 ///
-/// Thread-safe, because every read and write specifies its offset.
+/// Files are thread-safe, because every read and write specifies its offset.
 package protocol File: AnyObject, Sendable {
   /// The path that was used to open the file, for error messages.
   var path: String { get }
 
-  /// Reads bytes into `target`, and returns the number of bytes read. The number is less than the
-  /// length of `target` only if the file ends first.
+  /// Reads bytes into `target`, and returns the number of bytes read. The method fills `target`
+  /// unless the file ends first.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
 
   /// Writes `parts` consecutively, or throws an error if not all bytes can be written.
@@ -148,7 +150,8 @@ package protocol File: AnyObject, Sendable {
 
   /// Deallocates the disk space of complete 4,096-byte blocks, which then read as zeros.
   ///
-  /// The file keeps its length. Returns `false` if the file system does not support this operation.
+  /// The file keeps its length. The method returns `false` if the file system cannot deallocate
+  /// blocks.
   func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Returns the number of bytes that this file occupies on disk, not counting holes.
@@ -157,9 +160,11 @@ package protocol File: AnyObject, Sendable {
   /// Makes the file's length and all earlier writes durable with the platform's strongest sync.
   func sync() throws(StorageError)
 
-  /// Maps a range as read-only memory, or returns `nil` if the file system does not support this.
+  /// Maps a range as read-only memory, or returns `nil` if the file system does not support
+  /// mappings.
   ///
-  /// The range may extend past the end of the file, but accessing bytes there ends the process.
+  /// The range may extend past the end of the file, but accessing bytes past the end ends the
+  /// process.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping?
 
   /// Maps the first `byteCount` bytes, which must exist, as memory shared with other processes.
@@ -169,7 +174,7 @@ package protocol File: AnyObject, Sendable {
 
   /// Sets, converts or releases a lock, or returns `false` if another open file's lock conflicts.
   ///
-  /// The lock belongs to this open file, and is released when the file is closed at the latest.
+  /// The lock belongs to this open file. Closing the file releases the lock.
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Waits until all conflicting locks have been released, then sets a lock on a range of bytes.
@@ -198,8 +203,6 @@ extension File {
 }
 
 /// The kind of lock that a call requests.
-///
-/// The kind ``none`` releases the lock.
 package enum LockKind: Sendable {
   case shared
   case exclusive
@@ -223,9 +226,9 @@ package struct FileIdentity: Hashable, Sendable {
 ///   and it uses only atomic operations on shared mappings.
 package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
-  /// The closure, if any, that is called before each access to shared memory.
+  /// The optional closure that is called before each access to shared memory.
   ///
-  /// Test file systems use it to intercept the communication between processes.
+  /// Test file systems use the closure to intercept the communication between processes.
   package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?
   private let unmap: @Sendable (MutableBytes) -> Void
 

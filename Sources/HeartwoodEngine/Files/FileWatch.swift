@@ -8,12 +8,13 @@
 
 /// A watch that wakes a thread when any process calls ``File/touch()`` on the watched file.
 ///
-/// Thread-safe, but only one thread may wait at a time.
+/// A watch is thread-safe, but only one thread may wait at a time.
 package protocol FileWatch: AnyObject, Sendable {
-  /// Waits until the file is touched, ``end()`` is called or the timeout expires. May return early.
+  /// Waits until the file is touched, ``end()`` is called or the timeout expires. A wait may end
+  /// early.
   func wait(milliseconds: UInt64)
 
-  /// Ends the current wait, or the next one if no thread is waiting.
+  /// Ends the current wait, or the next wait if no thread is waiting.
   func end()
 }
 
@@ -101,7 +102,7 @@ final class PosixFileWatch: FileWatch {
       }
     }
 
-    // Remove the watch: the kernel reports this as an event, which wakes the waiting thread.
+    // Removing the watch produces a kernel event, which wakes the waiting thread.
     func end() { if !origin.isInherited { inotify_rm_watch(descriptor, target) } }
   #endif
 }

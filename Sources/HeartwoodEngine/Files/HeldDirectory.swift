@@ -8,7 +8,7 @@
 
 /// An open directory of a store.
 ///
-/// Names are resolved relative to it, even after it has been moved; see
+/// Names are resolved relative to the open directory, even after it has been moved. See
 /// ``FileSystem/entering(_:newFileMode:)``.
 final class HeldDirectory: Sendable {
   let path: String
@@ -51,7 +51,7 @@ final class HeldDirectory: Sendable {
     return text == "." || text == ".." ? nil : text
   }
 
-  /// Creates a new file, or returns `nil` if another process has created it in the meantime.
+  /// Creates a new file, or returns `nil` if another process has already created it.
   func create(_ name: String, _ path: String) throws(StorageError) -> (any File)? {
     let directory = try descriptor()
     let pattern = Self.status(of: Self.pattern, in: directory)
@@ -63,7 +63,7 @@ final class HeldDirectory: Sendable {
     if case .failure(let error) = result, error.code == EEXIST { return nil }
     let descriptor = try result.get("create the file", path)
     // Ignore failures of `fchown` and `fchmod`: the process may lack permission, or the file system
-    // may have no modes.
+    // may not support modes.
     if let group = pattern?.st_gid { _ = fchown(descriptor, uid_t.max, group) }
     // Set the mode again, because the umask may have removed bits when the file was created.
     if let mode { _ = fchmod(descriptor, mode) }
@@ -72,7 +72,7 @@ final class HeldDirectory: Sendable {
 
   /// Returns the status of a regular file, or `nil` if there is no such file.
   ///
-  /// Does not follow links.
+  /// This method does not follow links.
   static func status(of name: String, in directory: Int32) -> stat? {
     var status = stat()
     let result = SystemCalls.retrying { fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }
@@ -83,8 +83,8 @@ final class HeldDirectory: Sendable {
   /// Returns the stamp of the names in this directory; see ``FileSystem/stamp(of:)``.
   func stamp() throws(StorageError) -> DirectoryStamp? {
     let directory = try descriptor()
-    // Read the clock before the directory's status, so that any change missing from the status gets
-    // this time or a later one.
+    // Read the clock before the directory's status. A change that the status misses then gets this
+    // time or a later one.
     let now = Self.nanoseconds(Self.changeClock)
     var status = stat()
     let result = SystemCalls.retrying { fstat(directory, &status) }
@@ -95,7 +95,7 @@ final class HeldDirectory: Sendable {
       let time = status.st_ctim
     #endif
     let changed = Self.nanoseconds(time)
-    // Return `nil` shortly after a change: another one in the same clock tick would get the same
+    // Return `nil` shortly after a change. Another change in the same clock tick would get the same
     // time and go unnoticed.
     let tick = time.tv_nsec == 0 ? Self.secondsTick : Self.changeTick
     return (-Self.clockLead...tick).contains(now - changed)
@@ -122,11 +122,10 @@ final class HeldDirectory: Sendable {
     /// A duration, in nanoseconds, that is longer than one tick of the file system's clock.
     private static let changeTick: Int64 = 20_000_000
   #else
-    /// Zero, because the file system takes its timestamps from `changeClock`.
+    /// The tick is zero, because the file system takes its timestamps from `changeClock`.
     private static let changeTick: Int64 = 0
   #endif
-  /// The number of nanoseconds by which a kernel may move a timestamp ahead of its clock to make it
-  /// unique.
+  /// The number of nanoseconds by which a kernel may advance a timestamp to make it unique.
   private static let clockLead: Int64 = 20_000_000
   /// A duration, in nanoseconds, that is longer than one tick if timestamps are whole seconds.
   private static let secondsTick: Int64 = 2_000_000_000

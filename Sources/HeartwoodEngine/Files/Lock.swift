@@ -8,12 +8,12 @@
 
 /// A mutex with one condition variable.
 ///
-/// It uses a `pthread` mutex behind a pointer, because the thread sanitizer understands such
-/// mutexes, and because they support waits with a timeout.
+/// The lock uses a `pthread` mutex behind a pointer. The thread sanitizer understands such mutexes,
+/// and they support waits with a timeout.
 ///
-/// In a child process created by `fork`, an inherited lock has no effect, because a thread that
-/// does not exist there may hold it. The child must not use the state that the lock guards, but it
-/// can run the deinitialisers of objects that use the lock.
+/// In a child process created by `fork`, an inherited lock has no effect, because the thread that
+/// holds it may not exist in the child. The child must not use the state that the lock guards. The
+/// child can still run the deinitialisers of objects that use the lock.
 ///
 /// - Note: `@unchecked` because the C library synchronises the memory behind the pointers.
 package final class Lock: @unchecked Sendable {
@@ -60,7 +60,7 @@ package final class Lock: @unchecked Sendable {
     return try body()
   }
 
-  /// Releases the lock, waits for ``wakeAll()`` or the timeout, if any, and reacquires the lock.
+  /// Releases the lock, waits for ``wakeAll()`` or an optional timeout, and reacquires the lock.
   ///
   /// Spurious wakeups are possible.
   package func wait(milliseconds: UInt64? = nil) {

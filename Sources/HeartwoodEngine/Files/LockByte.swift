@@ -19,6 +19,8 @@ package enum LockByte {
   ///
   /// Every process in which generation g is live locks byte `live` + g in shared mode.
   package static let live: UInt64 = 1 << 40
-  /// The first holder lock, by which a process shows which generations it holds; see `HolderLock`.
+  /// The first holder lock.
+  ///
+  /// Holder locks show which generations a process holds; see `HolderLock`.
   package static let holderLock: UInt64 = 1 << 61
 }

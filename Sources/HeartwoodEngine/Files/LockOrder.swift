@@ -1,9 +1,10 @@
-/// Tracks the store locks that each thread holds, and checks their order in debug builds.
+/// A record of the store locks that each thread holds, used by debug builds to check the lock
+/// order.
 ///
 /// A request that violates the order in `Docs/Internals/Concurrency.md` traps, even if no other
-/// thread holds a conflicting lock. The methods are called only from `assert`. Thread-safe.
+/// thread holds a conflicting lock. Only `assert` calls the methods.
 package final class LockOrder: @unchecked Sendable {
-  // @unchecked because `held` is guarded by `lock`.
+  // `@unchecked` is safe because `lock` guards `held`.
   private static let ofThisProcess = LockOrder()
 
   /// The lock bytes of a store, in the order in which a thread must request them.
@@ -21,7 +22,8 @@ package final class LockOrder: @unchecked Sendable {
 
   private init() {}
 
-  /// Records that this thread is about to wait for a lock, and returns whether the order allows it.
+  /// Records that this thread is about to wait for a lock, and returns whether the lock order
+  /// allows the request.
   package static func enter(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current
@@ -34,7 +36,7 @@ package final class LockOrder: @unchecked Sendable {
 
   /// Records that this thread released a lock or stopped waiting.
   ///
-  /// Returns `true`, so that `assert` can call it.
+  /// The result is always `true`, so that `assert` can call this method.
   package static func leave(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current

@@ -2,7 +2,7 @@ extension FileSystem {
   /// Checks that the file system of `file` supports open-file-description locks, which belong to
   /// open files rather than to processes.
   ///
-  /// A lock must remain set after another descriptor of the file is closed; otherwise, two stores
+  /// A lock must remain set after another descriptor of the file is closed. Otherwise, two stores
   /// that one process opened at the same path would not exclude each other.
   ///
   /// - Parameter byte: A byte that is used only for probes. Concurrent probes may use the same

@@ -1,8 +1,6 @@
-/// Tracks this process's threads that wait without a time limit for locks of other processes.
-///
-/// Thread-safe.
+/// A record of the threads in this process that wait without a timeout for other processes' locks.
 package final class LockWaits: @unchecked Sendable {
-  // @unchecked because `lock` guards all properties below it.
+  // `@unchecked` is safe because `lock` guards all properties below it.
   private let lock = Lock()
   private var waits: [UInt64: Wait] = [:]
   private var lastWaitID: UInt64 = 0

@@ -1,9 +1,7 @@
 /// A file system in the memory of this process.
 ///
-/// It initially contains only the root directory.
-///
-/// Nothing in it is durable, so syncing has no effect. An open file remains usable after it has
-/// been removed.
+/// Nothing in this file system is durable, so syncing has no effect. An open file remains usable
+/// after it has been removed.
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
@@ -22,8 +20,8 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
       guard !directories.contains(location) else {
         throw StorageError(
           .notAStore,
-          "This path must lead to a regular file, but it leads to something else, such as a "
-            + "directory. Check the path of the store.", file: path)
+          "This path leads to a directory or another item that is not a regular file. Check the "
+            + "path of the store.", file: path)
       }
       let content: MemoryContent
       if let existing = files[location] {
@@ -141,9 +139,9 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 private final class MemoryContent: @unchecked Sendable {
-  /// The size of a chunk.
+  /// The size of a chunk in bytes.
   ///
-  /// A file is stored in chunks, so that it can grow without copying bytes.
+  /// Storing a file in chunks lets the file grow without copying bytes.
   private static let chunkByteCount = 64 << 10
 
   let identity: FileIdentity
@@ -160,7 +158,7 @@ private final class MemoryContent: @unchecked Sendable {
 
   func touch() { lock.withLock { watches.wakeAll() } }
 
-  /// Calls `body` with each piece of a range, split at chunk boundaries.
+  /// Splits a range at chunk boundaries, and calls `body` with each piece.
   private func forEachChunk(
     _ offset: Int, _ byteCount: Int, _ body: (_ chunk: Int, _ start: Int, _ length: Int) -> Void
   ) {
@@ -218,7 +216,7 @@ private final class MemoryContent: @unchecked Sendable {
 
   func setByteCount(_ count: Int) { lock.withLock { resize(count) } }
 
-  /// Changes the length, and clears the bytes past the end, so that they read as zeros later.
+  /// Changes the file's length, and clears the bytes past the end so that they later read as zeros.
   private func resize(_ count: Int) {
     let chunkCount = (count + Self.chunkByteCount - 1) / Self.chunkByteCount
     if chunkCount < chunks.count {
@@ -253,7 +251,7 @@ private final class MemoryContent: @unchecked Sendable {
     }
   }
 
-  /// Returns the memory that all mappings of this file share, or `nil` if it is too short.
+  /// Returns the memory that all mappings of this file share, or `nil` if the file is too short.
   ///
   /// The memory begins as a copy of the file. Later changes are not copied in either direction,
   /// because code that maps a file does not also read or write it.
@@ -327,7 +325,7 @@ private final class MemoryFile: File {
         "Cannot map the file, because it is shorter than the mapping. Open the store again.",
         file: path)
     }
-    // Let the mapping retain the memory, which may be used after the last reference to the file is
+    // The mapping retains the memory, which may be used after the last reference to the file is
     // released.
     return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
   }

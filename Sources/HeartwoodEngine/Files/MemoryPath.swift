@@ -1,9 +1,11 @@
-/// A normalised path; for example, `a//b/.` and `/a/b` are equal.
+/// A normalised path.
+///
+/// For example, the paths `a//b/.` and `/a/b` are equal.
 package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Do not split paths that are already normal, as nearly all are: splitting every path took an
+    // Nearly all paths are already normal, so do not split them. Splitting every path took an
     // eighth of a simulation's running time.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""

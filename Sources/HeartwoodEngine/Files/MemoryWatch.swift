@@ -1,8 +1,8 @@
 /// A thread-safe watch on a file in memory.
 final class MemoryWatch: FileWatch, @unchecked Sendable {
-  // @unchecked because `isOver` is guarded by `lock`.
+  // `@unchecked` is safe because `lock` guards `isOver`.
   private let lock = Lock()
-  /// Whether the next wait returns immediately.
+  /// A Boolean value that indicates whether the next wait returns immediately.
   private var isOver = false
 
   func wait(milliseconds: UInt64) {

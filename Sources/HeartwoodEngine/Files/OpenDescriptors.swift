@@ -6,21 +6,21 @@
   import Darwin
 #endif
 
-/// Tracks the file descriptors that the engine has opened in this process, and the memory that this
+/// The file descriptors that the engine has opened in this process, and the memory that this
 /// process shares with other processes.
 ///
 /// A lock on an open file lasts as long as any copy of the file's descriptor. A child process
 /// created by `fork` would therefore hold its parent's locks, and it could also write to shared
-/// memory. A handler that runs in the child before `fork` returns therefore closes the copied
-/// descriptors and replaces the shared memory with private memory.
+/// memory. To prevent this sharing, a handler runs in the child before `fork` returns. The handler
+/// closes the copied descriptors and replaces the shared memory with private memory.
 ///
-/// `lock` is held during a fork, and from before a file is opened until its descriptor is
-/// registered, so that the child knows all copied descriptors. The handler in the child must
-/// neither allocate memory nor wait. In a debug build, code that uses an array or a range can wait
-/// for a lock of the Swift runtime, which another thread of the parent may have held during the
-/// fork. The tables that the handler reads are therefore plain memory.
+/// The engine holds `lock` during a fork. It also holds `lock` from before it opens a file until it
+/// has registered the descriptor. The child therefore knows all copied descriptors. The handler in
+/// the child must neither allocate memory nor wait. In a debug build, code that uses an array or a
+/// range can wait for a lock of the Swift runtime. Another thread of the parent may have held that
+/// lock during the fork. The tables that the handler reads are therefore plain memory.
 enum OpenDescriptors {
-  /// The result of registering the fork handlers on first use: 0 or an error number.
+  /// The error number from registering the fork handlers on first use, or 0 if it succeeded.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
@@ -33,7 +33,7 @@ enum OpenDescriptors {
   }()
   // The compiler cannot check that the following properties are accessed only under `lock`.
 
-  /// For each descriptor, whether the engine has opened it.
+  /// A table with one flag per descriptor, which is set if the engine has opened the descriptor.
   nonisolated(unsafe) private static var isOurs = UnsafeMutablePointer<Bool>.allocate(capacity: 0)
   nonisolated(unsafe) private static var isOursCount = 0
   nonisolated(unsafe) private static var sharedMemory =

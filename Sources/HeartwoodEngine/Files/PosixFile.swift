@@ -8,7 +8,7 @@
 
 /// A file of the operating system.
 ///
-/// Thread-safe, because its descriptor never changes.
+/// This type is thread-safe, because its descriptor never changes.
 final class PosixFile: File {
   let path: String
   private let ownDescriptor: Int32
@@ -23,7 +23,7 @@ final class PosixFile: File {
   }
 
   deinit {
-    // In a child process, do nothing: the fork handler has already closed the descriptor, its
+    // Do nothing in a child process. The fork handler has already closed the descriptor, whose
     // number may have been reused, and the locks belong to the parent.
     guard !origin.isInherited else { return }
     // Release the locks explicitly: a mapping keeps the open file and its locks alive after the
@@ -91,8 +91,10 @@ final class PosixFile: File {
 
   private static let maxTransferByteCount = 1 << 30
 
-  /// Returns how many leading vectors one call can write, given the smallest vector limit of the
-  /// supported platforms and Darwin's byte limit.
+  /// Returns the number of leading vectors that one call can write.
+  ///
+  /// The result respects the smallest vector limit of the supported platforms and Darwin's byte
+  /// limit.
   private static func vectorCount(_ vectors: ArraySlice<iovec>) -> Int {
     var byteCount = 0
     let fitting = vectors.prefix(1024).prefix { vector in
@@ -120,7 +122,7 @@ final class PosixFile: File {
 
   func reserve(byteCount: UInt64) throws(StorageError) {
     // Reserve only blocks after the end of the file. If space cannot be reserved, the C library may
-    // write to each block. In an existing block, this could overwrite another process's write.
+    // write to each block. Writing to an existing block could overwrite another process's data.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()

@@ -10,9 +10,10 @@ import Synchronization
 
 /// The file system of the operating system, optionally with one directory held open.
 ///
-/// Names in that directory are resolved relative to its descriptor, so a store keeps using the
-/// directory that it opened, even if it is moved or replaced. Symbolic links are not followed, and
-/// only regular files are opened. Thread-safe, because the descriptor never changes.
+/// Names in the held directory are resolved relative to its descriptor. A store therefore keeps
+/// using the directory that it opened, even if that directory is moved or replaced. Symbolic links
+/// are not followed, and only regular files are opened. This type is thread-safe, because the
+/// descriptor never changes.
 package final class PosixFileSystem: FileSystem {
   package let bootIdentity: UInt64?
   private let held: HeldDirectory?
@@ -31,8 +32,8 @@ package final class PosixFileSystem: FileSystem {
     self.held = held
   }
 
-  /// Whether this process ignores `SIGXFSZ`, so that a write beyond the file size limit fails with
-  /// an error instead of ending the process.
+  /// A Boolean value that indicates whether this process ignores `SIGXFSZ`, so that a write beyond
+  /// the file size limit fails with an error instead of ending the process.
   ///
   /// The value is `false` if the program has its own handler.
   private static let ignoresFileSizeSignal: Bool = {
@@ -51,8 +52,10 @@ package final class PosixFileSystem: FileSystem {
     return true
   }()
 
-  /// Returns the directory and the name to pass to a system call for `path`: the held directory if
-  /// it directly contains the file, or otherwise the path itself.
+  /// Returns the directory and the name to pass to a system call for `path`.
+  ///
+  /// If the held directory directly contains the file, the call uses that directory. Otherwise, it
+  /// uses the path itself.
   private func place(
     _ path: String
   ) throws(StorageError) -> (directory: Int32, name: String, held: HeldDirectory?) {
@@ -97,8 +100,8 @@ package final class PosixFileSystem: FileSystem {
         throw Self.isNoFile(path)
       }
       return PosixFile(descriptor: descriptor, path: path, isWritable: access != .read)
-    // Return `nil` only without O_CREAT: with it, ENOENT means that the directory does not exist,
-    // which is an error.
+    // With `O_CREAT`, `ENOENT` is an error: the directory does not exist. Return `nil` only without
+    // that flag.
     case .failure(let error) where error.code == ENOENT && access != .create:
       return nil
     // The path names a directory, a socket, or a device without a driver.
@@ -107,7 +110,7 @@ package final class PosixFileSystem: FileSystem {
     case .failure(let error) where error.code == ELOOP:
       throw StorageError(
         .notAStore,
-        "This is a symbolic link, and links inside a store are not followed. Replace the link"
+        "This file is a symbolic link, which Heartwood does not follow. Replace the link"
           + " with the file itself, or restore a backup.", file: path)
     case .failure(let error) where error.code == ENOTDIR:
       throw MemoryPath.isNoDirectory(path)
@@ -147,7 +150,7 @@ package final class PosixFileSystem: FileSystem {
 
   // MARK: Directories
 
-  /// Returns a path without symbolic links, or the given path if there is nothing at it.
+  /// Resolves the symbolic links in a path, or returns the path unchanged if nothing exists there.
   static func resolvingLinks(_ path: String) -> String {
     guard let resolved = realpath(path, nil) else { return path }
     defer { free(resolved) }
@@ -168,7 +171,7 @@ package final class PosixFileSystem: FileSystem {
 
   package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {
     try createDirectory(path)
-    // Let users who may read the files list and enter the directory.
+    // Users who may read the files must be able to list and enter the directory.
     if let mode { _ = chmod(path, mode_t(mode | (mode & 0o444) >> 2)) }
   }
 
@@ -252,8 +255,8 @@ package final class PosixFileSystem: FileSystem {
 
   /// Returns the next number of a SplitMix64 sequence (Steele, Lea and Flood, 2014).
   ///
-  /// The seed is unpredictable. Asking the system for each number would double a commit's system
-  /// calls.
+  /// The seed is unpredictable. Requesting each number from the system would double a commit's
+  /// system calls.
   package func random() -> UInt64 {
     var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -263,8 +266,9 @@ package final class PosixFileSystem: FileSystem {
 
   private let sequence = Atomic<UInt64>(UInt64.random(in: .min ... .max))
 
-  /// Reads the identity of the current boot, which, unlike the boot time, does not depend on the
-  /// clock.
+  /// Reads the identity of the current boot.
+  ///
+  /// Unlike the boot time, this identity does not depend on the clock.
   private static func readBootIdentity() -> UInt64? {
     #if canImport(Darwin)
       var name = [UInt8](repeating: 0, count: 64)
@@ -283,7 +287,7 @@ package final class PosixFileSystem: FileSystem {
   private static func isNoFile(_ path: String) -> StorageError {
     StorageError(
       .notAStore,
-      "This path must lead to a regular file, but it leads to something else, such as a directory. "
-        + "Check the path of the store.", file: path)
+      "This path leads to a directory or another item that is not a regular file. Check the path "
+        + "of the store.", file: path)
   }
 }

@@ -6,15 +6,15 @@
   import Darwin
 #endif
 
-/// Identifies processes to users by PID and program name.
+/// Functions that identify processes to users by PID and program name.
 package enum ProcessIdentity {
   /// The PID of this process.
   package static var own: Int32 { getpid() }
 
   package static let ownProgram: String = {
     #if os(Linux) || os(Android)
-      // Do not use `CommandLine` on these platforms: it opens a file, which could be given the
-      // descriptor of a closed standard stream.
+      // Do not use `CommandLine` on these platforms. `CommandLine` opens a file, which could
+      // receive the descriptor of a closed standard stream.
       program(of: own) ?? "?"
     #else
       fileName(of: CommandLine.arguments.first ?? "") ?? "?"

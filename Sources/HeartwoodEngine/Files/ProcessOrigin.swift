@@ -2,8 +2,8 @@ import Synchronization
 
 /// A record of the process that created a value, used to detect values inherited through `fork`.
 ///
-/// A child must not use inherited values that refer to files or locks: the files are its parent's,
-/// and threads that held the locks do not exist there. A check takes one load and one comparison.
+/// A child must not use inherited values that refer to files or locks. The files belong to its
+/// parent, and threads that held the locks do not exist in the child.
 package struct ProcessOrigin: Sendable {
   // The number of forks since the first process, counted by the handler of `OpenDescriptors`.
   private static let forkCount = Atomic<UInt64>(0)
@@ -13,7 +13,8 @@ package struct ProcessOrigin: Sendable {
   @inline(__always)
   package init() { forkCount = Self.forkCount.load(ordering: .relaxed) }
 
-  /// Whether the value was created by an ancestor of this process, and copied by `fork`.
+  /// A Boolean value that indicates whether this process inherited the value from an ancestor
+  /// through `fork`.
   package var isInherited: Bool {
     @inline(__always) get { forkCount != Self.forkCount.load(ordering: .relaxed) }
   }
@@ -29,6 +30,6 @@ package struct ProcessOrigin: Sendable {
 
   /// Marks all existing values as inherited.
   ///
-  /// Called only in the child of a fork.
+  /// Only the child of a fork calls this method.
   static func leaveParent() { forkCount.wrappingAdd(1, ordering: .relaxed) }
 }

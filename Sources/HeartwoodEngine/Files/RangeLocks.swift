@@ -1,6 +1,6 @@
-/// The byte-range locks on one file; requests never wait.
+/// The byte-range locks on one file.
 ///
-/// The caller must synchronise access.
+/// Requests never wait. The caller must synchronise access.
 package struct RangeLocks {
   private struct Held {
     let owner: ObjectIdentifier

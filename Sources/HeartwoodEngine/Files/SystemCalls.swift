@@ -8,11 +8,11 @@
 
 /// Wrappers for C library functions.
 ///
-/// Most of them return either the result or the error number.
+/// Most wrappers return either the result or the error number.
 ///
 /// The error number is read directly after the call, before a Swift runtime call can change it.
 enum SystemCalls {
-  /// Makes a system call by running `call`, and repeats it as long as signals interrupt it.
+  /// Makes a system call by running `call`, and repeats the call while signals interrupt it.
   @inline(__always)
   static func retrying<Count: FixedWidthInteger & SignedInteger>(
     _ call: () -> Count
@@ -47,8 +47,9 @@ enum SystemCalls {
     openat(directory, path, flags | O_CLOEXEC, mode)
   }
 
-  /// Closes a descriptor and ignores failures: all important data has already been synced, and
-  /// retrying could close another thread's file.
+  /// Closes a descriptor, and ignores failures.
+  ///
+  /// All important data has already been synced, and retrying could close another thread's file.
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
   /// Calls `make` to open a file, and returns a descriptor above the standard streams' descriptors.
@@ -56,14 +57,13 @@ enum SystemCalls {
   /// Only one thread may call this function at a time.
   static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {
     // Occupy the free descriptors from 0 to 2 with placeholders while the file is being opened.
-    // Other code prints to these descriptors, so a store's file must never have one of them, not
-    // even briefly.
+    // Other code prints to these descriptors, so a store's file must never use one, even briefly.
     let free = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 }
     let placeholders = free.map { _ in open("/dev/null", O_RDWR) }
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
     let first = retrying(make)
-    // If another thread closed a standard stream in the meantime, the file may have been given the
-    // stream's descriptor. In that case, move the file to a higher descriptor.
+    // Another thread may have closed a standard stream in the meantime, so that the file received
+    // the stream's descriptor. In that case, move the file to a higher descriptor.
     guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
     let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
     close(descriptor)
@@ -101,7 +101,7 @@ enum SystemCalls {
   }
 
   #if os(Linux) || os(Android)
-    /// The `fallocate` function, found by name: the Swift overlays omit Linux-only functions.
+    /// The `fallocate` function, looked up by name because the Swift overlays omit it.
     private static let allocate: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32)? = {
       guard let symbol = dlsym(nil, "fallocate") else { return nil }
       return unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32).self)
@@ -119,8 +119,8 @@ enum SystemCalls {
       }
     #else
       guard let statfs else { return .failure(SystemError(code: ENOSYS)) }
-      // Provide enough memory: the call fills a structure of at most 120 bytes, whose first word is
-      // the type.
+      // The call fills a structure of at most 120 bytes, so provide enough memory. The first word
+      // of the structure is the type.
       return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { buffer in
         guard let base = buffer.baseAddress else { return .failure(SystemError(code: ENOMEM)) }
         return retrying { statfs(path, base) }.map { _ in
@@ -131,7 +131,7 @@ enum SystemCalls {
   }
 
   #if os(Linux) || os(Android)
-    /// The `statfs` function, found by name: the Swift overlays omit Linux-only functions.
+    /// The `statfs` function, looked up by name because the Swift overlays omit it.
     private static let statfs: VolumeCall? = {
       guard let symbol = dlsym(nil, "statfs") else { return nil }
       return unsafeBitCast(symbol, to: VolumeCall.self)
@@ -182,10 +182,9 @@ extension Result where Failure == SystemError {
     }
   }
 
-  /// Like ``get(_:_:)``, returns the value or throws, but marks the error as having changed
-  /// nothing.
+  /// Returns the value, or throws a storage error that is marked as having changed nothing.
   ///
-  /// For actions that never write, such as reading or opening `path`.
+  /// Use this method for actions that never write, such as reading or opening `path`.
   func found(_ action: String, _ path: String) throws(StorageError) -> Success {
     switch self {
     case .success(let value): return value

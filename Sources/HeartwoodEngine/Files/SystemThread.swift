@@ -8,7 +8,7 @@
 
 /// A thread of the operating system.
 package struct SystemThread: @unchecked Sendable {
-  // @unchecked because the system's handle is a plain pointer on some platforms.
+  // `@unchecked` is needed because the system's handle is a plain pointer on some platforms.
   private let thread: pthread_t
 
   /// A number that identifies the calling thread among all live threads.
@@ -40,7 +40,7 @@ package struct SystemThread: @unchecked Sendable {
     nanosleep(&time, nil)
   }
 
-  /// Starts a thread, or returns `nil` if that is impossible.
+  /// Starts a thread, or returns `nil` if the system cannot start one.
   ///
   /// The thread must be joined exactly once.
   package init?(_ body: @escaping @Sendable () -> Void) {

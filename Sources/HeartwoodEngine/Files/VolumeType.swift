@@ -7,12 +7,11 @@ package enum VolumeType: Hashable, Sendable {
   /// A file system in the memory of this process, or a simulated one in a test.
   case memory
 
-  /// The name of the file system if it cannot hold a store, or `nil` if it can or if its type is
-  /// unknown.
+  /// The name of an unsupported file system, or `nil` if the file system is supported or unknown.
   ///
   /// Unsupported file systems are shared between machines or implemented by a user-space program.
-  /// Locks may be invisible to other machines or be lost when a connection ends, mappings may not
-  /// show writes by other machines, and a sync may not make writes durable.
+  /// On such file systems, locks may be invisible to other machines or be lost when a connection
+  /// ends. Mappings may not show writes by other machines, and a sync may not make writes durable.
   package var unsupportedName: String? {
     switch self {
     case .number(let number):
@@ -31,13 +30,11 @@ package enum VolumeType: Hashable, Sendable {
     throw StorageError(
       .unsupportedFileSystem,
       "The directory is on a file system of type \(name), which is a network file system or is "
-        + "implemented in user space. Locks, mappings and syncs are not reliable there. Keep the "
+        + "implemented in user space. Locks, mappings and syncs are unreliable there. Keep the "
         + "store on a local disk.", file: path)
   }
 
   /// The magic numbers of unsupported file systems, as reported by `statfs`.
-  ///
-  /// These numbers never change.
   package static let unsupportedNumbers: [(number: UInt32, name: String)] = [
     (0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"),
     (0x564C, "NCP"), (0x0102_1997, "9p"), (0x6573_5546, "FUSE"), (0x00C3_6400, "Ceph"),

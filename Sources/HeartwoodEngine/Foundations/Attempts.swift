@@ -1,5 +1,4 @@
-/// Limits how often a loop starts over because another process has changed the data that it was
-/// reading.
+/// A limit on how often a loop restarts after another process changes the data that the loop reads.
 package struct Attempts {
   private var count = 0
 

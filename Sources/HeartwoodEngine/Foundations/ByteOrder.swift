@@ -1,6 +1,6 @@
-// Conversions between the byte order of this machine and that of the files. They are transparent
-// rather than generic, because a debug build would call a generic `init(littleEndian:)` indirectly,
-// through the type's table of protocol methods.
+// Conversions between this machine's byte order and the byte order of the files. The properties are
+// transparent instead of generic: a debug build would call a generic `init(littleEndian:)` through
+// a protocol witness table.
 
 extension UInt16 {
   /// This number, converted from or to little-endian.

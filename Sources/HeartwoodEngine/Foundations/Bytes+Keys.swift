@@ -46,10 +46,10 @@ extension MutableBytes {
 
   /// Copies `source` to `offset`, or returns `false` if `source` contains a zero byte.
   ///
-  /// In that case, the bytes at `offset` are undefined. Copying overlapping words takes fewer
-  /// instructions than a call to the C library and a search for zeros. Returning at the first zero
-  /// keeps the compiler from emitting a vector loop, whose setup would take longer than copying
-  /// most keys.
+  /// If the result is `false`, the bytes at `offset` are undefined. Copying overlapping words takes
+  /// fewer instructions than calling the C library and then searching for zeros. Returning at the
+  /// first zero keeps the compiler from emitting a vector loop. The setup of such a loop would take
+  /// longer than copying most keys.
   @inline(__always)
   package func copyUnlessZero(_ source: Bytes, to offset: Int) -> Bool {
     let target = slice(offset, source.count).base
@@ -92,7 +92,8 @@ extension MutableBytes {
 extension UInt64 {
   /// A mask that marks the lowest zero byte of this number, or 0 if no byte is zero.
   ///
-  /// The lowest set bit of the mask is the top bit of that byte. Higher bits have no meaning.
+  /// The lowest set bit of the mask is the top bit of the lowest zero byte. Higher bits have no
+  /// meaning.
   @_transparent
   fileprivate var zeroByteMarks: UInt64 {
     (self &- 0x0101_0101_0101_0101) & ~self & 0x8080_8080_8080_8080

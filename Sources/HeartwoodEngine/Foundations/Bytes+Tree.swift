@@ -4,7 +4,7 @@ extension Bytes {
 
   /// Returns the eight bytes at `offset` as a big-endian number, which sorts like the bytes.
   ///
-  /// Eight readable zero bytes must follow the run, so that one load suffices.
+  /// The run must be followed by eight readable zero bytes, so that one load suffices.
   @_transparent
   package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
     precondition(offset >= 0 && offset <= count, "The range of bytes is out of bounds.")
@@ -21,12 +21,10 @@ extension MutableBytes {
 }
 
 extension Bytes {
-  /// A meaningless number.
+  /// A meaningless number, computed to prefetch the second to seventh cache lines of a page.
   ///
-  /// Computing it prefetches the second to seventh cache lines of a page in parallel, before a
-  /// search needs them.
-  ///
-  /// The caller must use the number. Otherwise, the compiler removes the loads.
+  /// The lines load in parallel, before a search needs them. The caller must use the number.
+  /// Otherwise, the compiler removes the loads.
   @inline(__always)
   package var touchedLines: UInt64 {
     precondition(count >= 448, "The range of bytes is out of bounds.")
@@ -46,14 +44,13 @@ extension Bytes {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))
   }
 
-  /// Returns the index of the first element that is greater than or equal to `value` in the sorted
-  /// array of `length` 64-bit numbers at `offset`, or `length` if there is none.
+  /// Returns the index of the first element that is at least `value`, or `length` if there is none.
   ///
-  /// The search starts where `value` would be if the numbers were evenly spaced. A correct guess
-  /// costs four loads and no hard-to-predict branch; a guess that is off by n costs about 2 log n
-  /// more loads.
+  /// The elements are `length` sorted 64-bit numbers that start at `offset`. The search starts
+  /// where `value` would be if the numbers were evenly spaced. A correct guess costs four loads and
+  /// no hard-to-predict branch. A guess that is off by n costs about 2 log n more loads.
   ///
-  /// - Parameter bias: The number to add to the guess before rounding it down: 0.5 if the array
+  /// - Parameter bias: The number to add to the guess before rounding it down. Use 0.5 if the array
   ///   probably contains `value`, or just under 1 if `value` usually lies between two elements.
   @inline(__always)
   package func guessedLowerBound64(
@@ -81,9 +78,9 @@ extension Bytes {
     return lowerBound64(offset, above: guess &+ 1, to: last, value)
   }
 
-  /// Searches for the lower bound of `value` downwards from `high`, in steps that double.
+  /// Searches downwards from `high` for the lower bound of `value`, doubling each step.
   ///
-  /// The first element must be less than `value`, and the one at `high` must not be.
+  /// The first element must be less than `value`. The element at `high` must be at least `value`.
   @inline(never)
   private func lowerBound64(_ offset: Int, below high: Int, _ value: UInt64) -> Int {
     var high = high
@@ -95,9 +92,10 @@ extension Bytes {
     return lowerBound64(offset, from: max(high &- step, 0), to: high, value)
   }
 
-  /// Searches for the lower bound of `value` upwards from `low`, in steps that double.
+  /// Searches upwards from `low` for the lower bound of `value`, doubling each step.
   ///
-  /// The element at `low` must be less than `value`, and the one at `last` must not be.
+  /// The element at `low` must be less than `value`. The element at `last` must be at least
+  /// `value`.
   @inline(never)
   private func lowerBound64(_ offset: Int, above low: Int, to last: Int, _ value: UInt64) -> Int {
     var low = low
@@ -109,9 +107,10 @@ extension Bytes {
     return lowerBound64(offset, from: low, to: min(low &+ step, last), value)
   }
 
-  /// Searches for the lower bound of `value` from `low` to `high`, by halving the range.
+  /// Searches for the lower bound of `value` between `low` and `high` by halving the range.
   ///
-  /// The element at `low` must be less than `value`, and the one at `high` must not be.
+  /// The element at `low` must be less than `value`. The element at `high` must be at least
+  /// `value`.
   @inline(__always)
   private func lowerBound64(_ offset: Int, from low: Int, to high: Int, _ value: UInt64) -> Int {
     var (low, high) = (low, high)

@@ -1,11 +1,11 @@
 /// A borrowed, read-only run of bytes with bounds-checked access.
 ///
-/// The code that creates a run guarantees that the bytes stay valid while it is used. Bounds are
-/// also checked in release builds, so that a wrong offset stops the program instead of reading
-/// arbitrary memory. Bytes from a file are verified before any offsets in them are used.
+/// The code that creates a run guarantees that the bytes stay valid while the run is used. Release
+/// builds also check bounds, so that a wrong offset stops the program instead of reading arbitrary
+/// memory. Bytes from a file are verified before any offsets in them are used.
 ///
-/// The functions are transparent, because a debug build inlines only transparent functions, and
-/// only within the same file.
+/// The functions are transparent, because a debug build inlines only transparent functions of the
+/// same file.
 package struct Bytes {
   package let base: UnsafeRawPointer
   package let count: Int
@@ -159,7 +159,9 @@ package struct MutableBytes {
     base.storeBytes(of: value.inLittleEndian, toByteOffset: offset, as: UInt64.self)
   }
 
-  /// Copies `source`, which must not overlap the target, to `offset`.
+  /// Copies `source` to `offset`.
+  ///
+  /// The source and the target must not overlap.
   @_transparent
   package func copy(_ source: Bytes, to offset: Int) {
     check(offset, source.count)
@@ -167,8 +169,6 @@ package struct MutableBytes {
   }
 
   /// Moves bytes within this run.
-  ///
-  /// The source and the target may overlap.
   @_transparent
   package func move(from source: Int, to target: Int, byteCount: Int) {
     check(source, byteCount)
@@ -222,8 +222,8 @@ package final class ByteBlock: @unchecked Sendable {
 
   /// Keeps the block alive until this call.
   ///
-  /// The compiler does not know that the block owns the memory, and could otherwise release it
-  /// while the memory is in use.
+  /// The compiler does not know that the block owns the memory. Without this call, the compiler
+  /// could release the block while its memory is in use.
   @inline(__always)
   package func keep() { withExtendedLifetime(self) {} }
 }

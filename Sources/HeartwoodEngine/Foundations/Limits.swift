@@ -2,58 +2,78 @@
 ///
 /// A test compares them with the table in `Docs/Reference/Limits.md`.
 package enum Limits {
-  /// The smallest page size: the block size of common file systems, so that no two pages share a
-  /// block.
+  /// The smallest page size.
+  ///
+  /// Common file systems use blocks of this size, so no two pages share a block.
   package static let minPageByteCount = 4096
-  /// The largest page size, for which every offset within a page still fits in 16 bits.
+  /// The largest page size.
+  ///
+  /// Every offset within such a page still fits in 16 bits.
   package static let maxPageByteCount = 65_536
-  /// The maximum length of an encoded key: four entries with such keys fit in the smallest page, so
-  /// trees are shallow and every node can be split.
+  /// The maximum length of an encoded key.
+  ///
+  /// Four entries with such keys fit in the smallest page, so trees are shallow and every node can
+  /// be split.
   package static let maxKeyByteCount = 960
-  /// The maximum length of a value, chosen so that its overflow index has at most two levels and a
-  /// copy of it fits in the address space of 32-bit platforms.
+  /// The maximum length of a value.
+  ///
+  /// The overflow index of such a value has at most two levels. A copy of the value fits in the
+  /// address space of 32-bit platforms.
   package static let maxValueByteCount = 1 << 30
   /// The maximum length of a multi-page value that `withValue` copies into one buffer.
   ///
   /// Without this limit, a single call could allocate an unbounded amount of memory.
   package static let maxCopiedValueByteCount = 64 << 20
-  /// The highest level that a node can have: twice the number of levels that the largest page file
-  /// would need if each node had only four children.
+  /// The highest level that a tree node can have.
+  ///
+  /// This limit is twice the number of levels that the largest page file would need if each node
+  /// had only four children.
   package static let maxTreeLevel = 32
-  /// The maximum length in UTF-8 bytes of a keyspace name, which must fit in a key of the catalog.
+  /// The maximum length of a keyspace name in UTF-8 bytes.
+  ///
+  /// The name must fit in a key of the catalog.
   package static let maxKeyspaceNameByteCount = 255
-  /// The maximum length in UTF-8 bytes of a generation's name, which people must be able to read.
+  /// The maximum length of a generation's name in UTF-8 bytes.
   package static let maxGenerationNameByteCount = 255
-  /// The maximum number of pages: page numbers have 32 bits, and the largest one means "none".
+  /// The maximum number of pages.
+  ///
+  /// Page numbers have 32 bits, and the largest page number means "none".
   package static let maxPageCount = UInt64(UInt32.max)
-  /// The maximum number of entries in a keyspace: more than all pages could hold, yet small enough
-  /// that adding counts cannot overflow.
+  /// The maximum number of entries in a keyspace.
+  ///
+  /// A store runs out of pages before it reaches this limit. Entry counts are small enough that
+  /// adding them cannot overflow.
   package static let maxEntryCount: UInt64 = 1 << 48
-  /// The largest frame number: more than any device can hold, yet small enough that adding numbers
-  /// to it, such as the offsets of lock bytes, cannot overflow.
+  /// The largest frame number.
+  ///
+  /// No device can hold this many frames. Adding other numbers to a frame number, such as the
+  /// offsets of lock bytes, cannot overflow.
   package static let maxFrame: UInt64 = 1 << 56
   /// The maximum number of lineages in a header slot.
   ///
   /// Older lineages are not listed, and tokens of their generations expire.
   package static let maxLineageCount = 64
-  /// The size of the largest log segment: its table of frames is comparatively small, and every
-  /// 64-bit platform can map it.
+  /// The size of the largest log segment.
+  ///
+  /// The table of frames in such a segment is comparatively small, and every 64-bit platform can
+  /// map the segment.
   package static let maxSegmentByteCount = 1 << 30
   /// The maximum difference between the numbers of the newest and the oldest needed log segment.
   ///
-  /// No real log reaches this limit. It bounds the table of segments in case the directory contains
-  /// files with arbitrary numbers in their names.
+  /// The limit bounds the table of segments in case the directory contains files with arbitrary
+  /// numbers in their names.
   package static let maxSegmentSpan: UInt64 = 1 << 20
-  /// The maximum number of open log segments: more than are usually read at the same time, but few
-  /// compared with a process's descriptor limit.
-  package static let maxOpenSegmentCount = 48
-  /// The maximum number of log segments that are kept open until they are synced.
+  /// The maximum number of open log segments.
   ///
-  /// Before another segment is written, the one that has waited longest is synced.
+  /// A process usually reads fewer segments at the same time. The limit is small compared with a
+  /// process's descriptor limit.
+  package static let maxOpenSegmentCount = 48
+  /// The maximum number of log segments that stay open until they are synced.
+  ///
+  /// At this limit, the writer syncs the segment that has waited longest before it writes another.
   ///
   /// At the default segment size, this number of segments holds the longest log that awaits a
-  /// checkpoint. Only a transaction that writes more than this waits for the disk before it
-  /// commits.
+  /// checkpoint. Only a larger transaction waits for the disk before it commits.
   package static let maxUnsyncedSegmentCount = 32
   /// The maximum number of retained generations, besides the newest, in the shared counters.
   ///
@@ -64,11 +84,12 @@ package enum Limits {
   /// A process without a row cannot record the name that it was given, so users see the name of its
   /// program instead.
   package static let maxHolderRowCount = 256
-  /// The maximum number of generations for which a process takes a holder lock: each such lock
-  /// slows down all other lock calls, and users rarely need to see any but the oldest held
-  /// generations.
+  /// The maximum number of generations for which a process takes a holder lock.
+  ///
+  /// Each holder lock slows down all other lock calls. Users rarely need to see more than the
+  /// oldest held generations.
   package static let maxHeldGenerationLockCount = 256
-  /// The maximum number of attempts if another process keeps changing what a loop reads.
+  /// The maximum number of attempts if another process keeps changing the data that a loop reads.
   ///
   /// An attempt fails only if a change happens at exactly the wrong moment. Reaching this limit
   /// means that the files contradict each other, or that another program keeps changing them.

@@ -1,9 +1,9 @@
 /// An error thrown by a store.
 ///
-/// The engine throws no other type of error. It reports failures of the environment, such as a full
-/// disk or a lock held by another process, and corrupt bytes in files. Some programming errors,
-/// such as using a transaction after its closure has returned, cause a trap instead. Printing an
-/// error shows its ``message`` and, if they are known, the file, page and error number.
+/// The engine throws no other type of error. An error reports corrupt bytes in a file or a failure
+/// of the environment, such as a full disk or a lock held by another process. Some programming
+/// errors, such as using a transaction after its closure has returned, cause a trap instead.
+/// Printing an error shows its ``message`` and, if they are known, the file, page and error number.
 public struct StorageError: Error, Hashable, Sendable {
   /// The kind of failure.
   ///
@@ -16,7 +16,8 @@ public struct StorageError: Error, Hashable, Sendable {
     public static let generationExpired = Kind(name: "generationExpired")
     /// The token or generation belongs to another store.
     ///
-    /// Also thrown if a file of the store was deleted or replaced while the store was open.
+    /// The engine also throws this error if a file of the store was deleted or replaced while the
+    /// store was open.
     public static let foreignStore = Kind(name: "foreignStore")
     /// Bytes of the store are corrupt.
     public static let corrupt = Kind(name: "corrupt")
@@ -62,7 +63,9 @@ public struct StorageError: Error, Hashable, Sendable {
   public var page: UInt32?
   /// The operating system's error number, or `nil` if the error did not come from a system call.
   public var errno: Int32?
-  /// Whether the failed call changed nothing, so that writing can continue.
+  /// A Boolean value that indicates whether the failed call changed nothing.
+  ///
+  /// If so, writing can continue.
   package var changedNothing = false
 
   /// Creates an error.

@@ -1,4 +1,4 @@
-/// Makes strings from untrusted sources safe to print on a terminal.
+/// Functions that make strings from untrusted sources safe to print on a terminal.
 package enum VisibleText {
   /// Returns `text` with U+FFFD in place of every character that is not visible.
   package static func of(_ text: String) -> String {

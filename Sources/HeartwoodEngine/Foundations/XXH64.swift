@@ -32,7 +32,9 @@ package struct XXH64 {
     hold(rest.slice(consumed, rest.count - consumed))
   }
 
-  /// Appends bytes to the incomplete stripe, in which they must fit.
+  /// Appends bytes to the incomplete stripe.
+  ///
+  /// The bytes must fit in the stripe.
   private mutating func hold(_ bytes: Bytes) {
     for offset in 0..<bytes.count {
       let shift = UInt64(pendingByteCount & 7) * 8
@@ -125,8 +127,8 @@ extension XXH64 {
     @inline(__always)
     mutating func mixStripes(of bytes: Bytes) -> Int {
       let end = bytes.count & ~(Self.stripeByteCount - 1)
-      // Check the bounds once with `slice`, so that the loads below can be unchecked. All of them
-      // are before `end`.
+      // Check the bounds once with `slice`, so that the loads below need no checks. Every load is
+      // before `end`.
       let stripes = bytes.slice(0, end)
       var offset = 0
       while offset < end {
@@ -199,8 +201,8 @@ extension XXH64 {
 extension Bytes {
   /// Loads eight bytes like `loadUnchecked64`.
   ///
-  /// A debug build cannot inline that function from another file, and calling it would make hashing
-  /// take three times as long.
+  /// A debug build cannot inline a function from another file. Calling `loadUnchecked64` would make
+  /// hashing take three times as long.
   @_transparent
   fileprivate func word(at offset: Int) -> UInt64 {
     base.loadUnaligned(fromByteOffset: offset, as: UInt64.self).inLittleEndian

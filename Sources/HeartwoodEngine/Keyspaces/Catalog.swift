@@ -10,8 +10,8 @@ package enum CatalogLayout {
 
 /// The tree that maps the names of keyspaces to their roots and entry counts.
 ///
-/// Its root is page 1 in every store that has been written to. To ensure that tree numbers are
-/// never reused, the catalog stores the next one in four bytes under the key `nil`.
+/// The root of the catalog is page 1 in every store that has been written to. Under the key `nil`,
+/// the catalog stores the next tree number in four bytes. Tree numbers are therefore never reused.
 package enum Catalog {
   package static let root = TreeRoot(tree: 0, page: 1)
 

@@ -1,8 +1,8 @@
 /// A movable position in a keyspace for reading entries in ascending or descending key order.
 ///
 /// A cursor is not `Sendable`: only one thread at a time may use it. A transaction's cursor sees
-/// the transaction's changes. After a change, it finds its position again by the current key. It
-/// must not be used after the transaction's closure has returned.
+/// the transaction's changes. After a change, the cursor finds its position again by the current
+/// key. Do not use a cursor after the transaction's closure has returned.
 public final class Cursor {
   enum Owner {
     case snapshot(Snapshot)
@@ -24,8 +24,8 @@ public final class Cursor {
 
   /// Traps if the transaction has ended.
   ///
-  /// Throws `forked` in a child process, or `generationExpired` if the store has been suspended in
-  /// the meantime.
+  /// The method throws `forked` in a child process, or `generationExpired` if the store has been
+  /// suspended in the meantime.
   private func checkMove() throws(StorageError) {
     check()
     try reads.view.requireCurrent()
@@ -75,7 +75,7 @@ public final class Cursor {
 
   /// Moves to the next entry, or to the first entry if the cursor has not been positioned yet.
   ///
-  /// Returns `false` if there is no such entry.
+  /// The method returns `false` if there is no such entry.
   @discardableResult
   public func moveToNext() throws -> Bool {
     if !isPositioned { return try moveToFirst() }
@@ -85,7 +85,7 @@ public final class Cursor {
 
   /// Moves to the previous entry, or to the last entry if the cursor has not been positioned yet.
   ///
-  /// Returns `false` if there is no such entry.
+  /// The method returns `false` if there is no such entry.
   @discardableResult
   public func moveToPrevious() throws -> Bool {
     if !isPositioned { return try moveToLast() }
@@ -93,7 +93,7 @@ public final class Cursor {
     return try cursor.moveToPrevious()
   }
 
-  /// Whether the cursor is positioned at an entry.
+  /// A Boolean value that indicates whether the cursor is positioned at an entry.
   public var isValid: Bool { isPositioned && reads.view.isCurrent && cursor.isValid }
 
   /// The encoded key of the current entry, or `nil` if the cursor is not at an entry.
@@ -104,8 +104,8 @@ public final class Cursor {
 
   /// A copy of the value of the current entry, or `nil` if the cursor is not at an entry.
   ///
-  /// - Throws: `tooLarge` if the value is too long to be copied; `corrupt` or `io` if a page of the
-  ///   value is corrupt or cannot be read.
+  /// - Throws: `tooLarge` if the value is too long to be copied, `corrupt` if a page of the value
+  ///   is corrupt, or `io` if a page cannot be read.
   public var value: [UInt8]? {
     get throws {
       try checkMove()
@@ -117,12 +117,12 @@ public final class Cursor {
 
   /// Passes the current entry's encoded key and value to `body`, and returns the result of `body`.
   ///
-  /// Returns `nil` if the cursor is not at an entry. A value that fits in a page is not copied. The
-  /// spans are valid only during the call. In a transaction, they also become invalid when the
-  /// transaction makes a change.
+  /// The method returns `nil` if the cursor is not at an entry. A value that fits in a page is not
+  /// copied. The spans are valid only during the call. In a transaction, the spans also become
+  /// invalid when the transaction makes a change.
   ///
-  /// - Throws: `tooLarge` if the value is too long to be copied; `corrupt` or `io` if a page of the
-  ///   value is corrupt or cannot be read; any error that `body` throws.
+  /// - Throws: `tooLarge` if the value is too long to be copied, `corrupt` if a page of the value
+  ///   is corrupt, `io` if a page cannot be read, or any error that `body` throws.
   /// - Complexity: No page reads if the value is stored in the leaf.
   public func withEntry<R>(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> R) throws -> R? {
     try checkMove()

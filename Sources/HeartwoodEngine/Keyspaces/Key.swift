@@ -40,7 +40,7 @@ public struct Key: Hashable, Sendable {
 
   /// Decodes the components of the encoded key in `bytes`.
   ///
-  /// Throws an error if the number of components or their kinds do not match `types`.
+  /// The method throws an error if the number of components or their kinds do not match `types`.
   public static func decode<each Component: KeyConvertible>(
     _ bytes: RawSpan, as types: repeat (each Component).Type
   ) throws(StorageError) -> (repeat each Component) {
@@ -54,8 +54,7 @@ public struct Key: Hashable, Sendable {
 }
 
 extension Key {
-  /// Feeds all bytes to the hasher in one call, because hashing the array itself would feed them
-  /// one by one.
+  /// Feeds all bytes to the hasher in one call.
   public func hash(into hasher: inout Hasher) {
     encoded.withBytes { hasher.combine(bytes: $0.buffer) }
   }
@@ -95,7 +94,7 @@ extension Key: CustomStringConvertible {
 }
 
 extension Key {
-  /// A component of a key, for checks, messages and tools that do not know its type in advance.
+  /// A component of a key, for code that does not know the component's type in advance.
   package enum Component: CustomStringConvertible {
     case absent
     case boolean(Bool)

@@ -1,7 +1,7 @@
-/// Encodes keys for gets and puts without allocating heap memory (see ``LookupKey``).
+/// Functions that encode keys for gets and puts without allocating heap memory.
 ///
 /// A key in memory is followed by eight zero bytes, because the search loads words that extend past
-/// its end. `Bytes.count` does not include them.
+/// the end of the key. `Bytes.count` does not include these zeros.
 enum KeyBuffer {
   private static let byteCount = Limits.maxKeyByteCount + 8
 
@@ -12,8 +12,9 @@ enum KeyBuffer {
 
   /// Writes the key of a string or a byte string to `target`, and returns its length.
   ///
-  /// A key that exceeds the limit is not written; `finish` then throws the error. Throwing inside
-  /// the closures that access the bytes of strings would cost more than copying the key.
+  /// If a key exceeds the limit, the method does not write it, and `finish` then throws the error.
+  /// Throwing inside the closures that access the bytes of strings would cost more than copying the
+  /// key.
   @inline(__always)
   static func encode(_ tag: KeyTag, _ content: Bytes, to target: MutableBytes) -> Int {
     target.store8(tag.rawValue, 0)

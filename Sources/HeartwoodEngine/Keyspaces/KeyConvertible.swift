@@ -118,9 +118,9 @@ extension Float: KeyConvertible {
 }
 
 extension Optional: KeyConvertible where Wrapped: KeyConvertible {
-  /// Appends the wrapped value, or nil, which sorts before every value.
+  /// Appends the wrapped value or nil.
   ///
-  /// In a nested optional, nil has the same encoding at every level.
+  /// Nil sorts before every value. In a nested optional, nil has the same encoding at every level.
   public func encode(into encoder: inout KeyEncoder) {
     if let self { self.encode(into: &encoder) } else { encoder.appendNil() }
   }

@@ -1,14 +1,14 @@
-/// Decodes the components of a key, one after the other.
+/// A decoder for the components of a key, one after the other.
 ///
 /// Decoding never traps, whatever the bytes are. It throws ``StorageError/Kind/invalidArgument`` if
-/// a component has a kind other than the requested one, or if a number does not fit in the
-/// requested type. It throws ``StorageError/Kind/corrupt`` for bytes that no ``KeyEncoder`` writes.
-/// The error's message states the position of the component and, if the kinds differ, the kind that
-/// was found and the kind that was requested. After an error, the position of the decoder is
-/// unspecified.
+/// a component does not have the requested kind, or if a number does not fit in the requested type.
+/// Decoding throws ``StorageError/Kind/corrupt`` for bytes that no ``KeyEncoder`` writes. The
+/// error's message states the position of the component. If the kinds differ, the message also
+/// states the kind that was found and the kind that was requested. After an error, the position of
+/// the decoder is unspecified.
 ///
-/// A decoder only borrows the key's memory. It cannot be copied, so code cannot keep it beyond the
-/// call that passed it in.
+/// A decoder only borrows the key's memory. A decoder cannot be copied, so code cannot keep it
+/// beyond the call that receives it.
 public struct KeyDecoder: ~Copyable {
   private let bytes: Bytes
   private var offset = 0
@@ -19,10 +19,10 @@ public struct KeyDecoder: ~Copyable {
     self.bytes = bytes
   }
 
-  /// Whether all components have been read.
+  /// A Boolean value that indicates whether all components have been read.
   public var isAtEnd: Bool { offset == bytes.count }
 
-  /// Reads the next component if it is nil, and returns whether it was.
+  /// Reads the next component if it is nil, and returns whether the component was nil.
   public mutating func decodeNil() -> Bool {
     guard !isAtEnd, bytes.load8(offset) == KeyTag.absent.rawValue else { return false }
     offset += 1
@@ -129,7 +129,7 @@ public struct KeyDecoder: ~Copyable {
 extension KeyDecoder {
   /// Reads the kind of the next component.
   ///
-  /// If there is none, throws an error that names `asked`.
+  /// If there is no next component, the method throws an error that names `asked`.
   private mutating func begin(asking asked: KeyTag) throws(StorageError) -> KeyTag {
     guard let tag = try nextKind() else {
       throw StorageError(
@@ -169,8 +169,8 @@ extension KeyDecoder {
       isEscaped = true
       zero = bytes.firstZero(from: zero + 2)
     }
-    // Reject a terminator that no component follows, because it would give the same key a second
-    // encoding.
+    // Reject a terminator that no component follows. Such a terminator would give the same key a
+    // second encoding.
     guard zero + 1 != bytes.count else {
       throw malformed("ends with a terminator, but no component follows it")
     }

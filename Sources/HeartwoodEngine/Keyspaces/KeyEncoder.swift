@@ -1,26 +1,26 @@
-/// Encodes the components of a key, one after the other, as bytes that sort in the order of the
-/// values.
+/// An encoder for the components of a key, which writes bytes that sort in the order of the values.
 ///
 /// Every component starts with a byte that identifies its kind, so that components sort by kind
 /// first and a key can be decoded. A component of a fixed length needs no terminator. In strings
-/// and byte strings, a zero byte is written as `00 FF`. Such a component is terminated by `00` if
-/// another component follows; otherwise it ends with the key. A key that consists of one string
-/// therefore has one byte of overhead. These rules guarantee that keys sort in the order of their
-/// values, and that different keys have different encodings:
+/// and byte strings, a zero byte is written as `00 FF`. If another component follows a string or
+/// byte string, `00` terminates it. Otherwise, it ends with the key. A key that consists of one
+/// string therefore has one byte of overhead. These rules guarantee that keys sort in the order of
+/// their values, and that different keys have different encodings:
 ///
 /// - If two strings first differ at some byte, their encodings first differ at the corresponding
 ///   byte. If one of these two bytes is zero, it is encoded as `00 FF`, and `00` is less than the
 ///   other byte.
-/// - If one string is a prefix of another, the shorter one is followed by the end of the key, which
-///   sorts before everything, or by `00` and the byte of a kind. The longer one continues with a
-///   byte above `00`, or with `00 FF`, which sorts after `00` and any kind, because every kind is
-///   less than `FF`. The shorter string therefore sorts first, whatever follows it: `("a")` <
-///   `("a", x)` < `("a\0")`.
-/// - `00 FF` always stands for a zero byte and any other `00` is always a terminator, so no two
-///   lists of components have the same encoding.
+/// - Suppose that one string is a prefix of another. After the shorter string, the key either ends,
+///   which sorts before any byte, or continues with `00` and the byte of a kind. The longer string
+///   continues with a byte above `00`, or with `00 FF`. The bytes `00 FF` sort after `00` and any
+///   kind, because every kind is less than `FF`. The shorter string therefore sorts first, whatever
+///   follows it: `("a")` < `("a", x)` < `("a\0")`.
+/// - `00 FF` always stands for a zero byte, and any other `00` is always a terminator. Two
+///   different lists of components therefore never have the same encoding.
 public struct KeyEncoder: Sendable {
   package private(set) var bytes: [UInt8] = []
-  /// Whether the last component needs a terminator if another component follows.
+  /// A Boolean value that indicates whether the last component needs a terminator if another
+  /// component follows.
   private var isOpen = false
 
   package init() {
@@ -32,7 +32,9 @@ public struct KeyEncoder: Sendable {
     begin(.absent)
   }
 
-  /// Appends a boolean; `false` sorts before `true`.
+  /// Appends a boolean.
+  ///
+  /// The value `false` sorts before `true`.
   public mutating func append(_ value: Bool) {
     begin(value ? .yes : .no)
   }
@@ -45,16 +47,12 @@ public struct KeyEncoder: Sendable {
   }
 
   /// Appends an integer.
-  ///
-  /// Integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: Int64) {
     begin(.integer)
     bytes.append(bigEndian: value.keyBits)
   }
 
   /// Appends an integer.
-  ///
-  /// Integers of all widths have the same kind, and sort by value.
   public mutating func append(_ value: UInt64) {
     if let small = Int64(exactly: value) { return append(small) }
     begin(.largeInteger)
@@ -70,14 +68,17 @@ public struct KeyEncoder: Sendable {
     bytes.append(bigEndian: value.keyBits)
   }
 
-  /// Appends a point in time, given in seconds since the start of 1970 (UTC).
+  /// Appends a point in time.
+  ///
+  /// The time is given in seconds since the start of 1970 (UTC).
   public mutating func append(date secondsSince1970: Double) {
     begin(.date)
     bytes.append(bigEndian: secondsSince1970.keyBits)
   }
 
-  /// Appends a UUID, given as two integers: its first and its last eight bytes, each read as a
-  /// big-endian number.
+  /// Appends a UUID, given as two integers.
+  ///
+  /// The integers are the UUID's first and last eight bytes, each read as a big-endian number.
   public mutating func append(uuid: (high: UInt64, low: UInt64)) {
     begin(.uuid)
     bytes.append(bigEndian: uuid.high)

@@ -19,16 +19,16 @@ public struct KeyRange: Hashable, Sendable {
 
   /// Creates the range of all keys that start with the components of `key`, including `key` itself.
   ///
-  /// A string is one component: the range of `Key("a")` contains `Key("a", 1)`, but not
+  /// A string is one component. The range of `Key("a")` therefore contains `Key("a", 1)`, but not
   /// `Key("ab")`.
   public init(prefix key: Key) {
     guard !key.encoded.isEmpty else {
       self.init()
       return
     }
-    // Append FF to the prefix, because no component starts with FF. After a string or byte string,
-    // append 00 FF instead: 00 is the terminator before another component, and 00 FF encodes a zero
-    // byte in a longer string, which is outside the range.
+    // Append `FF` to the prefix, because no component starts with `FF`. After a string or byte
+    // string, append `00 FF` instead. There, `00` is the terminator before another component, and
+    // `00 FF` encodes a zero byte in a longer string, which is outside the range.
     var end = key.encoded
     switch try? Key.Component.all(in: key.encoded).last {
     case .string, .bytes: end += [0, .max]
@@ -37,8 +37,7 @@ public struct KeyRange: Hashable, Sendable {
     self.init(from: key, upTo: Key(unverified: end))
   }
 
-  /// Creates the range of all keys that start with `components`, followed by a string that starts
-  /// with `prefix`.
+  /// Creates the range of all keys that start with `components` and a string with the given prefix.
   ///
   /// Strings are compared by their UTF-8 bytes. Therefore, a letter followed by a combining accent
   /// starts with that letter, but the equivalent composed character does not.

@@ -3,25 +3,27 @@
 /// The file format fixes the values. All of them are less than `0xFF`, as the encoding of strings
 /// and byte strings requires. The gaps leave room for future kinds.
 package enum KeyTag: UInt8, CaseIterable, Sendable {
-  /// The value nil; no bytes follow the tag.
+  /// The value nil.
   case absent = 0x08
-  /// The boolean `false`; no bytes follow the tag.
+  /// The boolean `false`.
   case no = 0x10
-  /// The boolean `true`; no bytes follow the tag.
+  /// The boolean `true`.
   case yes = 0x11
-  /// An integer that fits in `Int64`: eight bytes, most significant first, the sign bit flipped.
+  /// An integer that fits in `Int64`.
+  ///
+  /// The tag is followed by eight bytes, most significant first, with the sign bit flipped.
   case integer = 0x20
-  /// An integer above `Int64.max`: eight bytes, most significant first.
+  /// An integer above `Int64.max`, in eight bytes with the most significant byte first.
   case largeInteger = 0x21
-  /// A floating-point number: eight bytes, as in `Double.keyBits`.
+  /// A floating-point number, in eight bytes as defined by `Double.keyBits`.
   case float = 0x28
-  /// A point in time, in seconds since 1970: eight bytes, as in `Double.keyBits`.
+  /// A point in time in seconds since 1970, in eight bytes as defined by `Double.keyBits`.
   case date = 0x30
-  /// A UUID: its 16 bytes.
+  /// A UUID, in 16 bytes.
   case uuid = 0x38
-  /// A string: its UTF-8 bytes, escaped as ``KeyEncoder`` describes.
+  /// A string, whose UTF-8 bytes are escaped as ``KeyEncoder`` describes.
   case string = 0x40
-  /// A byte string: its bytes, escaped as ``KeyEncoder`` describes.
+  /// A byte string, whose bytes are escaped as ``KeyEncoder`` describes.
   case bytes = 0x48
 
   package var kindName: String {

@@ -1,12 +1,12 @@
-// In each of these methods, only the encoding of the key is generic. It is inlined into the caller,
-// because a generic call across a module boundary would cost more than the read. `reads` points
-// into the snapshot, so `self` must stay alive until the read is done.
+// In each of these methods, only the encoding of the key is generic. The compiler inlines the
+// encoding into the caller, because a generic call across a module boundary would cost more than
+// the read. `reads` points into the snapshot, so `self` must stay alive until the read is done.
 
 extension KeyspaceReader {
   /// Returns a copy of the value of a key, or `nil` if the key does not exist.
   ///
-  /// - Throws: `corrupt` or `io` if a page on the path to the value is corrupt or cannot be read;
-  ///   `tooLarge` if the value is too long to be copied, or if the key exceeds its limit.
+  /// - Throws: `corrupt` if a page on the path to the value is corrupt, `io` if such a page cannot
+  ///   be read, or `tooLarge` if the value is too long to be copied or the key exceeds its limit.
   /// - Complexity: One page read for each level of the tree.
   @inlinable
   public func get<K: LookupKey & ~Escapable>(_ key: K) throws -> [UInt8]? {
@@ -16,8 +16,8 @@ extension KeyspaceReader {
 
   /// Passes the value of a key to `body`, and returns the result of `body`.
   ///
-  /// Returns `nil` if the key does not exist. A value that fits in a page is not copied. The span
-  /// is valid only during the call.
+  /// The method returns `nil` if the key does not exist. A value that fits in a page is not copied.
+  /// The span is valid only during the call.
   ///
   /// - Throws: Any error that ``get(_:)`` or `body` throws.
   @inlinable
@@ -30,10 +30,10 @@ extension KeyspaceReader {
 
   /// Passes the bytes in `range` of a key's value to `body`, in consecutive chunks.
   ///
-  /// Returns `false` if the key does not exist.
+  /// The method returns `false` if the key does not exist.
   ///
-  /// - Throws: `invalidArgument` if the range is not within the value; any error that ``get(_:)``
-  ///   throws, except `tooLarge` for a long value; any error that `body` throws.
+  /// - Throws: `invalidArgument` if the range is not within the value. Also throws any error that
+  ///   ``get(_:)`` throws, except `tooLarge` for a long value, and any error that `body` throws.
   /// - Complexity: One page read for each level of the tree, and one for each page of the range.
   @inlinable @discardableResult
   public func read<K: LookupKey & ~Escapable>(
@@ -45,10 +45,10 @@ extension KeyspaceReader {
 
   /// Returns the length of the value of a key in bytes, or `nil` if the key does not exist.
   ///
-  /// - Throws: `corrupt` or `io` if a page on the path to the value is corrupt or cannot be read;
-  ///   `tooLarge` if the key exceeds its limit.
-  /// - Complexity: One page read for each level of the tree. The pages of the value itself are not
-  ///   read.
+  /// - Throws: `corrupt` if a page on the path to the value is corrupt, `io` if such a page cannot
+  ///   be read, or `tooLarge` if the key exceeds its limit.
+  /// - Complexity: One page read for each level of the tree. The method does not read the pages of
+  ///   the value itself.
   @inlinable
   public func valueByteCount<K: LookupKey & ~Escapable>(_ key: K) throws -> Int? {
     defer { withExtendedLifetime(self) {} }
@@ -57,13 +57,13 @@ extension KeyspaceReader {
 
   /// Passes the complete value of a key to `body`, in consecutive chunks.
   ///
-  /// Returns `false` if the key does not exist. The value may have any length and is not copied:
-  /// each chunk is part of a page, and is valid only during the call to `body` that receives it. An
-  /// empty value has no chunks.
+  /// The method returns `false` if the key does not exist. The value may have any length and is not
+  /// copied. Each chunk is part of a page, and is valid only during the call to `body` that
+  /// receives it. An empty value has no chunks.
   ///
-  /// - Throws: Any error that ``get(_:)`` throws, except `tooLarge` for a long value; `corrupt`,
-  ///   after the last chunk, if the value differs from the one that was written; any error that
-  ///   `body` throws.
+  /// - Throws: Any error that ``get(_:)`` throws, except `tooLarge` for a long value, and any error
+  ///   that `body` throws. Throws `corrupt` after the last chunk if the value differs from the
+  ///   value that was written.
   /// - Complexity: One page read for each level of the tree, and one for each page of the value.
   @inlinable @discardableResult
   public func forEachChunk<K: LookupKey & ~Escapable>(

@@ -2,13 +2,12 @@ extension KeyspaceReader {
   /// Calls `body` with the index and the value of each integer key, in the order of `keys`.
   ///
   /// If a key does not exist, its value is `nil`. This method is faster than separate reads,
-  /// whatever the order of the keys, because it looks up the keys in batches whose memory accesses
-  /// overlap. Each span is valid only during the call to `body` that receives it, as in
-  /// ``withValue(_:_:)``.
+  /// whatever the order of the keys. It looks up the keys in batches whose memory accesses overlap.
+  /// Each span is valid only during the call to `body` that receives it, as in ``withValue(_:_:)``.
   ///
-  /// - Throws: `corrupt` or `io` if a page on the path to a value is corrupt or cannot be read;
-  ///   `tooLarge` if a value is too long to be copied; any error that `body` throws. `body` may
-  ///   already have been called for earlier keys.
+  /// - Throws: `corrupt` if a page on the path to a value is corrupt, `io` if such a page cannot be
+  ///   read, `tooLarge` if a value is too long to be copied, or any error that `body` throws. When
+  ///   the method throws, it may already have called `body` for earlier keys.
   /// - Complexity: One page read for each key and each level of the tree. Adjacent keys share page
   ///   reads where possible.
   public func getMany(
@@ -19,7 +18,7 @@ extension KeyspaceReader {
 
   /// Calls `body` with the index and the value of each integer key, in the order of `keys`.
   ///
-  /// If a key does not exist, its value is `nil`. For details, see ``getMany(_:_:)-([Int64],_)``.
+  /// For details, see ``getMany(_:_:)-([Int64],_)``.
   public func getMany(
     _ keys: [Int], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
@@ -28,9 +27,10 @@ extension KeyspaceReader {
 
   /// Calls `body` with the index and the value of each string key, in the order of `keys`.
   ///
-  /// If a key does not exist, its value is `nil`. For details, see ``getMany(_:_:)-([Int64],_)``.
+  /// For details, see ``getMany(_:_:)-([Int64],_)``.
   ///
-  /// - Throws: Any error that that method throws; `tooLarge` if a key exceeds its limit.
+  /// - Throws: `tooLarge` if a key exceeds its limit, or any error that
+  ///   ``getMany(_:_:)-([Int64],_)`` throws.
   public func getMany(
     _ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {

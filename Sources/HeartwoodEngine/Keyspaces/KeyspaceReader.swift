@@ -3,7 +3,8 @@
 /// A reader retains its snapshot, and the snapshot keeps its generation live. Any number of threads
 /// may use a reader concurrently.
 public struct KeyspaceReader: @unchecked Sendable {
-  // @unchecked because the view in `reads` is a pointer into the snapshot, which is immutable.
+  // `@unchecked` is safe because the view in `reads` is a pointer into the snapshot, which is
+  // immutable.
   let snapshot: Snapshot
   @usableFromInline let reads: KeyspaceReads
   private let rowCount: UInt64

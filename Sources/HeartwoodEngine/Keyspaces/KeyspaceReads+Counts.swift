@@ -1,7 +1,7 @@
 extension KeyspaceReads {
   func estimatedCount(from lower: Key?, upTo upper: Key?, of count: Int) throws(StorageError) -> Int
   {
-    // Use `Key()` as the lowest bound: it sorts before every key in the keyspace, because no key
+    // Use `Key()` as the lowest bound. It sorts before every key in the keyspace, because no key
     // there is empty.
     let first = try position(of: lower ?? Key())
     guard let upper else { return count - (try position(of: Key())).distance(to: first, of: count) }
@@ -43,9 +43,9 @@ extension KeyspaceReader {
   /// - Parameters:
   ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.
   ///   - upper: The exclusive upper bound, or `nil` to continue to the end of the keyspace.
-  /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read; `tooLarge` if a bound
-  ///   exceeds the limit for keys.
-  /// - Complexity: Each page of the range is read once. Keys and values are not decoded.
+  /// - Throws: `corrupt` if a page is corrupt, `io` if a page cannot be read, or `tooLarge` if a
+  ///   bound exceeds the limit for keys.
+  /// - Complexity: Reads each page of the range once, without decoding keys or values.
   public func count(from lower: Key?, upTo upper: Key? = nil) throws -> Int {
     guard lower != nil || upper != nil else { return try count() }
     try snapshot.requireCurrent()
@@ -54,15 +54,15 @@ extension KeyspaceReader {
 
   /// Returns an estimate of the number of entries in a range of keys.
   ///
-  /// Use the estimate to choose between ways of reading the entries. It is exact if the range is
-  /// within one leaf of the tree. Otherwise, the error depends on how evenly the nodes are filled,
-  /// but is usually less than a third.
+  /// Use the estimate to choose between ways of reading the entries. The estimate is exact if the
+  /// range is within one leaf of the tree. Otherwise, the error depends on how evenly the nodes are
+  /// filled, but is usually less than a third.
   ///
   /// - Parameters:
   ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.
   ///   - upper: The exclusive upper bound, or `nil` to continue to the end of the keyspace.
-  /// - Throws: `corrupt` or `io` if a page on the path to a bound is corrupt or cannot be read;
-  ///   `tooLarge` if a bound exceeds the limit for keys.
+  /// - Throws: `corrupt` if a page on the path to a bound is corrupt, `io` if such a page cannot be
+  ///   read, or `tooLarge` if a bound exceeds the limit for keys.
   /// - Complexity: Two page reads for each level of the tree.
   public func estimatedCount(from lower: Key? = nil, upTo upper: Key? = nil) throws -> Int {
     try reads.estimatedCount(from: lower, upTo: upper, of: try count())

@@ -1,7 +1,7 @@
 extension KeyspaceReads {
   /// Looks up `keys` in order.
   ///
-  /// The maximum length of an encoded key with padding is `byteCount`.
+  /// An encoded key with padding has at most `byteCount` bytes.
   @inline(__always)
   private func getMany<K>(
     _ keys: [K], byteCount: Int, _ body: (_ index: Int, _ value: RawSpan?) throws -> Void,
@@ -22,8 +22,8 @@ extension KeyspaceReads {
         try pass(batch.found(passed), first + passed, body)
         passed += 1
       }
-      // If `body` makes a change, values that were already found may move, so the remaining keys
-      // must be looked up again.
+      // If `body` makes a change, values that were already found may move, so look up the remaining
+      // keys again.
       limit = view.changeCount == changeCount ? min(limit * 2, TreeBatch.capacity) : 1
       first += passed
       batch.clear()

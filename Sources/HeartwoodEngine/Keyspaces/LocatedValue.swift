@@ -6,7 +6,7 @@ struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
   /// The page to release after use, or `nil` for a page in a mapped file or a copied value.
   let reference: PageReference?
-  /// A copy of the value if it spans several pages; otherwise `nil`.
+  /// A copy of the value if it spans several pages, or `nil` otherwise.
   let copy: Unmanaged<ByteBlock>?
   let view: PageView
 
@@ -100,9 +100,9 @@ package struct KeyspaceReads {
 
   /// Passes the value of `key`, or only the part in `range`, to `body`, page by page.
   ///
-  /// If `body` throws, the error is returned as a failure, because this method can throw only
-  /// storage errors. Checks the hash of the value after the last chunk, unless only a range is
-  /// read.
+  /// If `body` throws, the method returns the error as a failure, because it can throw only storage
+  /// errors. Unless only a range is read, the method checks the hash of the value after the last
+  /// chunk.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
@@ -177,8 +177,9 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` with the entries before `end` in the cursor's leaf, and returns whether to
-  /// continue with the next leaf.
+  /// Calls `body` with the entries before `end` in the cursor's leaf.
+  ///
+  /// The method returns whether to continue with the next leaf.
   @inline(__always)
   private func passLeaf(
     _ cursor: TreeCursor, before end: SearchKey?,

@@ -1,12 +1,12 @@
 /// A key for a lookup in a keyspace.
 ///
-/// A lookup key can be a ``KeyConvertible`` value, such as an integer or a string; a span of bytes;
-/// or a ``Key``, which can have several components. `Int`, `Int64`, `String`, byte arrays, spans
-/// and ``Key`` are encoded on the stack; all other types are encoded on the heap.
+/// A lookup key can be a ``KeyConvertible`` value, such as an integer or a string. It can also be a
+/// span of bytes, or a ``Key``, which can have several components. `Int`, `Int64`, `String`, byte
+/// arrays, spans and ``Key`` are encoded on the stack. All other types are encoded on the heap.
 public protocol LookupKey: ~Escapable {
   /// Calls `body` once with the encoded key, which is valid only during the call.
   ///
-  /// - Throws: `tooLarge` if the key exceeds the limit; any error that `body` throws.
+  /// - Throws: `tooLarge` if the key exceeds the limit, or any error that `body` throws.
   func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError)
@@ -44,7 +44,7 @@ func missingEncoding() -> StorageError {
 
 /// Calls `body` with the encoded key, which is followed in memory by eight zero bytes.
 ///
-/// Throws `tooLarge` if the key exceeds the limit.
+/// The method throws `tooLarge` if the key exceeds the limit.
 @inline(__always)
 package func withSearchBytes<K: LookupKey & ~Escapable, R>(
   _ key: K, _ body: (Bytes) throws(StorageError) -> R
@@ -102,7 +102,7 @@ extension [UInt8]: LookupKey {
 }
 
 // State this conformance explicitly, because a conditional conformance to `KeyConvertible` does not
-// imply it.
+// imply a conformance to `LookupKey`.
 extension Optional: LookupKey where Wrapped: KeyConvertible {}
 
 extension RawSpan: LookupKey {

@@ -1,7 +1,8 @@
 /// The entries that differ between two states of one store.
 ///
-/// Only leaves that were written or freed between the two states are read. Keyspaces are identified
-/// by name, because a keyspace that was removed and created again has a different tree.
+/// The comparison reads only leaves that were written or freed between the two states. The
+/// comparison identifies keyspaces by name, because a keyspace that was removed and created again
+/// has a different tree.
 ///
 /// - Important: Both states must outlive this value.
 package struct SnapshotDifference {
@@ -30,8 +31,6 @@ package struct SnapshotDifference {
   }
 
   /// Finds and sorts the leaves that differ.
-  ///
-  /// Either state may be the newer one.
   ///
   /// - Complexity: For each state, one read of the catalog and of every page that was written or
   ///   freed between the two states.
@@ -107,7 +106,7 @@ package struct SnapshotDifference {
 
   private func hasEqualValues(_ old: LeafScanner, _ new: LeafScanner) throws(StorageError) -> Bool {
     guard old.isOverflow == new.isOverflow else { return false }
-    // For an overflow entry, compare the references: a reference identifies the transaction that
+    // For an overflow entry, compare the references. A reference identifies the transaction that
     // wrote the bytes, so equal references refer to the same bytes.
     if old.value.equals(new.value) { return true }
     guard old.isOverflow else { return false }

@@ -1,7 +1,7 @@
 /// The pages of a transaction, and whether its closure is still running.
 ///
-/// A transaction, its keyspaces and its cursors share one scope, which keeps the pages alive as
-/// long as any of these objects exists. Only one thread at a time may use a scope.
+/// A transaction, its keyspaces and its cursors share one scope. The scope keeps the pages alive
+/// while any of these objects exists. Only one thread at a time may use a scope.
 package final class TransactionScope {
   package let pages: WorkingPages
   private var isOpen = true

@@ -1,6 +1,6 @@
 /// The common fields at the start of every ``AtomicFile``.
 ///
-/// They are followed by the file's own fields, its rows and a hash.
+/// The file's other fields, its rows and a hash follow the common fields.
 package enum AtomicFileLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -61,8 +61,8 @@ package struct AtomicFile: Sendable {
     guard try file.read(into: fields.bytes, at: 0) == fieldByteCount,
       bytes.load64(AtomicFileLayout.magic.offset) == magic
     else { throw damaged("The file has the wrong signature or is too short.") }
-    // Do not interpret the fields of another version, whose layout is unknown; `check` rejects it
-    // later.
+    // Do not interpret the fields of another version, whose layout is unknown. The method `check`
+    // rejects that version later.
     let isKnown = bytes.load32(AtomicFileLayout.version.offset) == 1
     guard isKnown ? lengths(bytes).contains(count) : count <= Self.plainByteCount else {
       throw damaged("The counts in the file do not match its length.")
@@ -73,7 +73,7 @@ package struct AtomicFile: Sendable {
     }
   }
 
-  /// The maximum length of a file that is read without a check for holes.
+  /// The length up to which a file is read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 20
   /// The highest compression ratio that a file system is expected to achieve.
   private static let compression: UInt64 = 64
@@ -92,8 +92,8 @@ package struct AtomicFile: Sendable {
 
   /// Checks the common fields and the hash, and returns the number of rows.
   ///
-  /// - Throws: `corrupt` if the bytes differ from those that were written, or belong to another
-  /// store; `incompatibleFormat` if a newer program wrote them.
+  /// - Throws: `corrupt` if the bytes are damaged or belong to another store, or
+  ///   `incompatibleFormat` if a newer program wrote the file.
   package func check(
     _ bytes: Bytes, atLeast least: Int, of identity: StoreIdentity
   ) throws(StorageError) -> Int {
@@ -117,8 +117,8 @@ package struct AtomicFile: Sendable {
 
   /// Durably replaces the contents of the file with the given bytes.
   ///
-  /// - Throws: `diskFull`, in which case the old contents remain valid; `io`, in which case either
-  ///   the old or the new contents may be valid.
+  /// - Throws: `diskFull` if the disk is full; the old contents then remain valid. Throws `io` if a
+  ///   write or sync fails; either the old or the new contents may then be valid.
   /// - Complexity: One write, one sync, and one sync of the directory.
   package func replace(with block: ByteBlock, _ log: LogFiles) throws(StorageError) {
     let path = log.directory + "/" + name

@@ -38,14 +38,15 @@ package enum GroupLayout {
   package static let entries = 96
   /// "HWGR" as a little-endian number.
   package static let magicNumber: UInt32 = 0x5247_5748
-  /// The flag that marks the last group of a transaction, which commits all of the transaction's
-  /// groups.
+  /// The flag that marks the last group of a transaction.
+  ///
+  /// A group with this flag commits all groups of the transaction.
   package static let commitMark: UInt32 = 1
 
   /// Returns the maximum number of images that a header without void ranges can describe.
   package static func maxImageCount(pageByteCount: Int) -> Int { (pageByteCount - entries) / 12 }
 
-  /// Returns how many void ranges fit in a header that describes `imageCount` images.
+  /// Returns the number of void ranges that fit in a header that describes `imageCount` images.
   package static func maxVoidCount(pageByteCount: Int, imageCount: Int) -> Int {
     (pageByteCount - entries - imageCount * 12) / 16
   }

@@ -11,7 +11,9 @@ package enum HolderLayout {
   package static let fields = [
     magic, version, process, opened, nameByteCount, reserved, name, hash,
   ]
-  /// The length of a row in bytes: half a sector, so concurrent writes cannot damage other rows.
+  /// The length of a row in bytes.
+  ///
+  /// A row is half a sector, so concurrent writes cannot damage other rows.
   package static let rowByteCount = 256
   /// "HEARTHLD" as a little-endian number.
   package static let magicNumber: UInt64 = 0x444C_4854_5241_4548
@@ -56,7 +58,7 @@ package struct HolderRow: Hashable, Sendable {
 
   /// Decodes a row, or returns `nil` if the bytes are not a complete row of this store.
   ///
-  /// Replaces characters in the name that are not safe to print on a terminal.
+  /// The method replaces characters in the name that are not safe to print on a terminal.
   package static func decode(_ bytes: Bytes, seed: UInt64) -> HolderRow? {
     typealias Layout = HolderLayout
     guard bytes.count == Layout.rowByteCount,

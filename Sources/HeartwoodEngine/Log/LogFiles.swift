@@ -1,6 +1,6 @@
 /// The segment files of the log.
 ///
-/// Thread-safe, because all properties are immutable.
+/// This class is thread-safe, because all its properties are immutable.
 package final class LogFiles: Sendable {
   package let fileSystem: any FileSystem
   package let directory: String
@@ -12,7 +12,7 @@ package final class LogFiles: Sendable {
 
   /// Creates an object for the log files in `directory`.
   ///
-  /// If `pool` is `nil`, creates a new pool.
+  /// If `pool` is `nil`, the initialiser creates a new pool.
   package init(
     fileSystem: any FileSystem, directory: String, geometry: Geometry, identity: StoreIdentity,
     isMapped: Bool, isWritable: Bool, pool: SegmentFilePool? = nil
@@ -26,7 +26,9 @@ package final class LogFiles: Sendable {
     self.isWritable = isWritable
   }
 
-  /// Returns a copy that has the given value of `isMapped` and shares the pool of open descriptors.
+  /// Returns a copy with the given value of `isMapped`.
+  ///
+  /// The copy shares the pool of open descriptors.
   package func mapped(_ isMapped: Bool) -> LogFiles {
     LogFiles(
       fileSystem: fileSystem, directory: directory, geometry: geometry, identity: identity,
@@ -45,11 +47,11 @@ package final class LogFiles: Sendable {
 
   /// Opens the existing segments in ascending order, starting with `first`.
   ///
-  /// Skips segments that a checkpoint deletes in the meantime, and empty segments left by
-  /// transactions that ran out of disk space or were rolled back.
+  /// The method skips segments that a checkpoint deletes in the meantime. It also skips empty
+  /// segments left by transactions that ran out of disk space or were rolled back.
   ///
-  /// - Precondition: If `isMapped` is true, the segments have their full length, because accessing
-  ///   a mapping past the end of its file ends the process.
+  /// - Precondition: If `isMapped` is true, the segments have their full length. Accessing a
+  ///   mapping past the end of its file ends the process.
   package func openAll(
     from first: UInt64, through last: UInt64 = .max, knowing known: SegmentTable? = nil,
     isMapped: Bool
@@ -82,8 +84,9 @@ package final class LogFiles: Sendable {
     try LogScanner(table: table, geometry: geometry, seed: identity.seed, from: point)
   }
 
-  /// Opens a segment for writing, or returns `nil` if it is missing or incomplete, or belongs to
-  /// another lineage.
+  /// Opens a segment for writing.
+  ///
+  /// The result is `nil` if the segment is missing or incomplete, or belongs to another lineage.
   package func completeSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment? {
     guard let file = try pool.open(path(number), .write), try isComplete(file, number, lineage)
     else { return nil }
@@ -103,8 +106,9 @@ package final class LogFiles: Sendable {
       isMapped: isMapped)
   }
 
-  /// Returns whether frames of a lineage can be written to a segment, which requires that the
-  /// segment exists, has its full length, and has a valid header of that lineage.
+  /// Returns whether frames of a lineage can be written to a segment.
+  ///
+  /// The segment must exist, have its full length, and have a valid header of that lineage.
   package func isComplete(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Bool {
     guard let file = try pool.open(path(number), .read) else { return false }
     return try isComplete(file, number, lineage)
@@ -120,7 +124,9 @@ package final class LogFiles: Sendable {
       && header.lineage == lineage && header.firstFrame == geometry.firstFrame(of: number)
   }
 
-  /// Restores the full length of segments that are too short after a crash, by adding zeros.
+  /// Restores the full length of segments that are too short after a crash.
+  ///
+  /// The added bytes are zeros.
   package func lengthen(_ table: SegmentTable) throws(StorageError) {
     for segment in table.segments
     where try segment.file.byteCount() < UInt64(geometry.segmentByteCount) {
@@ -130,12 +136,13 @@ package final class LogFiles: Sendable {
 
   /// Creates a segment file with its full length and its header.
   ///
-  /// The file's name is not yet durable.
+  /// The new name is not yet durable.
   ///
-  /// Overwrites any contents left by an earlier attempt. The process that wrote them ended before
-  /// the file's name was durable, so it never acknowledged a commit with a frame in the file.
+  /// The method overwrites any contents left by an earlier attempt. The process that wrote these
+  /// contents ended before the file's name was durable, so it never acknowledged a commit with a
+  /// frame in the file.
   ///
-  /// - Parameter isAhead: Whether the segment is created in advance and therefore filled with
+  /// - Parameter isAhead: Whether the segment is created in advance. Such a segment is filled with
   ///   zeros, so that later commits need not change the file's metadata.
   package func create(
     _ number: UInt64, lineage: UInt64, isAhead: Bool
@@ -161,8 +168,9 @@ package final class LogFiles: Sendable {
     return try segment(number, file, .write, isMapped: isMapped)
   }
 
-  /// Opens or creates a segment whose disk space is allocated only as single images are written to
-  /// it.
+  /// Opens or creates a segment without allocating disk space in advance.
+  ///
+  /// Writing an image to the segment allocates the space for that image only.
   package func sparseSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment {
     guard let file = try pool.open(path(number), .create) else {
       throw StorageError(
@@ -201,7 +209,8 @@ package final class LogFiles: Sendable {
 
   /// Truncates segment `first` and all later segments to zero bytes, without deleting the files.
   ///
-  /// Truncates the segments in `known` first, to free their descriptors for the other segments.
+  /// The segments in `known` come first, because truncating them frees their descriptors for the
+  /// other segments.
   package func emptySegments(from first: UInt64, knowing known: [Segment]) throws(StorageError) {
     for segment in known.reversed() where segment.number >= first { try? segment.file.empty() }
     for number in try existing() where number >= first {

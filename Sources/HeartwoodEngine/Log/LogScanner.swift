@@ -1,13 +1,13 @@
-/// Reads the log commit by commit, and stops at the first incomplete commit.
+/// A reader that processes the log commit by commit and stops at the first incomplete commit.
 ///
-/// A commit is accepted on the basis of its group headers. Each header must be intact, be located
-/// at the frame that it names, and continue the chain of digests. All headers must belong to one
-/// transaction, whose last group has the commit mark. Recovery verifies page images only in commits
-/// above the durable watermark: earlier commits were synced, and corruption in them is detected
-/// when they are read.
+/// The scanner accepts a commit on the basis of its group headers. Each header must be intact, be
+/// located at the frame that it names, and continue the chain of digests. All headers must belong
+/// to one transaction, whose last group has the commit mark. Recovery verifies page images only in
+/// commits above the durable watermark. Earlier commits were synced, and corruption in them is
+/// detected when they are read.
 ///
-/// A footer is used only if the scanner started in an earlier segment. Otherwise, the scanner would
-/// not know how many of the footer's commits precede its starting point.
+/// The scanner uses a footer only if it started in an earlier segment. Otherwise, it would not know
+/// how many of the footer's commits precede its starting point.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
@@ -17,8 +17,9 @@ package struct LogScanner {
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// The first frames of the segments that begin with a new transaction, keyed by the digest of the
-  /// preceding group.
+  /// The first frames of the segments that begin with a new transaction.
+  ///
+  /// Each key is the digest of the group before the transaction.
   private var starts: [UInt64: [FrameNumber]] = [:]
   /// The last segment whose footer was read, so that each footer is read only once.
   private var triedSegment: UInt64?
@@ -27,7 +28,7 @@ package struct LogScanner {
 
   /// Creates a scanner.
   ///
-  /// Reads one page for each segment that starts after `point`.
+  /// The initialiser reads one page for each segment that starts after `point`.
   package init(
     table: SegmentTable, geometry: Geometry, seed: UInt64, from point: CommitPoint
   ) throws(StorageError) {
@@ -49,8 +50,8 @@ package struct LogScanner {
   /// The frame at which the next commit of this lineage would start.
   package var nextFrame: FrameNumber { geometry.next(after: point.frame) }
 
-  /// Returns either the next commit or all unread commits of a segment's footer, or `nil` at the
-  /// end of the log.
+  /// Returns the next commit, all unread commits of a segment's footer, or `nil` at the end of the
+  /// log.
   ///
   /// - Parameter limit: The last frame that a footer may cover, or `nil` to ignore all footers.
   /// - Throws: `corrupt` if a commit increases the page count without creating the new pages.
@@ -96,9 +97,9 @@ package struct LogScanner {
 
   /// Returns the commit that starts a new lineage after `point`, or `nil` if there is none.
   ///
-  /// If there is one, the frames that directly follow `point` must be ignored, because the recovery
-  /// that wrote the commit found them incomplete. They are now below the durable watermark, so
-  /// their headers alone would make recovery accept them.
+  /// If a new lineage starts there, the frames that directly follow `point` must be ignored. The
+  /// recovery that started the lineage found these frames incomplete. They are now below the
+  /// durable watermark, so their headers alone would make recovery accept them.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }
@@ -106,7 +107,7 @@ package struct LogScanner {
     return nil
   }
 
-  /// Returns the unread commits in the footer of the next frame's segment, or `nil` if it has none.
+  /// Returns the unread commits in the footer of the next frame's segment, if it has a footer.
   private mutating func footerStep(upTo limit: FrameNumber) throws(StorageError) -> LogStep? {
     let next = nextFrame
     let number = geometry.segment(of: next)
@@ -162,7 +163,7 @@ package struct LogScanner {
       == geometry.pageByteCount
   }
 
-  /// Returns the complete transaction at `start` that continues the chain of digests, if any.
+  /// Returns the complete transaction at `start` if it continues the chain of digests.
   private func commit(at start: FrameNumber) throws(StorageError) -> LogStep? {
     guard let first = try header(at: start), first.header.previous == point.digest,
       first.header.ordinal == 0, first.header.base == start
@@ -179,7 +180,8 @@ package struct LogScanner {
       var frame = group.header.frame
       for image in group.header.images {
         frame = geometry.next(after: frame)
-        // Check that the segment exists, because images up to the durable watermark are not read.
+        // Check that the segment exists, because this loop does not read images up to the durable
+        // watermark.
         guard table[geometry.segment(of: frame)] != nil else { return nil }
         images.append(LogStep.Image(page: image.page, frame: frame, hash: image.hash))
       }
@@ -203,8 +205,6 @@ package struct LogScanner {
   }
 
   /// Removes the images that are in void ranges.
-  ///
-  /// Does so in a single pass, because either list may be long.
   private static func remove(
     _ voids: [VoidRange], upTo end: FrameNumber, from images: inout [LogStep.Image],
     _ geometry: Geometry

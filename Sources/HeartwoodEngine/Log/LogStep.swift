@@ -1,16 +1,19 @@
-/// A step of reading the log: either a single commit or, if the segment's footer was read, all
+/// A step of reading the log.
+///
+/// A step contains either a single commit or, if the scanner read the segment's footer, all
 /// remaining commits that end in that segment.
 package struct LogStep {
   package var point: CommitPoint
   /// A generation that is known to be durable.
   ///
-  /// For a footer, this is its last commit, because footers are written only for synced commits.
+  /// For a footer, this generation is its last commit, because footers are written only for synced
+  /// commits.
   package var durableWatermark: FrameNumber
-  /// The page images, in log order, or in page order if they were read from a footer.
+  /// The page images in log order, or in page order if they come from a footer.
   ///
   /// If a page occurs twice, the later image is valid.
   package var images: [Image]
-  /// The previous lineage if the commit starts a new one; otherwise `nil`.
+  /// The previous lineage if the commit starts a new one, or `nil` otherwise.
   package var ended: EndedLineage?
   package var commitCount = 1
   package var isFooter = false

@@ -1,4 +1,6 @@
-/// The layout of a row in the `kept` file, before the name of the generation.
+/// The layout of a row in the `kept` file.
+///
+/// The name of the generation follows these fields.
 package enum NamedGenerationLayout {
   package static let lineage = Field("lineage", at: 0, 8)
   package static let generation = Field("generation", at: 8, 8)
@@ -75,8 +77,8 @@ package struct NamedGenerations: Hashable, Sendable {
 
   /// Decodes the rows.
   ///
-  /// - Throws: `corrupt` if the bytes are damaged. A damaged row is not skipped, because a
-  ///   maintenance run could then reclaim the generation that it names.
+  /// - Throws: `corrupt` if the bytes are damaged. This method does not skip a damaged row, because
+  ///   a maintenance run could then reclaim the generation that the row names.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> NamedGenerations {

@@ -1,13 +1,16 @@
-/// The layout of the `replica` file: these fields, followed by the message of the last error in
-/// UTF-8, padded with zeros to a multiple of 8 bytes.
+/// The layout of the `replica` file.
+///
+/// These fields are followed by the message of the last error in UTF-8. Zeros pad the message to a
+/// multiple of 8 bytes.
 package enum ReplicaLayout {
   package static let errorTime = Field("errorTime", at: 32, 8)
   package static let fields = [errorTime]
   package static let message = 40
 }
 
-/// The file that makes a store a replica, and contains the last error of the process that follows
-/// the backup.
+/// The contents of the `replica` file, which marks a store as a replica.
+///
+/// The record contains the last error of the process that follows the backup.
 package struct ReplicaRecord: Hashable, Sendable {
   /// The message of the last error, or an empty string if the last attempt succeeded.
   package var message = ""
@@ -18,8 +21,6 @@ package struct ReplicaRecord: Hashable, Sendable {
   package static let file = AtomicFile(
     "replica", magic: 0x5045_5254_5241_4548, advice: "Create the replica again.")
   /// The maximum length of the message in bytes.
-  ///
-  /// A longer message is truncated.
   package static let maxMessageByteCount = 4096
 
   package init() {}

@@ -1,5 +1,7 @@
-/// The layout of the `map` file: these fields, followed by the retained generations, the ended
-/// lineages, and the retained frames.
+/// The layout of the `map` file.
+///
+/// These fields are followed by the retained generations, the ended lineages, and the retained
+/// frames.
 package enum MapLayout {
   package static let lineageCount = Field("lineageCount", at: 32, 4)
   package static let retainedFrameCount = Field("retainedFrameCount", at: 36, 4)
@@ -29,8 +31,8 @@ package enum MapLayout {
 /// The frames that can still be read in a partly reclaimed section of the log, and the generations
 /// that need them.
 ///
-/// The map covers the log from the state of the page file to the newest retained generation. Frames
-/// in that section that are not listed may have been reclaimed, so the map is used instead of the
+/// The map covers the log from the state of the page file to the newest retained generation.
+/// Unlisted frames in that section may have been reclaimed, so readers use the map instead of the
 /// group headers.
 package struct RetainedFrameMap: Hashable, Sendable {
   /// A frame with a page image that belongs to at least one retained generation.
@@ -48,11 +50,11 @@ package struct RetainedFrameMap: Hashable, Sendable {
   package var serial: UInt64
   /// The last frame that the page file contained when the map was created.
   ///
-  /// Frames up to this one are not listed.
+  /// The map lists only later frames.
   package var start: FrameNumber
   /// The retained generations in ascending order.
   ///
-  /// There is at least one, and all their pages can be read.
+  /// There is at least one retained generation. All pages of these generations can be read.
   package var retainedGenerations: [CommitPoint]
   /// The lineages that ended no later than the newest retained generation.
   package var lineages: [EndedLineage]
@@ -129,8 +131,8 @@ package struct RetainedFrameMap: Hashable, Sendable {
 
   /// Decodes the map.
   ///
-  /// - Throws: `corrupt` if the bytes are damaged. A damaged map is not ignored, because only the
-  ///   map shows which frames may be missing.
+  /// - Throws: `corrupt` if the bytes are damaged. This method does not ignore a damaged map,
+  ///   because only the map shows which frames may be missing.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> RetainedFrameMap {

@@ -1,9 +1,9 @@
-/// One segment of the log: its file and, if the store maps files into memory, the mapping of the
-/// file.
+/// One segment of the log.
 ///
-/// A segment lives as long as a reader may use it. The mapping needs no descriptor, and keeps the
-/// disk space of a deleted segment allocated until the last snapshot that holds the segment is
-/// released. Thread-safe: only the verified bits change.
+/// A segment consists of its file and, if the store maps files into memory, the mapping of the
+/// file. A segment object lives while a reader may use it. The mapping needs no descriptor. Until
+/// the last snapshot that uses a deleted segment is released, the mapping keeps the segment's disk
+/// space allocated. Segments are thread-safe: only the verified bits change.
 package final class Segment: Sendable {
   package let number: UInt64
   package let file: SegmentFile
@@ -39,11 +39,11 @@ package final class Segment: Sendable {
 
 /// The log segments that one or more states may refer to, in ascending order.
 ///
-/// There may be gaps: a power cut may preserve the name of a segment but lose the name of an
-/// earlier segment created with it, if neither contains frames. A table is immutable. A state
-/// retains its table, and thus every mapping into which its readers may hold pointers.
+/// There may be gaps. If two segments are created together and neither contains frames, a power cut
+/// may preserve only the name of the later segment. A table is immutable. A state retains its
+/// table, and thus every mapping into which its readers may hold pointers.
 package final class SegmentTable: @unchecked Sendable {
-  // @unchecked because `regions` points to memory that is written only in `init`.
+  // `@unchecked` is safe because the memory of `regions` is written only in `init`.
   package let segments: [Segment]
   /// The regions from the first segment to the last.
   ///
@@ -103,7 +103,8 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// Returns this table without the segments after `number`.
   ///
-  /// These segments were created in advance, so another process may still replace their files.
+  /// The omitted segments were created in advance, so another process may still replace their
+  /// files.
   package func ending(with number: UInt64) -> SegmentTable {
     guard let last = segments.last, last.number > number else { return self }
     return SegmentTable(segments.filter { $0.number <= number })

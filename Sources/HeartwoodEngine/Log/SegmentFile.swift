@@ -1,9 +1,9 @@
 /// A segment's file, whose descriptor is opened on demand.
 ///
-/// Thread-safe.
+/// This class is thread-safe.
 ///
-/// A file whose device or inode number has changed is treated as deleted, because its name may now
-/// belong to another file.
+/// The class treats a file whose device or inode number has changed as deleted, because the name
+/// may now belong to another file.
 package final class SegmentFile: Sendable {
   package let path: String
   private let pool: SegmentFilePool
@@ -44,19 +44,20 @@ package final class SegmentFile: Sendable {
 
   package func exists() throws(StorageError) -> Bool { try opened() != nil }
 
-  /// Reads bytes at `offset`, and returns the number of bytes read, which is 0 if the file was
-  /// deleted.
+  /// Reads bytes at `offset`, and returns the number of bytes read.
+  ///
+  /// The result is 0 if the file was deleted.
   package func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int {
     try opened()?.read(into: target, at: offset) ?? 0
   }
 
   /// Writes bytes that must be synced later, and keeps the descriptor open until then.
   ///
-  /// To limit the number of such descriptors, this method may also sync the file that has waited
-  /// longest. If that sync fails, this method throws its error.
+  /// To limit the number of open descriptors, this method may also sync the file that has waited
+  /// longest. If that sync fails, this method throws the sync's error.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
-    // Record the write first, so that no other thread closes the descriptor during the write:
-    // closing the file's last descriptor could discard a write-back error.
+    // Record the write first, so that no other thread closes the descriptor during the write.
+    // Closing the file's last descriptor could discard a write-back error.
     let waiting = pool.beginWrite(entry)
     defer { pool.endWrite(entry) }
     let file = try present()
@@ -65,8 +66,8 @@ package final class SegmentFile: Sendable {
     do throws(StorageError) {
       try pool.sync(waiting.entry, waiting.file)
     } catch {
-      // Whatever the cause, a failed sync may have lost bytes of earlier commits. Throw `io` even
-      // if the disk is full, because `diskFull` would allow writing to continue.
+      // A failed sync may have lost bytes of earlier commits. Throw `io` even if the disk is full,
+      // because `diskFull` would allow writing to continue.
       throw StorageError(.io, error.message, file: error.file, errno: error.errno)
     }
   }

@@ -1,10 +1,10 @@
 /// A thread-safe pool that limits the number of open file descriptors for the segments of one log.
 ///
-/// If the limit is exceeded, opening a file closes the least recently used one. A descriptor
-/// through which bytes were written stays open until they are synced, because the system may forget
-/// a write-back error once the file has no open descriptor.
+/// If the limit is exceeded, opening a file closes the least recently used file. After a write, the
+/// descriptor stays open until the bytes are synced. Otherwise, the system might forget a
+/// write-back error once the file has no open descriptor.
 package final class SegmentFilePool: @unchecked Sendable {
-  // @unchecked because the properties of the pool and of all entries are accessed only under
+  // `@unchecked` is safe because all properties of the pool and its entries are accessed only under
   // `lock`.
   private let fileSystem: any FileSystem
   private let lock = Lock()
@@ -14,7 +14,7 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// The descriptor of one segment's file, if the file is open.
   final class Entry: @unchecked Sendable {
-    // @unchecked because only the pool accesses the properties, under its lock.
+    // `@unchecked` is safe because only the pool accesses the properties, under its lock.
     fileprivate var file: (any File)?
     fileprivate let segment: UInt64
     fileprivate var isMapped = false
@@ -51,7 +51,8 @@ package final class SegmentFilePool: @unchecked Sendable {
     return !closed.isEmpty
   }
 
-  /// Removes an entry and returns its file, so that the caller can release it outside the lock.
+  /// Removes an entry, and returns its file so that the caller can release the file outside the
+  /// lock.
   private func close(_ entry: Entry) -> (any File)? {
     entries.removeAll { $0 === entry }
     defer {
@@ -71,9 +72,10 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// Adds an open file to the pool and returns it.
   ///
-  /// If another thread added the segment's file first, returns that one.
+  /// If another thread added the segment's file first, the method returns that file.
   ///
-  /// If too many files are open, the least recently used one without unsynced bytes is closed.
+  /// If too many files are open, the method closes the least recently used file without unsynced
+  /// bytes.
   @discardableResult
   func enter(_ file: any File, in entry: Entry) -> any File {
     let (entered, closed) = lock.withLock { () -> (any File, (any File)?) in
@@ -100,7 +102,9 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   func recordMapping(_ entry: Entry) { lock.withLock { entry.isMapped = true } }
 
-  /// Closes the descriptors of mapped segments before `segment`, which must be synced.
+  /// Closes the descriptors of mapped segments before `segment`.
+  ///
+  /// These segments must already be synced.
   func closeMapped(below segment: UInt64) {
     let closed = lock.withLock {
       let idle = entries.filter {
@@ -115,8 +119,8 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// Records that bytes are about to be written, so that the descriptor stays open until a sync.
   ///
-  /// If too many files are waiting for a sync, returns the one that has waited longest; the caller
-  /// must sync it.
+  /// If too many files are waiting for a sync, the method returns the file that has waited longest.
+  /// The caller must sync this file.
   func beginWrite(_ entry: Entry) -> (entry: Entry, file: any File)? {
     lock.withLock {
       clock += 1
@@ -140,7 +144,7 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// Syncs an open file.
   ///
-  /// Writes that are in progress during the sync still need a later sync.
+  /// Writes that overlap with the sync need a later sync.
   func sync(_ entry: Entry, _ file: any File) throws(StorageError) {
     let lastWrite = lock.withLock { entry.lastWrite }
     try file.sync()

@@ -31,11 +31,10 @@ package enum SegmentFooterLayout {
   package static let magicNumber: UInt32 = 0x5446_5748
 }
 
-/// A summary of a segment whose frames are all durable: its last commit, and the newest image of
-/// each page.
+/// A summary of a segment whose frames are all durable.
 ///
-/// A footer is a cache that a scanner can read instead of the group headers. It is written only
-/// after its last commit is known to be synced, so a valid footer is also a durable watermark.
+/// A footer is a cache that a scanner can read instead of the group headers. The footer is written
+/// only after its last commit is known to be synced, so a valid footer is also a durable watermark.
 package struct SegmentFooter: Hashable, Sendable {
   /// The newest image of a page within the segment.
   package struct Row: Hashable, Sendable {

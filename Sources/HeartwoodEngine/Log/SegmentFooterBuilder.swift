@@ -1,5 +1,6 @@
-/// Builds the footer of a segment from the commits that end in it, which must be added in log
-/// order.
+/// A builder that creates the footer of a segment from the commits that end in the segment.
+///
+/// The commits must be added in log order.
 package struct SegmentFooterBuilder {
   package let segment: UInt64
   private let geometry: Geometry
@@ -25,8 +26,8 @@ package struct SegmentFooterBuilder {
     var rows: [SegmentFooter.Row] = []
     rows.reserveCapacity(sorted.count)
     for (position, image) in sorted.enumerated() {
-      // List only the last image of each page, because the footer represents the combined result of
-      // its commits.
+      // The footer represents the combined result of its commits, so list only the last image of
+      // each page.
       if position + 1 < sorted.count, sorted[position + 1].page == image.page { continue }
       rows.append(
         SegmentFooter.Row(

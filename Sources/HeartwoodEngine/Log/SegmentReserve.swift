@@ -1,7 +1,7 @@
-/// Manages the reserve: disk space for one segment, set aside for use when the disk is full.
+/// Manages the reserve, which is disk space for one segment to be used when the disk is full.
 ///
 /// With the reserve, a transaction that frees as many pages as it needs can commit even on a full
-/// disk, so deleting data remains possible. The next maintenance run allocates the reserve again.
+/// disk. The next maintenance run allocates the reserve again.
 extension LogFiles {
   package static let reserveName = "reserve"
   private var reservePath: String { directory + "/" + Self.reserveName }
@@ -17,9 +17,9 @@ extension LogFiles {
     if let file = try fileSystem.open(reservePath, .read), try file.byteCount() == wanted {
       return true
     }
-    // Sync the directory before creating a new reserve. If the previous reserve was renamed to a
-    // segment, the new name may not be durable yet, and processes that add a segment sync the
-    // directory only while there is no reserve.
+    // Sync the directory before creating a new reserve, in case the previous reserve was renamed to
+    // a segment. The segment's name may not be durable yet, and processes that add a segment sync
+    // the directory only while there is no reserve.
     if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }
     do throws(StorageError) {

@@ -1,17 +1,16 @@
-/// M4: log reclamation, which frees the frames after the checkpointed generation that no retained
-/// generation can read.
+/// M4: log reclamation, which frees frames that no retained generation can read.
 ///
-/// For each page, a retained generation needs only the newest frame at or before that generation.
-/// Frames at or before the checkpointed generation are not punched out, even though their pages are
-/// in the page file: a reader may still hold a pointer to such a frame. The map of retained frames
-/// is made durable before a segment is deleted or the first hole is punched.
+/// Reclamation considers only frames after the checkpointed generation. For each page, a retained
+/// generation needs only the newest frame at or before that generation. Frames at or before the
+/// checkpointed generation are not punched out, even though their pages are in the page file,
+/// because a reader may still hold a pointer to such a frame. The map of retained frames is made
+/// durable before a segment is deleted or the first hole is punched.
 ///
-/// Segments without retained frames are deleted. In any other segment, holes are first punched when
-/// the segment was already full at the previous reclamation and at most a quarter of its pages are
-/// retained. They are punched again when at most a quarter of those pages are still retained. The
-/// headers of small commits alternate with the pages that the commits write. Punching holes sooner
-/// would therefore take a system call for almost every commit, often in a segment that the next
-/// reclamation deletes.
+/// Segments without retained frames are deleted. In any other segment, the first holes are punched
+/// when the segment was already full at the previous reclamation and at most a quarter of its pages
+/// are retained. Holes are punched again when at most a quarter of those pages are still retained.
+/// The headers of small commits alternate with the pages that the commits write. Punching holes
+/// sooner would therefore take a system call for almost every commit.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {
@@ -36,7 +35,7 @@ package struct LogReclamation {
   ///
   /// - Parameters:
   ///   - retainedGenerations: The retained generations in ascending order, ending with the newest
-  ///     durable state. There is at least one.
+  ///     durable state. There must be at least one.
   ///   - previous: The map of the previous reclamation, or `nil` if there is none.
   package init(
     files: StoreFiles, retainedGenerations: [RetainedGeneration], checkpointed: FrameNumber,
@@ -64,8 +63,8 @@ package struct LogReclamation {
     distinctPageCount = Set(retainedFrames.map(\.page)).count
   }
 
-  /// Writes the map, deletes segments without retained frames, and punches holes in segments with
-  /// few retained frames.
+  /// Writes the map, deletes segments without retained frames, and punches holes in sparse
+  /// segments.
   package func run() throws(StorageError) -> Result {
     let block = map.encoded(for: files.identity)
     try RetainedFrameMap.file.replace(with: block, files.log)
@@ -99,13 +98,15 @@ package struct LogReclamation {
     return result
   }
 
-  /// The reciprocal of the largest share of retained pages at which holes are punched in a segment.
+  /// The reciprocal of a share of a segment's pages.
+  ///
+  /// If no more than this share of the pages is retained, holes are punched in the segment.
   package static let sparseShare = 4
 
   /// Removes the retained frames in a range of slots from the front of a list, and returns them.
   ///
-  /// Frames before the range are also removed, but not returned, because their segments are
-  /// missing.
+  /// The method also removes frames before the range, but does not return them, because their
+  /// segments are missing.
   private static func removeFrames(
     _ retainedFrames: inout ArraySlice<RetainedFrameMap.RetainedFrame>,
     in slots: ClosedRange<FrameNumber>

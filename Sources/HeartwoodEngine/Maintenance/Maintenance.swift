@@ -1,13 +1,11 @@
 import Synchronization
 
-/// Performs maintenance runs when they are due, and releases lingering pins.
+/// The maintenance of a store, which performs runs when they are due and releases lingering pins.
 ///
-/// Thread-safe.
-///
-/// The thread references the components of the store, but never the store itself, so that a store
-/// without other references is deallocated.
+/// The maintenance thread references the components of the store, but never the store itself. A
+/// store without other references is therefore deallocated.
 final class Maintenance: @unchecked Sendable {
-  // @unchecked because everything below `lock` is guarded by it.
+  // `@unchecked` is safe because `lock` guards every property declared after it.
   private let files: StoreFiles
   private let table: GenerationTable
   private let queue: SyncQueue
@@ -19,11 +17,13 @@ final class Maintenance: @unchecked Sendable {
   private(set) var lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
-  /// Whether the thread that calls `write` performs maintenance, instead of a background thread.
+  /// A Boolean value that indicates whether the thread that calls `write` performs maintenance,
+  /// instead of a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// The function that is called with each error of a background run, except consecutive
-  /// duplicates.
+  /// The function that is called with each error of a background run.
+  ///
+  /// Consecutive duplicates of an error are not reported.
   private let report: @Sendable (StorageError) -> Void
   private let lock = Lock()
   private var isStopped = false
@@ -36,7 +36,7 @@ final class Maintenance: @unchecked Sendable {
   /// The time of the next check for held generations, or `nil` while no generation is held.
   private var nextHolderCheckAt: UInt64?
   private var schedule: MaintenanceSchedule
-  /// Whether the next write must wait for a run.
+  /// A Boolean value that indicates whether the next write must wait for a run.
   private let isStalled = Atomic(false)
   /// The lowest segment whose successor has not been requested yet.
   private var nextSegment: UInt64 = 0
@@ -64,16 +64,15 @@ final class Maintenance: @unchecked Sendable {
 
   /// The interval between two checks for held generations.
   ///
-  /// If a generation is still held at the second check, a holder lock is taken for it.
+  /// If a generation is still held at the second check, the process takes a holder lock for the
+  /// generation.
   private static let holderCheckMilliseconds: UInt64 = 500
 
-  /// Unless maintenance is inline, starts the thread and publishes that this process has the store
-  /// open.
+  /// Starts the thread and publishes that this process has the store open.
   ///
-  /// May be called again after ``stop()``.
+  /// If maintenance is inline, this method does nothing. It may be called again after ``stop()``.
   func start() {
-    // Publish neither a PID nor a time if maintenance is inline, because it must then be
-    // deterministic.
+    // Inline maintenance must be deterministic, so publish neither a PID nor a time.
     guard !isInline else { return }
     holder.announce(in: HolderFile(log: files.log, locks: files.locks))
     lock.withLock {
@@ -97,7 +96,7 @@ final class Maintenance: @unchecked Sendable {
     running?.join()
   }
 
-  /// Requests a run if one is due, and a new segment if the current one is more than half full.
+  /// Requests a run if one is due, and a new segment if the current segment is more than half full.
   ///
   /// The background thread does both, unless maintenance is inline. This method does not wait for
   /// that thread, because the commit is already complete.
@@ -124,7 +123,8 @@ final class Maintenance: @unchecked Sendable {
 
   /// Runs maintenance if it is due after a generation was added to a replica.
   ///
-  /// Segments are not created in advance: the next generation may begin in any segment.
+  /// This method does not create segments in advance, because the next generation may begin in any
+  /// segment.
   func runAfterAdding(_ generation: FrameNumber, _ lineages: [EndedLineage]) throws(StorageError) {
     let isDue = lock.withLock {
       self.lineages = lineages
@@ -151,7 +151,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Waits until a run has ended, or until the timeout expires, in which case it returns `false`.
+  /// Waits until a run has ended, or returns `false` if the timeout expires first.
   ///
   /// The caller must hold `lock`. Without a timeout, a process that is suspended in the middle of
   /// its run could block the commits of other processes forever.
@@ -207,7 +207,7 @@ final class Maintenance: @unchecked Sendable {
       sealing: sealing,
       writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result = Result { () throws(StorageError) in try run.run() }
-    // Record the end of the run first, because threads wait for it and filling the reserve may
+    // Record the end of the run first. Threads are waiting for it, and filling the reserve may
     // fail.
     switch result {
     case .success(let done):
@@ -219,7 +219,7 @@ final class Maintenance: @unchecked Sendable {
   }
 
   private func recordRun(from start: FrameNumber, held stretch: UInt64?, error: StorageError?) {
-    // If the files were replaced, do not write anything to them, not even the result of the run.
+    // If the files were replaced, write nothing to them, not even the result of the run.
     if error?.kind != .foreignStore { files.counters.publishMaintenanceResult(error) }
     lock.withLock {
       runCount += 1
@@ -259,7 +259,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Runs the background thread's loop, which does the work that is due and sleeps in between.
+  /// Runs the loop of the background thread.
   private func work() {
     var reported: StorageError?
     lock.acquire()
@@ -267,7 +267,7 @@ final class Maintenance: @unchecked Sendable {
       if areSegmentsRequested {
         areSegmentsRequested = false
         lock.release()
-        // Ignore any error: a writer that needs the segment tries to create it again.
+        // Ignore any error. A writer that needs the segment tries to create it again.
         try? makeSegments()
         lock.acquire()
       } else if isRunRequested {
@@ -290,8 +290,8 @@ final class Maintenance: @unchecked Sendable {
           holdsAny ? SystemThread.monotonicMilliseconds + Self.holderCheckMilliseconds : nil
       } else if ages {
         lock.wait(milliseconds: 100)
-        // Clear `ages` before the check, so that no request is lost if a pin starts to linger just
-        // afterwards.
+        // Clear `ages` before the check. Otherwise, a pin that starts to linger right after the
+        // check could lose its request.
         ages = false
         lock.release()
         let lingersStill = table.ageLingeringPin()
@@ -301,7 +301,7 @@ final class Maintenance: @unchecked Sendable {
         lock.wait(
           milliseconds: min(Self.otherProcessCheckMilliseconds, millisecondsToHolderCheck ?? .max))
         lock.release()
-        // Ignore an error, because the next reader will encounter it too.
+        // Ignore an error, because the next reader will encounter it again.
         try? table.releaseCheckpointedSegments()
         // Close descriptors of segments that another process may have synced.
         files.closeDurableSegments()

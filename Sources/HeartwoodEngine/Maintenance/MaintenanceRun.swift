@@ -6,9 +6,10 @@ public struct CheckpointResult: Hashable, Sendable {
   public var pageCount = 0
   /// The number of log segments deleted.
   public var segmentCount = 0
-  /// The number of bytes that log reclamation freed because no generation could read them any more.
+  /// The number of bytes that log reclamation freed because no generation could read them anymore.
   public var reclaimedByteCount = 0
-  /// The oldest live generation, if it kept the checkpoint from advancing further; otherwise `nil`.
+  /// The oldest live generation if it kept the checkpoint from advancing further, or `nil`
+  /// otherwise.
   public var blockingGeneration: Generation?
 }
 
@@ -16,22 +17,23 @@ public struct CheckpointResult: Hashable, Sendable {
 ///
 /// The maintenance lock serialises runs. Readers do not wait for runs, with one exception: a reader
 /// that pins a specific generation waits while a run decides which generations are dead. A process
-/// may die at any step. If it dies before the decision is published, nothing has changed; if it
+/// may die at any step. If it dies before it publishes the decision, nothing has changed. If it
 /// dies later, the next run completes the work.
 struct MaintenanceRun {
   let files: StoreFiles
   let table: GenerationTable
   let queue: SyncQueue
   let writerLock: WriterLock
-  /// The ended lineages, which are recorded in the header slot and the map.
+  /// The ended lineages, which the run records in the header slot and the map.
   let lineages: [EndedLineage]
   let sealing: Sealing
-  /// Whether to write the header slot, with the durable watermark, even if no page is written.
+  /// A Boolean value that indicates whether to write the header slot, with the durable watermark,
+  /// even if no page is written.
   let writesWatermark: Bool
   /// The number of new frames that justify writing a new map.
   ///
-  /// Frames are counted from the end of the last map, or from the page file's state if that is
-  /// newer.
+  /// Frames are counted from the end of the last map, or from the page file's state if that state
+  /// is newer.
   let minReclaimFrameCount: UInt64
 
   /// A run's decision about what to checkpoint and what to retain.
@@ -42,7 +44,7 @@ struct MaintenanceRun {
     let newest: GenerationState
     /// The generations to retain, ending with T.
     ///
-    /// Empty if no log is to be reclaimed.
+    /// The array is empty if no log space is to be reclaimed.
     var retainedGenerations: [FrameNumber] = []
   }
 
@@ -71,9 +73,9 @@ struct MaintenanceRun {
         files.activity.update { $0.directorySyncCount += 1 }
         try act(decision, map, &result)
       } catch {
-        // Do not disable writing if the disk is full, because nothing that is still needed has been
-        // freed. After an I/O error, disable it, because the system may regard pages as written
-        // that are not on disk.
+        // A full disk does not disable writing, because no data that is still needed has been
+        // freed. An I/O error disables writing, because the system may regard pages as written
+        // although they are not on disk.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }
@@ -97,11 +99,11 @@ struct MaintenanceRun {
     var found = Set(
       try files.locks.liveElsewhere(
         in: counters.checkpointed..<max(newestRetained, counters.checkpointed)))
-    // Add this process's own pins, which `liveElsewhere` excludes. Read them only after publishing
-    // the floor, so that a pin missing from the list sees the floor and retries.
+    // Add this process's own pins, which `liveElsewhere` excludes. Read the pins only after
+    // publishing the floor, so that a pin missing from the list sees the floor and retries.
     found.formUnion(table.lockedGenerations)
-    // Read the names after the locks: a process that names a generation writes the name before it
-    // releases its pin, so this run finds at least one of the two.
+    // Read the names after the locks. A process that names a generation writes the name before it
+    // releases its pin, so this run finds the name, the lock or both.
     found.formUnion(try NamedGenerations.read(files.log).rows.values.map(\.generation))
     let newest = try table.state(at: newestRetained)
     let present = counters.decision
@@ -116,16 +118,18 @@ struct MaintenanceRun {
       return Decision(low: low, newest: newest)
     }
     counters.publish(DecisionRecord(low: low, newestRetained: newestRetained, olderRetained: alive))
-    // Use the published record: if it cannot list all retained generations, it ends with an older
-    // one, and the reclamation must end there too.
+    // Use the published record. If the record cannot list all retained generations, it ends with an
+    // older generation, and the reclamation must end there too.
     let published = counters.decision
     return Decision(
       low: low, newest: newest,
       retainedGenerations: published.olderRetained + [published.newestRetained])
   }
 
-  /// Returns whether to write a new map: enough frames have been written since the last one, or
-  /// that map retains frames for generations that are no longer held.
+  /// Returns whether to write a new map.
+  ///
+  /// A new map is worthwhile if enough frames have been written since the last map. It is also
+  /// worthwhile if the last map retains frames for generations that are no longer held.
   private func isWorthReclaiming(
     _ map: RetainedFrameMap?, _ alive: [FrameNumber], _ newestRetained: FrameNumber
   ) -> Bool {
@@ -170,7 +174,7 @@ struct MaintenanceRun {
   /// Completes M3.4 and M3.5 for a process that died after it had written a header slot.
   ///
   /// Readers still use the state in the other slot, which this run is about to overwrite. Without
-  /// this step, they could not locate any generation until the end of the run.
+  /// this step, readers could not locate any generation until the end of the run.
   private func announceCheckpointedState() throws(StorageError) {
     let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard newest.identity == files.identity else {
@@ -187,12 +191,13 @@ struct MaintenanceRun {
     files.counters.raise(CountersLayout.checkpointed, to: newest.checkpointed.frame)
   }
 
-  /// M3: advances the page file to `low`, and returns its new commit, or `nil` if it is unchanged.
+  /// M3: advances the page file to `low`, and returns its new commit, or `nil` if nothing changed.
   private func checkpoint(
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
     if decision.low > files.counters.checkpointed {
-      // If another process has run a checkpoint, discard what is known about the earlier contents.
+      // If another process has run a checkpoint, discard all cached information about the earlier
+      // contents.
       files.pageFile.adoptState(files.counters.checkpointed, files.cache)
       let state = try state(decision)
       result.pageCount = try copyPages(of: state)
@@ -229,7 +234,7 @@ struct MaintenanceRun {
     if let advanced { try files.pageFile.cut(max(advanced.pageCount, table.greatestPageCount)) }
   }
 
-  /// Returns the state at `low`, which is rebuilt from the log if it is not in memory.
+  /// Returns the state at `low`, which the run rebuilds from the log if it is not in memory.
   private func state(_ decision: Decision) throws(StorageError) -> GenerationState {
     if decision.newest.generation == decision.low { return decision.newest }
     if let live = table.liveState(at: decision.low) { return live }
@@ -247,14 +252,14 @@ struct MaintenanceRun {
     return LogReclamation.RetainedGeneration(point: found.point, index: found.index)
   }
 
-  /// M3.1: writes back the pages of `state` that are newer than the page file's state, and returns
-  /// their number.
+  /// M3.1: writes back the pages of `state` that are newer than the page file's state.
   ///
-  /// Pages are verified before they are copied, and written in page order, up to 256 at a time.
+  /// The method verifies pages before it copies them. It writes up to 256 pages at a time, in page
+  /// order, and returns the number of written pages.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
-    // Allocate space for free pages at the end too: although they are not written, readers may map
-    // them. A power cut may have undone the earlier allocation.
+    // Also allocate space for free pages at the end. Although these pages are not written, readers
+    // may map them. A power cut may have undone the earlier allocation.
     try files.pageFile.reserve(state.point.pageCount, mayHaveBeenCut: true)
     var moving: [PageNumber] = []
     state.index.forEach(newerThan: checkpointed) { page, _ in
@@ -315,7 +320,7 @@ struct MaintenanceRun {
 
   /// Deletes the segments that contain only checkpointed frames, and returns them.
   ///
-  /// Includes segments that an earlier run did not delete because its process died.
+  /// The result includes segments that an earlier run did not delete because its process died.
   private func deleteSegments(upTo checkpointed: FrameNumber) throws(StorageError) -> Set<UInt64> {
     let covered = try files.log.existing().filter {
       files.geometry.lastSlot(of: $0) <= checkpointed

@@ -1,9 +1,9 @@
-/// Decides when maintenance runs are due, and when writers must wait for a run.
+/// A schedule that decides when maintenance runs are due, and when writers must wait for a run.
 ///
-/// This is the only code that compares the length of the log with a limit. Lengths are in frames,
-/// counted from the commit that was newest when the last run started, even if a pin kept the run
-/// from checkpointing that far. While a pin is held, runs are therefore due at intervals, and not
-/// after every commit.
+/// Only this type compares the length of the log with a limit. It measures lengths in frames,
+/// counted from the commit that was newest when the last run started. This rule applies even if a
+/// pin kept the run from checkpointing that far. While a pin is held, runs are therefore due at
+/// intervals, and not after every commit.
 struct MaintenanceSchedule {
   /// The bounds within which ``length`` is chosen.
   private let lengths: ClosedRange<UInt64>
@@ -11,25 +11,25 @@ struct MaintenanceSchedule {
   private var length: UInt64
   /// The length of the log at which a run is due while generations are held.
   ///
-  /// It is at most `length`. A run at this length reclaims the frames that none of the held
-  /// generations needs.
+  /// This length is at most `length`. A run at this length reclaims the frames that none of the
+  /// held generations needs.
   private let heldLength: UInt64
   private var nextRunAt: FrameNumber
   /// The generation at which to check again whether older generations are held.
   ///
-  /// If any are held, a run is due immediately.
+  /// If any older generations are held, a run is due immediately.
   private var nextHeldCheckAt: FrameNumber
   /// The generation at which writers start to wait for a run.
   private var stallAt: FrameNumber
 
   /// A number of frames that no log reaches.
   ///
-  /// It is small enough to be added to a generation without overflow.
+  /// The number is small enough to be added to a generation without overflow.
   private static let never: UInt64 = 1 << 48
-  /// The amount by which the log may grow between the time when a run is due and the time when
-  /// writers start to wait, as a multiple of the log's shortest length.
+  /// The multiple of the log's shortest length by which the log may grow after a run becomes due.
   ///
-  /// While generations are held, the amount is a multiple of `heldLength`.
+  /// If the log grows more, writers start to wait. While generations are held, this factor
+  /// multiplies `heldLength` instead.
   private static let slackFactor: UInt64 = 3
   /// The bounds, in bytes, within which the length of the log is chosen by default.
   private static let defaultByteCounts = (16 << 20)...(128 << 20)
@@ -37,8 +37,9 @@ struct MaintenanceSchedule {
   /// Creates a schedule from lengths in bytes.
   ///
   /// - Parameters:
-  ///   - checkpointByteCount: The length of the log at which a run is due. If this is 0, no run is
-  ///     ever due. If it is `nil`, a length is chosen based on the size of the page file.
+  ///   - checkpointByteCount: The length of the log at which a run is due. If the value is 0, no
+  ///     run is ever due. If it is `nil`, the schedule chooses a length based on the size of the
+  ///     page file.
   ///   - reclaimByteCount: The length of the log at which a run is due while generations are held.
   ///   - pageCount: The number of pages in the page file.
   ///   - start: The generation that the page file contains.
@@ -87,15 +88,13 @@ struct MaintenanceSchedule {
   /// Call this method after a writer has waited too long for a run.
   mutating func stopStalling(at generation: FrameNumber) { stallAt = generation + heldLength }
 
-  /// Returns whether a log of `length` frames is long enough for a run to be worthwhile after an
-  /// old generation has expired.
+  /// Returns whether a run is worthwhile after an old generation has expired.
   func isWorthwhile(afterExpiry length: UInt64) -> Bool { length >= self.length / 4 }
 
-  /// Returns the number of frames by which the log may grow between two runs while generations are
+  /// Returns the number of frames that the log may gain between two runs while generations are
   /// held.
   ///
-  /// Because a run examines all retained frames, runs are less frequent if more frames are
-  /// retained.
+  /// A run examines all retained frames, so runs are less frequent if more frames are retained.
   ///
   /// - Parameter pageCount: The number of pages for which the last run retained frames.
   func heldStretch(retaining pageCount: Int) -> UInt64 {

@@ -5,8 +5,7 @@ public struct RecoveryReport: Hashable, Sendable {
   /// This is the generation of either the newest complete commit found or the empty commit that
   /// started a new lineage.
   public var generation = Generation(frame: 0)
-  /// The number of commits after the page file's state that were found in the log through group
-  /// headers or footers.
+  /// The number of commits that recovery found in the log after the page file's state.
   public var commitCount = 0
   /// The number of log segments whose footer was read instead of the group headers.
   public var segmentFooterCount = 0
@@ -16,19 +15,21 @@ public struct RecoveryReport: Hashable, Sendable {
   public var verifiedCommitCount = 0
   /// The number of discarded frames after the newest complete commit.
   ///
-  /// They belong to unfinished commits, which were never acknowledged.
+  /// These frames belong to unfinished commits, which were never acknowledged.
   public var discardedFrameCount = 0
   /// The durable watermark: the largest generation known to have been synced.
   public var durableWatermark = Generation(frame: 0)
-  /// Whether opening the store started a new lineage, which happens after a restart of the machine
-  /// or a failed write.
+  /// A Boolean value that indicates whether opening the store started a new lineage.
+  ///
+  /// A new lineage starts after a restart of the machine or a failed write.
   public var startedLineage = false
   /// The time that recovery took.
   public var duration: Duration = .zero
 }
 
-/// Finds the newest complete commit in the files of a store (R1.3 and R1.4 of
-/// `Docs/Internals/Concurrency.md`), without changing them.
+/// The steps that find the newest complete commit in the files of a store, without changing them.
+///
+/// These are steps R1.3 and R1.4 of `Docs/Internals/Concurrency.md`.
 ///
 /// - Important: Do not use the result before ``syncAll(_:)`` has been called.
 package struct Recovery {
@@ -42,7 +43,7 @@ package struct Recovery {
   private let table: SegmentTable
   /// A scanner at the start of the log.
   ///
-  /// Each walk uses a copy of it.
+  /// Each walk uses a copy of this scanner.
   private let scanner: LogScanner
   private var durableWatermark: FrameNumber
 
@@ -61,8 +62,8 @@ package struct Recovery {
     self.start = start
     self.table = table
     walk = LogWalk(from: start)
-    // Include the end of the map: its commit was durable when the map was written, so it is a
-    // watermark too.
+    // Include the end of the map, which is a watermark too. Its commit was durable when the map was
+    // written.
     durableWatermark = slots.compactMap { $0?.durableUpTo }.reduce(start.point.frame, max)
     scanner = try LogScanner(
       table: table, geometry: header.geometry, seed: header.identity.seed, from: start.point)
@@ -104,8 +105,7 @@ package struct Recovery {
     while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { walk.apply(step) }
   }
 
-  /// R1.4: checks that the frame at which the walk stopped is not a damaged frame that had been
-  /// synced.
+  /// R1.4: checks that the walk did not stop at a damaged frame that had been synced.
   ///
   /// - Throws: `corrupt` if a valid group header or footer after the end of the walk raises the
   ///   durable watermark above that end.
@@ -126,7 +126,7 @@ package struct Recovery {
     }
     guard durableWatermark < stop else {
       throw .corrupt(
-        "The log is damaged: frame \(stop) is missing or invalid, but everything up to frame "
+        "The log is damaged: frame \(stop) is missing or invalid, but all frames up to frame "
           + "\(durableWatermark) had been synced. Restore a backup. To examine the damage later, "
           + "copy the damaged files first.",
         file: geometry.segmentName(geometry.segment(of: stop)))
@@ -135,8 +135,8 @@ package struct Recovery {
 
   /// R1.5: syncs all commits that were found, before any of them is used.
   ///
-  /// Skips segments that are already durable: even a sync of a file without dirty pages waits for
-  /// the disk to flush its cache, and a long log has many files.
+  /// The method skips segments that are already durable. Even a sync of a file without dirty pages
+  /// waits for the disk to flush its cache, and a long log has many files.
   package func syncAll(_ log: LogFiles) throws(StorageError) {
     for segment in table.segments
     where log.geometry.lastFrame(of: segment.number) > durableWatermark {

@@ -1,11 +1,11 @@
-/// Seals segments that are full and durable by writing their footers, so that opening the store
-/// does not require reading their group headers.
+/// An operation that seals full, durable segments by writing their footers.
 ///
-/// A footer is a cache, so errors are ignored, and it is not synced separately. The segment in
-/// which the page file's state ends does not get a footer, because the earlier commits in that
-/// segment are no longer known.
+/// Opening a store then does not require reading the group headers of sealed segments. A footer is
+/// a cache, so errors are ignored, and the footer is not synced separately. The segment in which
+/// the page file's state ends does not get a footer, because the earlier commits in that segment
+/// are no longer known.
 final class Sealing: @unchecked Sendable {
-  // @unchecked because only the holder of the maintenance lock uses it.
+  // `@unchecked` is safe because only the holder of the maintenance lock uses this object.
   private let files: StoreFiles
   private let geometry: Geometry
   /// The last commit in the segments processed so far.
@@ -52,8 +52,9 @@ final class Sealing: @unchecked Sendable {
     }
   }
 
-  /// Returns the commit from which to start reading, which precedes neither the page file's state
-  /// nor the end of the map.
+  /// Returns the commit from which to start reading.
+  ///
+  /// This commit precedes neither the page file's state nor the end of the map.
   private func start() throws(StorageError) -> CommitPoint {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     var start = reached.frame < header.checkpointed.frame ? header.checkpointed : reached

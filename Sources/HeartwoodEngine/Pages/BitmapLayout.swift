@@ -1,7 +1,8 @@
-/// The layout of a bitmap page: the common header, followed by one bit for each page.
+/// The layout of a bitmap page.
 ///
-/// Bitmap *k* is in page *k* × `pagesPerBitmap`, and covers `pagesPerBitmap` pages, starting with
-/// itself. The bits for pages that do not exist are zero.
+/// The common header is followed by one bit for each page. Bitmap *k* is in page *k* ×
+/// `pagesPerBitmap`, and covers `pagesPerBitmap` pages, starting with itself. The bits for pages
+/// that do not exist are zero.
 package enum BitmapLayout {
   package static let reserved = Field("reserved", at: 26, 6)
   package static let bits = 32
@@ -9,7 +10,7 @@ package enum BitmapLayout {
 
   package static func pagesPerBitmap(pageByteCount: Int) -> Int { (pageByteCount - bits) * 8 }
 
-  /// Returns the page numbers of the bitmaps to create when the page count grows, except page 0.
+  /// Returns the page numbers of the bitmaps, except page 0, to create when the page count grows.
   package static func newBitmaps(
     from before: PageNumber, to after: PageNumber, pageByteCount: Int
   ) -> StrideTo<Int> {

@@ -1,12 +1,15 @@
 /// The sizes with which a store was created, and the resulting positions of its frames and pages.
 ///
-/// The sizes are fixed for the lifetime of a store, and every header slot and segment header
-/// repeats them.
+/// The sizes are fixed for the lifetime of a store. Every header slot and segment header repeats
+/// the sizes.
 package struct Geometry: Hashable, Sendable {
-  /// The number of bytes in a page and in a log frame, which is a power of two.
+  /// The number of bytes in a page and in a log frame.
+  ///
+  /// The number is a power of two.
   package let pageByteCount: Int
-  /// The number of slots in a log segment, including its header and footer, which is a power of
-  /// two.
+  /// The number of slots in a log segment, including the slots of its header and footer.
+  ///
+  /// The number is a power of two.
   package let framesPerSegment: Int
   /// The number of slots at the end of a segment that are reserved for its footer.
   package let footerFrames: Int
@@ -72,14 +75,14 @@ package struct Geometry: Hashable, Sendable {
     UInt64(framesPerSegment - footerFrames) << UInt64(pageShift)
   }
 
-  /// Returns the index of the last slot of a segment, which belongs to its footer.
+  /// Returns the index of the last slot of a segment, which is a footer slot.
   package func lastSlot(of segment: UInt64) -> FrameNumber {
     firstFrame(of: segment) + UInt64(framesPerSegment - 2)
   }
 
   /// Returns whether a slot contains a frame.
   ///
-  /// If it does, the number of the frame equals the index of the slot.
+  /// The number of a frame equals the index of its slot.
   package func isFrame(_ index: FrameNumber) -> Bool {
     let slot = slot(of: index)
     return slot > 0 && slot < framesPerSegment - footerFrames

@@ -46,7 +46,7 @@ package struct StoreIdentity: Hashable, Sendable {
 
   /// The seed for page and frame hashes.
   ///
-  /// It differs for each store, so that a page from another store fails verification.
+  /// Each store has a different seed, so that a page from another store fails verification.
   package var seed: UInt64 { low }
 }
 
@@ -55,8 +55,6 @@ package struct CommitPoint: Hashable, Sendable {
   /// The last frame of the commit, which is also its generation.
   package var frame: FrameNumber
   /// The digest of the commit's last group.
-  ///
-  /// The header of the next group repeats it.
   package var digest: UInt64
   package var lineage: UInt64
   /// The number of pages in the page file after the commit, including free pages.
@@ -89,7 +87,9 @@ package struct EndedLineage: Hashable, Sendable {
 }
 
 extension [EndedLineage] {
-  /// Reads ended lineages, each as its number and its last generation (u64 each).
+  /// Reads ended lineages.
+  ///
+  /// Each lineage is stored as two 64-bit numbers: the lineage number and its last generation.
   package init(_ bytes: Bytes, at offset: Int, count: Int) {
     self = (0..<count).map { position in
       EndedLineage(
@@ -106,7 +106,9 @@ extension [EndedLineage] {
   }
 }
 
-/// The content of a header slot: the state of the page file, and the generation known to be synced.
+/// The content of a header slot.
+///
+/// The slot describes the state of the page file and the generation that is known to be synced.
 package struct HeaderSlot: Hashable, Sendable {
   package var geometry: Geometry
   package var identity: StoreIdentity
@@ -157,8 +159,8 @@ package struct HeaderSlot: Hashable, Sendable {
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
   /// - Throws: `incompatibleFormat` for an unsupported version, an unknown feature, or an
-  ///   impossible geometry, none of which counts as corruption if the slot is intact; `corrupt` for
-  ///   an impossible frame number.
+  ///   impossible geometry. In an intact slot, none of these counts as corruption. Throws `corrupt`
+  ///   for an impossible frame number.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
     guard bytes.count >= Layout.byteCount,
@@ -213,8 +215,7 @@ package struct HeaderSlot: Hashable, Sendable {
       durableUpTo: bytes.load64(Layout.durableUpTo.offset), lineages: lineages)
   }
 
-  /// Reads both slots from the file again, because another process may have written one in the
-  /// meantime.
+  /// Reads both slots from the file again, because another process may have changed a slot.
   package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     defer { block.keep() }

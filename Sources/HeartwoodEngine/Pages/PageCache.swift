@@ -1,10 +1,10 @@
 /// A bounded cache of verified pages, used when files are not mapped.
 ///
-/// Thread-safe: each of its sixteen shards has a lock, which is held while a missing page is read,
-/// so that two readers never load the same page at the same time. Pinned pages are never evicted,
-/// so the cache can exceed its limit while all its pages are pinned.
+/// The cache is thread-safe. Each of its sixteen shards has a lock, which is held while a missing
+/// page is read, so that two readers never load the same page at the same time. Pinned pages are
+/// never evicted, so the cache can exceed its limit while all its pages are pinned.
 package final class PageCache: @unchecked Sendable {
-  // @unchecked because every shard's state is guarded by its lock.
+  // `@unchecked` is safe because each shard's lock guards the shard's state.
 
   /// The location of a page: `frame << 1 | 1` in the log, or `page << 1` in the page file.
   package typealias Location = UInt64
@@ -48,7 +48,7 @@ package final class PageCache: @unchecked Sendable {
 
   /// Pins and returns the page at `location`.
   ///
-  /// If the page is not cached, calls `load` to read and verify it.
+  /// If the page is not cached, the method calls `load` to read and verify it.
   package func pin(
     _ location: Location, load: (MutableBytes) throws(StorageError) -> Void
   ) throws(StorageError) -> Entry {
@@ -62,11 +62,12 @@ package final class PageCache: @unchecked Sendable {
         return entry
       }
       shard.misses += 1
-      // Reuse the memory of an evicted page: if one thread freed memory and another allocated it,
+      // Reuse the memory of an evicted page. If one thread freed memory and another allocated it,
       // the C library's allocator would keep memory for both threads.
       let block = makeRoom(in: shard) ?? ByteBlock(count: pageByteCount)
       let entry = Entry(location: location, block: block, shard: number)
-      // Insert the entry only now, so that a page that failed verification is read again.
+      // Insert the entry only after loading the page, so that a page that failed verification is
+      // read again.
       try load(block.bytes)
       shard.entries[location] = entry
       shard.order.append(entry)
@@ -109,10 +110,9 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Makes room for a page by evicting pages that have not been used since the clock hand last
-  /// passed them.
+  /// Makes room for a page, and returns the memory of an evicted page.
   ///
-  /// Returns the memory of one of these pages.
+  /// The method evicts pages that have not been used since the clock hand last passed them.
   private func makeRoom(in shard: Shard) -> ByteBlock? {
     var evicted: ByteBlock?
     var steps = shard.order.count * 2

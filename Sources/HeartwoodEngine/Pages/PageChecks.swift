@@ -1,10 +1,11 @@
 /// A function that describes a fault in a page whose hash is correct, or returns `nil` if there is
 /// no fault.
 ///
-/// A higher layer provides it, because this layer does not know what a page contains.
+/// A higher layer provides the function, because this layer does not know the contents of pages.
 package typealias StructureCheck = @Sendable (Bytes) -> String?
 
-/// Verifies pages when they are first read, and stamps pages before they are written to the log.
+/// Functions that verify pages when they are first read and stamp pages before they are written to
+/// the log.
 package enum PageChecks {
   package static func hash(_ page: Bytes, seed: UInt64) -> UInt64 {
     XXH64.hash(page.slice(8, page.count - 8), seed: seed)
@@ -12,7 +13,7 @@ package enum PageChecks {
 
   /// Checks that the bytes are intact and belong to the page.
   ///
-  /// Does not check the frame number.
+  /// This method does not check the frame number.
   package static func verify(
     _ bytes: Bytes, page: PageNumber, seed: UInt64, file: String, structure: StructureCheck
   ) throws(StorageError) {

@@ -3,9 +3,9 @@ import Synchronization
 /// The page file, which contains two header slots, followed by the pages.
 ///
 /// The file is mapped in windows that never move, so that a pointer into a window stays valid while
-/// the store is open. Thread-safe; `lock` guards the creation of windows.
+/// the store is open. This class is thread-safe: `lock` guards the creation of windows.
 package final class PageFile: @unchecked Sendable {
-  // @unchecked because `windows` is accessed only under `lock`.
+  // `@unchecked` is safe because `windows` is accessed only under `lock`.
   package let file: any File
   package let geometry: Geometry
   private let isMapped: Bool
@@ -17,8 +17,6 @@ package final class PageFile: @unchecked Sendable {
   private let state = Atomic<UInt64>(0)
 
   /// The smallest step by which the file grows.
-  ///
-  /// It is large enough to be worth a system call.
   ///
   /// A larger file grows by up to an eighth of its length, but by no more than the largest step.
   private static let leastStepByteCount: UInt64 = 256 << 10
@@ -32,8 +30,10 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// The number of bytes in a window, chosen so that few windows are needed and one window fits in
-  /// any address space.
+  /// The number of bytes in a window.
+  ///
+  /// Windows are large enough that a file needs few of them, and small enough to fit in any address
+  /// space.
   package static let windowByteCount = 1 << 30
 
   package init(file: any File, geometry: Geometry, isMapped: Bool) {
@@ -46,8 +46,8 @@ package final class PageFile: @unchecked Sendable {
 
   /// Returns all windows, including new ones needed to cover `pageCount` pages.
   ///
-  /// Returns fewer windows if the file system does not support mappings, and none if files are not
-  /// mapped.
+  /// The method returns fewer windows if the file system does not support mappings, and none if
+  /// files are not mapped.
   package func regions(covering pageCount: PageNumber) throws(StorageError) -> [PageRegion] {
     guard isMapped else { return [] }
     let needed = (Int(pageCount) + (1 << windowShift) - 1) >> windowShift
@@ -61,20 +61,20 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Records the state of the file, and discards what is known about the file if another process
-  /// wrote that state.
+  /// Records the state of the file.
   ///
-  /// Call this method before you read pages through an index that was built from this state.
-  /// Readers of an older state are not affected: they find every page that has changed since then
-  /// in the log.
+  /// If another process wrote that state, the method also discards the cached information about the
+  /// file. Call this method before you read pages through an index that was built from this state.
+  /// Readers of an older state are not affected, because they find every page that has changed
+  /// since then in the log.
   package func adoptState(_ checkpointed: FrameNumber, _ cache: PageCache) {
     lock.withLock {
       guard state.load(ordering: .acquiring) != checkpointed else { return }
       cache.forgetPages()
       knownByteCount.store(0, ordering: .releasing)
       for window in windows { window.bits.clear(from: 0) }
-      // Store the state last: a thread that reads it assumes that everything above has been
-      // discarded.
+      // Store the state last. A thread that reads the new state assumes that all outdated
+      // information has been discarded.
       state.store(checkpointed, ordering: .releasing)
     }
   }
@@ -99,10 +99,10 @@ package final class PageFile: @unchecked Sendable {
 
   /// Returns whether the file contains the complete page.
   ///
-  /// Makes at most one system call.
+  /// The method makes at most one system call.
   ///
-  /// Check this before reading a page through a mapping, because access past the end of the file is
-  /// fatal.
+  /// Call this method before reading a page through a mapping, because access past the end of the
+  /// file is fatal.
   package func holds(_ page: PageNumber) throws(StorageError) -> Bool {
     let end = geometry.offset(ofPage: page) + UInt64(geometry.pageByteCount)
     if end <= knownByteCount.load(ordering: .acquiring) { return true }
@@ -112,7 +112,7 @@ package final class PageFile: @unchecked Sendable {
   /// Allocates disk space for at least `pageCount` pages, and usually for more.
   ///
   /// - Parameter mayHaveBeenCut: Whether another process may have truncated the file.
-  /// - Throws: `diskFull` if the file system has no space; the file is then unchanged.
+  /// - Throws: `diskFull` if the file system has no space. In that case, the file is unchanged.
   /// - Complexity: No system call if the space is known to exist and cannot have been truncated.
   package func reserve(_ pageCount: PageNumber, mayHaveBeenCut: Bool) throws(StorageError) {
     let needed = geometry.offset(ofPage: pageCount)
@@ -139,7 +139,7 @@ package final class PageFile: @unchecked Sendable {
       let kept = reservedByteCount(pageCount)
       guard try kept < measure() else { return }
       knownByteCount.store(kept, ordering: .releasing)
-      // Clear the verified bits of pages beyond the new end: if the file grows again, these pages
+      // Clear the verified bits of pages beyond the new end. If the file grows again, these pages
       // will contain different bytes.
       for (number, window) in windows.enumerated() where (number + 1) << windowShift > pageCount {
         window.bits.clear(from: max(0, Int(pageCount) - number << windowShift))
@@ -148,8 +148,9 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Returns the file length in bytes for `pageCount` pages, rounded up to a step that grows with
-  /// the file, so that small commits rarely allocate space.
+  /// Returns the file length in bytes for `pageCount` pages, rounded up to a multiple of a step.
+  ///
+  /// The step grows with the file, so that small commits rarely allocate space.
   package func reservedByteCount(_ pageCount: PageNumber) -> UInt64 {
     let needed = geometry.offset(ofPage: pageCount)
     let greatestPower = UInt64(1) << UInt64(63 - (needed / 8).leadingZeroBitCount)
@@ -159,15 +160,16 @@ package final class PageFile: @unchecked Sendable {
 
   /// Records and returns the file's length.
   ///
-  /// The caller holds the lock, so no truncation is missed.
+  /// The caller must hold the lock, so that no truncation is missed.
   private func measure() throws(StorageError) -> UInt64 {
     let found = try file.byteCount()
     knownByteCount.store(found, ordering: .releasing)
     return found
   }
 
-  /// Reads a page, and returns the number of bytes read, which is smaller if the file ends within
-  /// it.
+  /// Reads a page, and returns the number of bytes read.
+  ///
+  /// The number is smaller than a page if the file ends within the page.
   package func read(_ page: PageNumber, into target: MutableBytes) throws(StorageError) -> Int {
     try file.read(into: target, at: geometry.offset(ofPage: page))
   }

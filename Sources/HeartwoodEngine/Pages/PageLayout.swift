@@ -19,9 +19,9 @@ package enum PageKind: UInt8, Sendable {
 ///     │ hash     │ frame    │ page   │ tree   │kind │level │ kind's own fields …  │
 ///     └──────────┴──────────┴────────┴────────┴─────┴──────┴──────────────────────┘
 ///
-/// The hash covers all following bytes, and is seeded with the store's identity. The header
-/// therefore identifies the page, its store, and its age, which is given by the log frame to which
-/// the page was written.
+/// The hash covers all bytes that follow it, and is seeded with the store's identity. The header
+/// therefore identifies the page and its store. The frame number shows the age of the page, because
+/// it names the log frame to which the page was written.
 package enum PageLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)

@@ -3,9 +3,9 @@ package import Synchronization
 /// A range of mapped pages, and a bit for each page that this process has verified.
 ///
 /// The bits are in atomic words that are accessed with relaxed ordering. If a change of a bit is
-/// lost or seen late, the only effect is that the page is verified again.
+/// lost or seen late, the process only verifies the page again.
 package struct PageRegion: @unchecked Sendable {
-  // @unchecked because the pages are read-only and the bits are atomic.
+  // `@unchecked` is safe because the pages are read-only and the bits are atomic.
   package let pages: UnsafeRawPointer
   package let verified: UnsafeMutablePointer<Atomic<UInt64>>
 
@@ -25,7 +25,7 @@ package struct PageRegion: @unchecked Sendable {
 
 /// The verified bits of one region, whose memory is freed when this object is deallocated.
 package final class VerifiedBits: @unchecked Sendable {
-  // @unchecked because the words are atomic.
+  // `@unchecked` is safe because the words are atomic.
   package let words: UnsafeMutablePointer<Atomic<UInt64>>
   private let count: Int
 
@@ -44,7 +44,7 @@ package final class VerifiedBits: @unchecked Sendable {
     }
   }
 
-  /// Creates the same number of bits as in `other`, all of them cleared.
+  /// Creates as many bits as `other` has, all of them cleared.
   package convenience init(like other: VerifiedBits) { self.init(pageCount: other.count * 64) }
 
   deinit {

@@ -1,6 +1,6 @@
 /// A read-only view of a file system, for reading a damaged store.
 ///
-/// Every operation that would change something throws `readOnly`, so no code that uses the view can
+/// Every operation that would change a file throws `readOnly`, so no code that uses the view can
 /// change the damaged store. Unreadable blocks of the medium read as zeros. Pages with such blocks
 /// then fail their hash check, like other damaged pages.
 final class DamagedFiles: FileSystem {
@@ -56,9 +56,9 @@ final class DamagedFiles: FileSystem {
   }
 }
 
-/// The blocks that could not be read; thread-safe.
+/// The blocks that could not be read.
 final class UnreadableBlocks: @unchecked Sendable {
-  // @unchecked because `blocks` is accessed only under `lock`.
+  // `@unchecked` is safe because `blocks` is accessed only under `lock`.
   private let lock = Lock()
   private var blocks: Set<Block> = []
 
@@ -122,7 +122,7 @@ private final class DamagedFile: File {
     try base.lockedByOthers(in: range)
   }
 
-  // Do not map the file: reading an unreadable block through a mapping would end the process.
+  // Do not map the file. Reading an unreadable block through a mapping would end the process.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping? { nil }
 
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping {

@@ -1,7 +1,8 @@
-/// Finds the identity of a store in damaged headers by testing candidates on the store's pages.
+/// A search for the identity of a store in damaged headers.
 ///
-/// A header with a wrong hash may still contain the right numbers. The identity is the seed of the
-/// hashes of all pages, so a page with the right hash confirms it.
+/// The search tests candidates on the store's pages. A header with a wrong hash may still contain
+/// the right numbers. The identity is the seed of the hashes of all pages, so a page with the right
+/// hash confirms the identity.
 struct IdentityGuess {
   /// The names of the log segments, with which the geometry must be consistent.
   private let segments: [String]

@@ -6,7 +6,7 @@ struct KeyInterval {
   let first: [UInt8]
   let last: [UInt8]
 
-  /// Reads the first and the last key of a leaf, or returns `nil` if it has none.
+  /// Reads the first and the last key of a leaf, or returns `nil` if the leaf has no keys.
   init?(of page: PageNumber, in pages: SalvagePages) throws(StorageError) {
     guard let record = pages.record(page) else { return nil }
     let block = ByteBlock(count: SearchKey.maxByteCount, alignment: 16)
@@ -23,8 +23,9 @@ struct KeyInterval {
     (first, last) = keys
   }
 
-  /// Returns disjoint intervals in key order, omitting any that overlaps a newer interval in the
-  /// result.
+  /// Returns disjoint intervals in key order.
+  ///
+  /// The result omits any interval that overlaps a newer interval in the result.
   static func newest(of intervals: [KeyInterval]) -> [KeyInterval] {
     var accepted: [KeyInterval] = []
     for interval in intervals.sorted(by: { $0.frame > $1.frame }) {

@@ -1,6 +1,6 @@
 /// The results of scanning one page.
 struct PageRecord {
-  /// Whether a page is in use in the salvaged generation, according to its bitmap page.
+  /// The usage of a page in the salvaged generation, according to its bitmap page.
   enum Usage: UInt8 {
     /// The bitmap page is damaged.
     case unknown
@@ -14,13 +14,13 @@ struct PageRecord {
   let kind: PageKind
   let level: UInt8
   var usage = Usage.unknown
-  /// Whether the page already has a position in its tree.
+  /// A Boolean value that indicates whether the page already has a position in its tree.
   var isVisited = false
 
   var isNode: Bool { kind == .leaf || kind == .branch }
 
-  /// Returns the record of an intact page, or `nil` if the bytes are not an intact image of page
-  /// `number`.
+  /// Returns the record of page `number`, or `nil` if the bytes are not an intact image of the
+  /// page.
   ///
   /// A page that has a record can be read through the accessors of ``NodeView``.
   init?(_ bytes: Bytes, page number: PageNumber, seed: UInt64) {
@@ -90,8 +90,8 @@ struct PageFileScan {
 
   /// Returns the length of a file, excluding trailing holes if the file consists mostly of holes.
   ///
-  /// The length is limited because a damaged file system may report any length, and scanning takes
-  /// memory for each page.
+  /// A damaged file system may report any length, and scanning takes memory for each page, so the
+  /// result is limited.
   private static func credibleByteCount(_ file: any File) throws(StorageError) -> UInt64 {
     let length = try file.byteCount()
     guard length > plainByteCount else { return length }
@@ -99,6 +99,6 @@ struct PageFileScan {
     return isLarge ? length : min(length, max(most, plainByteCount))
   }
 
-  /// The maximum length of a file that is read without a check for holes.
+  /// The length up to which a file is read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 30
 }

@@ -4,7 +4,7 @@ struct SalvageIdentity {
   let identity: StoreIdentity
   /// The intact header slots.
   let slots: [HeaderSlot]
-  /// Remarks, each a single sentence, on what was inferred in place of damaged headers.
+  /// Single-sentence remarks about data that was inferred because headers are damaged.
   private(set) var notes: [String] = []
 
   /// The newest intact header slot.
@@ -12,19 +12,19 @@ struct SalvageIdentity {
 
   /// Reads the header slots or, if both are damaged, the headers of the log segments.
   ///
-  /// If these are damaged too, uses the identity and sizes in the damaged headers that match the
-  /// most page hashes.
+  /// If the segment headers are damaged too, the initialiser uses the identity and sizes in the
+  /// damaged headers that match the most page hashes.
   ///
-  /// - Throws: `notAStore` if nothing in the directory identifies a store; `incompatibleFormat` for
-  ///   an intact header of a version that this program does not support.
+  /// - Throws: `notAStore` if nothing in the directory identifies a store, or `incompatibleFormat`
+  ///   for an intact header of a version that this program does not support.
   init(of directory: String, in files: DamagedFiles, _ names: Set<String>) throws(StorageError) {
     let pages = try files.open(directory + "/pages", .read)
     slots = try pages.map { pages throws(StorageError) in try Self.slots(in: pages) } ?? []
     if let header = HeaderSlot.newest(slots) {
       geometry = header.geometry
       identity = header.identity
-      // Report a damaged slot only after sequence number 1, at which the other slot has not been
-      // written yet.
+      // Sequence number 1 means that the other slot has not been written yet. Report a damaged slot
+      // only at a higher number.
       if slots.count == 1, header.sequence > 1 {
         notes.append("One of the two header slots of the page file is damaged.")
       }
@@ -47,8 +47,8 @@ struct SalvageIdentity {
     guard let found = try guess.best(for: pages) else {
       throw StorageError(
         .notAStore,
-        "No file in the directory identifies a Heartwood store: all headers are damaged, and no "
-          + "page matches what is left of them. Check the path, or restore a backup.",
+        "No file in the directory identifies a Heartwood store. All headers are damaged, and no "
+          + "page matches their remaining contents. Check the path, or restore a backup.",
         file: directory)
     }
     (identity, geometry) = found
@@ -63,7 +63,7 @@ struct SalvageIdentity {
       let slot = try pages.withBytes(HeaderSlotLayout.byteCount, at: offset) {
         bytes throws(StorageError) -> HeaderSlot? in
         do throws(StorageError) { return try HeaderSlot.decode(bytes) } catch {
-          // Treat a slot with impossible frame numbers like a damaged one.
+          // Treat a slot with impossible frame numbers as a damaged slot.
           guard error.kind == .corrupt else { throw error }
           return nil
         }
@@ -73,7 +73,7 @@ struct SalvageIdentity {
     return slots
   }
 
-  /// Returns the intact header of the segment with the given name, or `nil` if it has none.
+  /// Returns the intact header of the segment with the given name, if there is one.
   static func header(
     of path: String, _ name: String, in files: DamagedFiles
   ) throws(StorageError) -> SegmentHeader? {

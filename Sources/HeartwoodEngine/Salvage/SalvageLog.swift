@@ -1,21 +1,21 @@
 /// The generation that can be salvaged from a damaged store, and its pages' locations in the log.
 ///
-/// It is the newest generation that an unbroken chain of commits connects to the page file. Commits
-/// after a gap in the chain are not used, because the result would mix pages of different
+/// This is the newest generation that an unbroken chain of commits connects to the page file.
+/// Commits after a gap in the chain are not used, because the result would mix pages of different
 /// generations.
 struct SalvageLog {
   private(set) var point: CommitPoint
   private(set) var index = PageIndex()
   /// The frames of images that are also in the page file.
   ///
-  /// They are used where the page file is damaged.
+  /// The salvage reads these images where the page file is damaged.
   private(set) var checkpointedIndex = PageIndex()
   let table: SegmentTable
   /// The highest frame of any page that is in the page file but not in `index`.
   private(set) var checkpointed: FrameNumber
-  /// Whether later commits are known or suspected to have existed.
+  /// A Boolean value that indicates whether it is known or suspected that later commits existed.
   private(set) var hasLostCommits = false
-  /// Remarks on the choice of the generation, each a single sentence.
+  /// Single-sentence remarks about the choice of the generation.
   private(set) var notes: [String] = []
   private let geometry: Geometry
   private let seed: UInt64
@@ -49,8 +49,9 @@ struct SalvageLog {
 
   // MARK: From a header slot
 
-  /// Follows the log from the generation in a header slot, and returns `false` if the page file is
-  /// newer than the end of that chain.
+  /// Follows the log from the generation in a header slot.
+  ///
+  /// The method returns `false` if the page file is newer than the end of that chain.
   private mutating func follow(
     _ header: HeaderSlot, _ slots: [HeaderSlot], _ log: LogFiles, _ committed: FrameNumber,
     _ newestInPages: FrameNumber
@@ -59,8 +60,8 @@ struct SalvageLog {
     var index = PageIndex()
     do throws(StorageError) {
       if let found = try LogStart(header: header, log: log) {
-        // Do not use this slot if the map starts at a later state, which shows that the newer slot
-        // was damaged.
+        // Do not use this slot if the map starts at a later state. In that case, the newer slot was
+        // damaged.
         guard !found.isOutdated else { return false }
         (start, index) = (found.point, found.index)
       }
@@ -68,11 +69,11 @@ struct SalvageLog {
       guard error.kind == .corrupt else { throw error }
       notes.append(
         "The map of retained frames is damaged. If commits after generation "
-          + "\(header.checkpointed.frame) are missing, they were lost with it.")
+          + "\(header.checkpointed.frame) are missing, they were lost with the map.")
     }
     let watermark = slots.map(\.durableUpTo).reduce(start.frame, max)
     let walk = try walk(from: start, index, watermark: watermark, committed: committed)
-    // If the other slot is damaged, it may have been the newer one. In that case, the page file
+    // If the other slot is damaged, it may have been the newer slot. In that case, the page file
     // contains frames after the end of this slot's chain.
     guard slots.count > 1 || walk.point.frame >= newestInPages else { return false }
     (point, self.index, checkpointed) = (walk.point, walk.index, header.checkpointed.frame)
@@ -86,7 +87,7 @@ struct SalvageLog {
   /// Each group contains the digest of the group before it. Following these digests back from the
   /// digest in the header slot leads to the newest image of each page in the page file.
   private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
-    // Start with the images right before the end: they belong to the last group, even if the
+    // Start with the images right before the end. They belong to the last group, even if the
     // segment that contained its header has been deleted.
     var last = end.frame
     while last > 0, let page = try imagePage(at: last) {
@@ -126,7 +127,7 @@ struct SalvageLog {
     var watermark: FrameNumber
   }
 
-  /// Reads commits up to the first one with a missing or damaged header.
+  /// Reads commits up to the first commit with a missing or damaged header.
   ///
   /// A power cut may have interrupted a commit that was not known to be durable, even if all of its
   /// headers exist. Such a commit counts as interrupted if most of its page images are damaged.
@@ -168,7 +169,7 @@ struct SalvageLog {
     _ scanner: inout LogScanner, upTo end: FrameNumber
   ) throws(StorageError) -> LogStep? {
     do throws(StorageError) { return try scanner.step(upTo: end) } catch {
-      // End the chain at a commit that contradicts itself, as at one with a damaged header.
+      // A commit that contradicts itself ends the chain, as a damaged header does.
       guard error.kind == .corrupt else { throw error }
       return nil
     }
@@ -224,7 +225,7 @@ struct SalvageLog {
         + "lost, at least up to frame \(watermark).")
   }
 
-  /// Calls `body` with each intact group header from `first` on, and its digest.
+  /// Calls `body` with each intact group header from `first` on, and with the header's digest.
   private func forEachHeader(
     from first: FrameNumber, _ body: (GroupHeader, _ digest: UInt64) -> Void
   ) throws(StorageError) {
@@ -247,9 +248,9 @@ struct SalvageLog {
 
   /// Finds the chain of commits that covers the newest frame in the page file.
   ///
-  /// The log contains every commit after the checkpointed one. If the page file contains frames of
-  /// a chain or ends right before it, the chain therefore starts at or before the checkpointed
-  /// generation, and its end is the newest generation.
+  /// The log contains every commit after the checkpointed commit. If the page file contains frames
+  /// of a chain or ends right before the chain, the chain therefore starts at or before the
+  /// checkpointed generation. The end of that chain is the newest generation.
   private mutating func followWithoutHeader(_ newestInPages: FrameNumber) throws(StorageError) {
     var starts: [GroupHeader] = []
     try forEachHeader(from: 0) { header, _ in

@@ -3,13 +3,13 @@ final class SalvagePages {
   /// The record of each page, or `nil` for a page that is damaged, is missing or was never written.
   private(set) var records: [PageRecord?]
   let state: GenerationState
-  /// Whether commits after the salvaged generation are lost.
+  /// A Boolean value that indicates whether commits after the salvaged generation are lost.
   let hasLostCommits: Bool
-  /// Facts about damaged files, each a single sentence.
+  /// Single-sentence facts about damaged files.
   private(set) var notes: [String]
-  /// The number of pages that are damaged although they are, or may be, in use.
+  /// The number of damaged pages that are, or may be, in use.
   private(set) var damagedPageCount = 0
-  /// Whether it is known for every page whether the page is in use or free.
+  /// A Boolean value that indicates whether each page is known to be in use or free.
   private(set) var knowsUsage = true
   private let geometry: Geometry
 
@@ -29,7 +29,7 @@ final class SalvagePages {
     let (foreign, first) = try Self.foreignSegments(found, directory, files, names)
     if !foreign.isEmpty {
       notes.append(
-        "\(foreign.sorted().joined(separator: ", ")) do not belong to the log of this store.")
+        "The log of this store does not include \(foreign.sorted().joined(separator: ", ")).")
     }
     let visible = files.hiding(foreign)
     let log = LogFiles(
@@ -39,7 +39,7 @@ final class SalvagePages {
     let pages = try files.open(directory + "/pages", .read)
     if pages == nil { notes.append("The page file is missing.") }
     // Limit the pages to read by the page counts in the header slots, because the file may be far
-    // longer. If one slot is damaged, it may be the one with the higher page count.
+    // longer. If one slot is damaged, the damaged slot may have had the higher page count.
     let most = found.slots.count > 1 ? found.slots.map(\.checkpointed.pageCount).max() : nil
     let scan = try PageFileScan(
       pages, found.geometry, seed: found.identity.seed, upTo: most ?? .max, report)
@@ -58,8 +58,9 @@ final class SalvagePages {
     applyBitmaps()
   }
 
-  /// Returns the names of segment files that belong to another store or whose numbers are too high,
-  /// and the number of the first segment of this store.
+  /// Returns the names of foreign segment files, and the number of the first segment of this store.
+  ///
+  /// A foreign segment file belongs to another store, or its number is too high.
   private static func foreignSegments(
     _ found: SalvageIdentity, _ directory: String, _ files: DamagedFiles, _ names: Set<String>
   ) throws(StorageError) -> (names: Set<String>, first: UInt64) {
@@ -75,7 +76,8 @@ final class SalvagePages {
       }
       numbers[number] = name
     }
-    // Use the first segment that is needed or, if no header names it, the first one that exists.
+    // Use the first segment that is needed or, if no header names that segment, the first existing
+    // segment.
     let needed = found.header.map {
       found.geometry.segment(of: found.geometry.next(after: $0.checkpointed.frame))
     }
@@ -86,7 +88,7 @@ final class SalvagePages {
     return (foreign, first == .max ? 0 : first)
   }
 
-  /// Returns the durable generation according to the counters file, or 0 if it shows none.
+  /// Returns the durable generation according to the counters file, or 0 if the file shows none.
   private static func committed(
     _ directory: String, _ files: DamagedFiles
   ) throws(StorageError) -> FrameNumber {
@@ -195,8 +197,7 @@ final class SalvagePages {
 
   // MARK: Nodes
 
-  /// Returns whether a page is an intact node of the given tree and level that has not been visited
-  /// yet.
+  /// Returns whether a page is an intact, unvisited node of the given tree and level.
   func isFreshNode(_ page: PageNumber, tree: TreeID, level: Int) -> Bool {
     guard Int(page) < records.count, let record = records[Int(page)] else { return false }
     return record.isNode && record.tree == tree && Int(record.level) == level
@@ -209,8 +210,9 @@ final class SalvagePages {
 
   func markVisited(_ page: PageNumber) { records[Int(page)]?.isVisited = true }
 
-  /// Calls `body` with a node that the scan has found intact, or returns `nil` if it can no longer
-  /// be read.
+  /// Calls `body` with a node that the scan has found intact.
+  ///
+  /// The method returns `nil` if the node can no longer be read.
   func withNode<R>(
     _ page: PageNumber, _ body: (NodeView) throws(StorageError) -> R
   ) throws(StorageError) -> R? {
@@ -221,8 +223,8 @@ final class SalvagePages {
     }
     defer { view.release(reference) }
     let bytes = reference.bytes
-    // The view has verified the page, but the page may have changed since the scan, so compare it
-    // with the record.
+    // The view has verified the page, but the page may have changed since the scan. Compare the
+    // page with the record.
     guard let record = record(page),
       bytes.load8(PageLayout.kind.offset) == record.kind.rawValue,
       bytes.load8(PageLayout.level.offset) == record.level

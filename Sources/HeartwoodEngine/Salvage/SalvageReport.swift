@@ -6,16 +6,19 @@ package struct SalvageReport: Sendable {
     package let after: [UInt8]?
     /// The first salvaged key after the range, or `nil` if there is none.
     package let before: [UInt8]?
-    /// Whether some entries in the range were salvaged because only the branch above them is lost.
+    /// A Boolean value that indicates whether some entries in the range were salvaged because only
+    /// the branch above them is lost.
     package let isPartial: Bool
   }
 
   package struct Keyspace: Sendable {
     /// The name of the keyspace in the new store.
     package var name: String
-    /// Whether the original name was lost with the keyspace's row in the catalog.
+    /// A Boolean value that indicates whether the original name was lost with the keyspace's row in
+    /// the catalog.
     package var hasLostName = false
-    /// Whether the entries were recomputed from other entries, so that none can be missing.
+    /// A Boolean value that indicates whether the entries were recomputed from other entries, so
+    /// that no entries can be missing.
     package var isRebuilt = false
     /// The number of salvaged entries.
     package var entryCount = 0
@@ -38,7 +41,7 @@ package struct SalvageReport: Sendable {
 
     package init(name: String) { self.name = name }
 
-    /// Whether every entry, and nothing else, was salvaged.
+    /// A Boolean value that indicates whether every entry, and nothing else, was salvaged.
     package var isComplete: Bool {
       if isRebuilt { return true }
       return !hasLostName && missingRangeCount == 0 && damagedValueCount == 0
@@ -69,16 +72,19 @@ package struct SalvageReport: Sendable {
   package var pageCount = 0
   /// The number of damaged pages that were, or may have been, in use.
   package var damagedPageCount = 0
-  /// Whether rows of the catalog, and with them the names of keyspaces, are lost.
+  /// A Boolean value that indicates whether catalog rows, which contain the names of keyspaces, are
+  /// lost.
   package var hasLostNames = false
-  /// Whether commits after ``generation`` are lost.
+  /// A Boolean value that indicates whether commits after ``generation`` are lost.
   package var hasLostCommits = false
-  /// Whether objects may be inconsistent, because the data that describes them is damaged.
+  /// A Boolean value that indicates whether objects may be inconsistent because the data that
+  /// describes them is damaged.
   package var hasInconsistentObjects = false
-  /// Facts about the damage, each a single sentence.
+  /// Single-sentence facts about the damage.
   package var notes: [String] = []
 
-  /// Whether the new store contains everything that the newest generation contained.
+  /// A Boolean value that indicates whether the new store contains all data of the newest
+  /// generation.
   package var isComplete: Bool {
     !hasLostNames && !hasLostCommits && !hasInconsistentObjects
       && keyspaces.allSatisfy(\.isComplete)

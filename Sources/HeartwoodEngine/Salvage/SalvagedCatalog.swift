@@ -12,7 +12,7 @@ struct SalvagedCatalog {
 
   /// The trees, sorted by name.
   private(set) var trees: [Tree] = []
-  /// Whether catalog rows may be lost.
+  /// A Boolean value that indicates whether catalog rows may be lost.
   private(set) var hasLostNames = false
   private(set) var notes: [String] = []
   private var names: Set<String> = []
@@ -42,7 +42,7 @@ struct SalvagedCatalog {
     trees = found.values.sorted { $0.name < $1.name }
   }
 
-  /// Adds the rows of a leaf of the catalog, or returns `false` if one of them is invalid.
+  /// Adds the rows of a leaf of the catalog, or returns `false` if any row is invalid.
   private mutating func addRows(
     of page: PageNumber, in pages: SalvagePages, to found: inout [TreeID: Tree]
   ) throws(StorageError) -> Bool {
@@ -61,7 +61,7 @@ struct SalvagedCatalog {
       case nil: areValid = false
       case .nextTree: break
       case .tree(let tree):
-        // Reject duplicates: each tree has one row, and each name belongs to one tree.
+        // Reject duplicates, because each tree has one row, and each name belongs to one tree.
         let isNew = tree.tree != Catalog.root.tree && found[tree.tree] == nil
         if isNew, names.insert(tree.name).inserted {
           found[tree.tree] = tree
@@ -101,6 +101,6 @@ struct SalvagedCatalog {
     notes.append(
       lost.isEmpty
         ? "Rows of the catalog are lost, but no keyspace without a name was found."
-        : "Rows of the catalog are lost, and with them the names of \(lost.count) keyspaces.")
+        : "Rows of the catalog are lost. The names of \(lost.count) keyspaces are lost too.")
   }
 }

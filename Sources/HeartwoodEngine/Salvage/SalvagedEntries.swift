@@ -1,6 +1,6 @@
 /// The entries in the leaves of an outline, in key order, for copying to another store.
 ///
-/// Ranges in which entries are missing are recorded in a report.
+/// A report records the ranges in which entries are missing.
 final class SalvagedEntries {
   private(set) var report: SalvageReport.Keyspace
   private(set) var hasEntry = false
@@ -16,9 +16,9 @@ final class SalvagedEntries {
   private var lastKeyCount: Int?
   /// The number of leaves read so far.
   private(set) var leafCount = 0
-  /// The start of the missing range at the current position, if any.
+  /// The start of the missing range at the current position, or `nil` if there is none.
   private var gap: Gap?
-  /// The start of the lost branches that are not in the report yet, if there are any.
+  /// The start of the lost branches that are not in the report yet, or `nil` if there are none.
   private var branchGap: Gap?
   private var isInLostBranch = false
 
@@ -95,8 +95,8 @@ final class SalvagedEntries {
     case .leaf(let page, let isDoubtful):
       self.isDoubtful = isDoubtful
       leafCount += 1
-      // Count the page as damaged: it was intact when it was scanned, so the medium must be at
-      // fault.
+      // The page was intact when it was scanned, so the medium must be at fault. Count the page as
+      // damaged.
       guard let found = try? pages.view.node(page, tree: outline.tree, level: 0) else {
         return openGap()
       }

@@ -1,8 +1,7 @@
-/// Salvages a damaged store by copying everything that is intact in its newest generation into a
-/// new store.
+/// An operation that salvages a damaged store by copying its intact data into a new store.
 ///
-/// Leaves are found by their page headers, so neither branches nor the catalog are needed. The
-/// damaged store is never changed.
+/// The operation copies all data that is intact in the newest generation. It finds leaves by their
+/// page headers, so it needs neither branches nor the catalog. It never changes the damaged store.
 package struct StoreSalvage {
   private let source: String
   private let files: DamagedFiles
@@ -15,8 +14,7 @@ package struct StoreSalvage {
   /// A transaction keeps its pages in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
-  /// Creates an operation that salvages the store in the directory `source` to the new path
-  /// `target`.
+  /// Creates an operation that salvages the store in the directory `source` to a new path.
   package init(
     of source: String, to target: String, on fileSystem: any FileSystem = PosixFileSystem(),
     progress: ((StoreProgress) -> Void)? = nil
@@ -32,10 +30,11 @@ package struct StoreSalvage {
   ///
   /// - Parameter finish: A closure that completes the new store before it is renamed to `target`,
   ///   and may add to the report.
-  /// - Returns: A report of what was salvaged and what is missing.
-  /// - Throws: `busy` if the damaged store is open; `notAStore` or `incompatibleFormat` if the
-  ///   directory is not a store that can be read; `invalidArgument` if the new path exists; `io` or
-  ///   `diskFull`; any error that `finish` throws. If an error is thrown, there is no new store.
+  /// - Returns: A report of the salvaged and the missing data.
+  /// - Throws: `busy` if the damaged store is open, `notAStore` or `incompatibleFormat` if the
+  ///   directory is not a store that can be read, or `invalidArgument` if the new path exists. Also
+  ///   throws `io`, `diskFull`, or any error that `finish` throws. If an error is thrown, there is
+  ///   no new store.
   /// - Complexity: Reads every page of the damaged store twice, and large values once more. Uses
   ///   about 40 bytes of memory for each page, plus the memory for one transaction of limited size.
   package func run(
@@ -111,7 +110,7 @@ package struct StoreSalvage {
     options.pageByteCount = files.geometry.pageByteCount
     options.segmentByteCount = files.geometry.segmentByteCount
     options.access = .buffered
-    // Copy the mode, because the new store must not be readable by more users than the damaged one.
+    // Copy the mode. The new store must not be readable by more users than the damaged store.
     options.fileMode = try self.files.mode(of: source + "/pages")
     options.maintenance = .inline
     // Do not sync each commit, because the store is not visible before it is complete and synced.
@@ -151,12 +150,12 @@ package struct StoreSalvage {
 }
 
 extension SalvageReport.Keyspace {
-  /// Returns the report, corrected on the basis of the entry counts in the catalog.
+  /// Returns the report, corrected with the entry counts in the catalog.
   fileprivate func concluded() -> Self {
     var result = self
     guard let expectedCount, doubtfulCount == 0, misplacedCount == 0 else { return result }
     if entryCount + damagedValueCount == expectedCount {
-      // Clear the missing ranges, because no entry is missing: the lost pages contained no entries.
+      // No entry is missing, because the lost pages contained no entries. Clear the missing ranges.
       (result.missing, result.missingRangeCount) = ([], 0)
     } else if missing.isEmpty {
       result.append(.init(after: nil, before: nil, isPartial: true))

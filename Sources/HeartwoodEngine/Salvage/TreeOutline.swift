@@ -5,15 +5,16 @@
 /// 1. A leaf below intact branches is current.
 /// 2. A leaf below a lost branch is current if its bitmap page shows that the page is in use.
 /// 3. If that bitmap page is damaged too, a leaf within the range of a lost branch is *doubtful*.
-///    If the keys of several such leaves overlap, the one with the highest frame is used, and the
-///    report counts its entries.
+///    If the keys of several such leaves overlap, the outline uses the leaf with the highest frame,
+///    and the report counts its entries.
 struct TreeOutline {
   enum Item {
     case leaf(PageNumber, isDoubtful: Bool)
     /// The position of a lost leaf, or of a lost branch with all its leaves.
     case lost
-    /// The start of a lost branch's range. Some of the branch's leaves follow. Its other leaves may
-    /// be lost.
+    /// The start of a lost branch's range.
+    ///
+    /// Some of the branch's leaves follow. Its other leaves may be lost.
     case lostBranch
     /// The end of a lost branch's range.
     case endOfLostBranch
@@ -90,9 +91,9 @@ struct TreeOutline {
 
   private struct Branch {
     let children: [PageNumber]
-    /// The separator before each child.
+    /// The separators before the children.
     ///
-    /// The first child's separator is not used.
+    /// The separator of the first child is not used.
     let separators: [[UInt8]]
 
     init?(_ page: PageNumber, in pages: SalvagePages) throws(StorageError) {
@@ -125,14 +126,13 @@ struct TreeOutline {
     }
     var fragments: [Fragment] = []
     let (known, knownBranches) = (items, lostBranches)
-    // Visit higher nodes first: a node is the top of a fragment only if it was not reached from a
-    // higher one.
+    // Visit higher nodes first. A node is the top of a fragment only if no higher node leads to it.
     for top in tops.sorted(by: { $0.level > $1.level })
     where pages.isFreshNode(top.page, tree: tree, level: top.level) {
       (items, lostBranches) = ([], [])
       try descend(to: top.page, level: top.level, lower: [], upper: nil)
-      // For a lost branch within a fragment, insert only a lost position, because its leaves are
-      // fragments of their own.
+      // For a lost branch within a fragment, insert only a lost position, because the leaves of the
+      // branch are separate fragments.
       for branch in lostBranches.reversed() { items.insert(.lost, at: branch.position) }
       if let key = try firstKey(of: items) {
         fragments.append(Fragment(firstKey: key, items: items))
@@ -142,9 +142,9 @@ struct TreeOutline {
     return fragments
   }
 
-  /// Returns the lowest key in a fragment, or `nil` if it has no intact leaf.
+  /// Returns the lowest key in a fragment, or `nil` if the fragment has no intact leaf.
   ///
-  /// If the fragment is the leaf of an empty tree, returns the empty key.
+  /// If the fragment is the leaf of an empty tree, the method returns the empty key.
   private func firstKey(of items: [Item]) throws(StorageError) -> [UInt8]? {
     var isEmptyTree = false
     for case .leaf(let page, _) in items {
@@ -154,8 +154,9 @@ struct TreeOutline {
     return isEmptyTree ? [] : nil
   }
 
-  /// Returns the leaves in the ranges of lost branches that may be in use because their bitmap page
-  /// is damaged.
+  /// Returns the leaves in the ranges of lost branches that may be in use.
+  ///
+  /// The bitmap pages of these leaves are damaged.
   private func doubtfulFragments(_ nodes: [PageNumber]) throws(StorageError) -> [Fragment] {
     var candidates: [KeyInterval] = []
     for page in nodes {
@@ -198,8 +199,8 @@ struct TreeOutline {
       if fragments.isEmpty {
         result.append(.lost)
       } else if !rootIsKnown, fragments.count == 1 {
-        // If the fragment is the complete tree, use it as is, because only the name of the tree is
-        // lost.
+        // If the fragment is the complete tree, only the name of the tree is lost, so use the
+        // fragment as is.
         result += fragments[0].items
       } else {
         result.append(.lostBranch)

@@ -1,10 +1,10 @@
 extension WriteTransaction {
   /// Renames a keyspace.
   ///
-  /// Does nothing if there is no keyspace with that name.
+  /// The method does nothing if there is no keyspace with that name.
   ///
   /// - Precondition: The transaction has used neither of the two names so far.
-  /// - Throws: `invalidArgument` if there is a keyspace with the new name; `corrupt`, `io` or
+  /// - Throws: `invalidArgument` if there is a keyspace with the new name, or `corrupt`, `io` or
   ///   `diskFull`.
   package func renameKeyspace(_ name: String, to newName: String) throws(StorageError) {
     session.requireOpen()

@@ -20,15 +20,13 @@ public struct StoreActivity: Hashable, Sendable {
   public var pageFileSyncCount = 0
   /// The number of deleted log segments.
   public var deletedSegmentCount = 0
-  /// The number of times that the hash and structure of a page were verified.
+  /// The number of times that this process verified the hash and structure of a page.
   public var verifiedPageCount = 0
 }
 
 /// The activity counts of one open store.
-///
-/// Thread-safe.
 package final class ActivityCounters: @unchecked Sendable {
-  // @unchecked because `counts` is guarded by `lock`.
+  // `@unchecked` is safe because `lock` guards `counts`.
   private let lock = Lock()
   private var counts = StoreActivity()
 

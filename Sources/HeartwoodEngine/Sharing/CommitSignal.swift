@@ -1,16 +1,14 @@
 import Synchronization
 
-/// Notifies observers in this process and in other processes of new commits.
-///
-/// Thread-safe.
+/// A signal that notifies observers in this process and in other processes of new commits.
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
-/// received. It therefore does no harm if a signal arrives late or twice, or if several commits
-/// share one signal. A process that commits touches the `locks` file only while another process
-/// holds the observers' lock byte. If a process dies between its commit and its signal, observers
-/// still find the commit, because they check the newest generation once a second.
+/// received. Late or duplicate signals are therefore harmless, and several commits can share one
+/// signal. A process that commits touches the `locks` file only while another process holds the
+/// observers' lock byte. If a process dies between its commit and its signal, observers still find
+/// the commit, because they check the newest generation once a second.
 package final class CommitSignal: @unchecked Sendable {
-  // @unchecked because everything below `lock` is guarded by it.
+  // `@unchecked` is safe because `lock` guards every property declared after it.
   private let counters: SharedCounters
   private let locks: StoreLocks
   private let fileSystem: any FileSystem
@@ -38,10 +36,11 @@ package final class CommitSignal: @unchecked Sendable {
 
   /// The maximum age of `othersObserve`, the cached check for observers in other processes.
   private static let answerMilliseconds: UInt64 = 100
-  /// The interval at which an observer checks for commits without a signal.
+  /// The interval at which an observer checks for commits even without a signal.
   private static let checkMilliseconds: UInt64 = 1000
-  /// The interval at which an observer checks if it has no watch, or while other processes may not
-  /// know of it yet.
+  /// The interval at which an observer without a watch checks for commits.
+  ///
+  /// A new observer also uses this interval while other processes may not have noticed it yet.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {
@@ -57,15 +56,14 @@ package final class CommitSignal: @unchecked Sendable {
   /// - Complexity: Without observers, one clock read, and at most ten lock queries a second.
   package func notify() {
     // The fence orders the publication of the commit before the check for observers. An observer
-    // registers before it checks for commits, so either the observer finds the commit, or this
-    // check finds the observer.
+    // registers before it checks for commits. Therefore, either the observer finds the commit, or
+    // this check finds the observer.
     counters.fence()
     if hasObservers.load(ordering: .acquiring) { wake() }
     let now = SystemThread.monotonicMilliseconds
     if now &- lastCheckAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
       lastCheckAt.store(now, ordering: .relaxed)
-      // Ignore a failure of the query, because observers in other processes find the commit at
-      // their next check.
+      // If the query fails, observers in other processes still find the commit at their next check.
       othersObserve.store(
         (try? locks.isLockedElsewhere(byte: LockByte.observing)) ?? false, ordering: .relaxed)
     }
@@ -74,7 +72,9 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Adds an observer, which remains until the matching call of ``removeObserver()``.
+  /// Adds an observer.
+  ///
+  /// The observer remains until the matching call of ``removeObserver()``.
   package func addObserver() {
     lock.withLock {
       observerCount += 1
@@ -99,13 +99,15 @@ package final class CommitSignal: @unchecked Sendable {
     }
   }
 
-  /// Calls `resume` once.
+  /// Calls `resume` once, when a generation newer than `known` is available or the wait is
+  /// cancelled.
   ///
-  /// Passes the newest generation as soon as it is newer than `known`, or `nil` if the wait is
-  /// cancelled by ``cancel(_:)`` or ``end(_:)``.
+  /// The argument is the newest generation, or `nil` if ``cancel(_:)`` or ``end(_:)`` cancelled the
+  /// wait.
   ///
-  /// - Parameter isOver: A function that returns whether the wait was cancelled before it began. It
-  ///   is called after the wait is registered, so that no cancellation is missed.
+  /// - Parameter isOver: A function that returns whether the wait was cancelled before it began.
+  ///   The method calls this function after it has registered the wait, so that it misses no
+  ///   cancellation.
   package func wait(
     _ id: UInt64, for owner: ObjectIdentifier, after known: FrameNumber, isOver: () -> Bool,
     _ resume: @escaping @Sendable (FrameNumber?) -> Void
@@ -185,7 +187,8 @@ package final class CommitSignal: @unchecked Sendable {
     while id == threadID {
       lock.release()
       wake()
-      // Poll at first, because other processes may have cached that there are no observers.
+      // Poll at first, because other processes may have cached the result that there are no
+      // observers.
       let isNew = SystemThread.monotonicMilliseconds &- start < 2 * Self.answerMilliseconds
       if let watch, !isNew { watch.wait(milliseconds: Self.checkMilliseconds) }
       lock.acquire()

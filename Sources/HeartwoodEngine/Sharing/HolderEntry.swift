@@ -1,7 +1,7 @@
 /// The information that this process publishes about its use of a store, for display to users.
 ///
-/// - Note: `@unchecked` because the mutable state is used only by the maintenance thread, and by
-///   code that runs before this thread starts or after it has ended.
+/// - Note: `@unchecked` because only the maintenance thread uses the mutable state, apart from code
+///   that runs before this thread starts or after it has ended.
 package final class HolderEntry: @unchecked Sendable {
   package let row: HolderRow
   package let isReadOnly: Bool
@@ -26,8 +26,9 @@ package final class HolderEntry: @unchecked Sendable {
     if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }
   }
 
-  /// Sets holder locks for generations that were held at two checks in a row, and releases the
-  /// holder locks of generations that are no longer held.
+  /// Sets holder locks for generations that were held at two checks in a row.
+  ///
+  /// The method also releases the holder locks of generations that are no longer held.
   ///
   /// - Returns: Whether another check is needed later.
   /// - Complexity: One lock call for each holder lock that is set or released.
@@ -44,7 +45,7 @@ package final class HolderEntry: @unchecked Sendable {
     return !held.isEmpty
   }
 
-  /// Withdraws everything that this process has published about its use of the store.
+  /// Withdraws all information that this process has published about its use of the store.
   package func withdraw() {
     _ = refresh([])
     locks.remove(.open(row.process, isReadOnly: isReadOnly))

@@ -1,8 +1,7 @@
 /// The `holders` file, which names the processes that have a store open for writing.
 ///
-/// The file is for display only. A row is valid while its lock byte is held, so rows of dead
-/// processes are ignored. If the file is damaged, names may be missing, but no error occurs. The
-/// file is therefore never synced.
+/// A row is valid while its lock byte is held, so rows of dead processes are ignored. If the file
+/// is damaged, names may be missing, but no error occurs. The file is therefore never synced.
 package struct HolderFile: Sendable {
   private let log: LogFiles
   private let locks: StoreLocks
@@ -18,9 +17,9 @@ package struct HolderFile: Sendable {
 
   /// Locks the first free row and writes `row` to it.
   ///
-  /// Returns the lock byte of the row, or `nil` on failure.
+  /// The method returns the lock byte of the row, or `nil` on failure.
   ///
-  /// - Complexity: One lock call for each row up to the first free one, and one write.
+  /// - Complexity: One lock call for each row up to the first free row, and one write.
   package func enter(_ row: HolderRow) -> UInt64? {
     guard let byte = Self.bytes.first(where: { (try? locks.tryLock(.exclusive, byte: $0)) == true })
     else { return nil }
@@ -55,7 +54,7 @@ package struct HolderFile: Sendable {
 
   /// Returns the name that was given to a process or, if there is none, the name of its program.
   ///
-  /// Returns `nil` if neither is known.
+  /// The result is `nil` if neither name is known.
   package static func name(of process: Int32, among rows: [HolderRow]) -> String? {
     rows.first { $0.process == process }?.name
       ?? ProcessIdentity.program(of: process).map(VisibleText.of)

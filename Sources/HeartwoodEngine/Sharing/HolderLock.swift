@@ -1,7 +1,8 @@
 /// A lock byte by which a process shows that it has the store open or holds a generation.
 ///
-/// Locks do not identify their owner, so the offset of the byte encodes the PID. Like every lock,
-/// it is released when the process ends. A read-only process can hold one too.
+/// Locks do not identify their owner, so the offset of the byte encodes the PID. The kernel
+/// releases the lock when the process ends, as it does for every lock. A read-only process can also
+/// hold such a lock.
 package struct HolderLock: Hashable, Sendable {
   /// The meaning of the lock, as an offset in the byte range of the process.
   private enum Subject {
@@ -14,7 +15,7 @@ package struct HolderLock: Hashable, Sendable {
 
   /// An upper bound on PIDs.
   ///
-  /// It is small enough that all byte ranges are below offset 2^62.
+  /// The bound is small enough that all byte ranges are below offset 2^62.
   private static let processCount: Int32 = 1 << 22
   /// The bytes of the holder locks of all processes.
   static let bytes =
@@ -42,7 +43,8 @@ package struct HolderLock: Hashable, Sendable {
   /// Returns the lock of a process that has held a generation for a while.
   ///
   /// Frame numbers wrap around at the length of a process's byte range, about 2^39. They remain
-  /// unique, because generations that are live at the same time differ by less than that.
+  /// unique, because the frame numbers of simultaneously live generations differ by less than that
+  /// length.
   package static func holding(_ generation: FrameNumber, _ process: Int32) -> HolderLock {
     let count = Subject.count - Subject.firstGeneration
     return HolderLock(process, Subject.firstGeneration + generation % count)
@@ -61,7 +63,7 @@ extension StoreLocks {
   /// A longer run must have been set by another program.
   private static let maxHolderLockRunByteCount = 1 << 12
 
-  /// Sets a holder lock, and returns whether that succeeded.
+  /// Sets a holder lock, and returns whether setting it succeeded.
   ///
   /// A failure is harmless, because the lock only informs users.
   package func set(_ holderLock: HolderLock) -> Bool {
@@ -73,7 +75,7 @@ extension StoreLocks {
 
   package func remove(_ holderLock: HolderLock) {
     guard let byte = holderLock.byte else { return }
-    // Ignore a failure: the process may then still be listed as a holder, which is harmless.
+    // Ignore a failure. The process may then still be listed as a holder, which is harmless.
     try? unlock(byte: byte)
   }
 

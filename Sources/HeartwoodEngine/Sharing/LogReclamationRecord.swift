@@ -1,16 +1,14 @@
 /// A record of this process's last log reclamation.
-///
-/// Thread-safe.
 package final class LogReclamationRecord: @unchecked Sendable {
-  // @unchecked because everything below `lock` is guarded by it.
+  // `@unchecked` is safe because `lock` guards every property declared after it.
 
   /// The numbers that determine the upper bound on the log's size after a reclamation.
   package struct Figures {
     /// The last commit that the map covers.
     let end: CommitPoint
-    /// The number of frames between the end of the previous map and the end of this one.
+    /// The number of frames between the end of the previous map and the end of the new map.
     let newFrameCount: Int
-    /// The number of held generations below the newest durable one.
+    /// The number of held generations below the newest durable generation.
     let heldCount: Int
     /// The number of pages with at least one retained frame.
     let distinctPageCount: Int
@@ -26,24 +24,24 @@ package final class LogReclamationRecord: @unchecked Sendable {
 
   /// Records a complete reclamation.
   ///
-  /// - Parameter counts: The number of frames that were retained when holes were last punched in a
-  ///   segment, for each segment with holes.
+  /// - Parameter counts: For each segment with holes, the number of frames that were retained when
+  ///   holes were last punched in the segment.
   func record(_ figures: Figures, _ counts: [UInt64: Int]) {
     lock.withLock { (self.figures, retainedFrameCounts) = (figures, counts) }
   }
 
   /// Returns the number of frames that were retained when this process last punched holes in a
-  /// segment, or `nil` if this process has not punched holes in it.
+  /// segment.
   ///
-  /// Another process may also have punched holes in the segment, or may have died before it had
-  /// punched all of them.
+  /// The result is `nil` if this process has not punched holes in the segment. Another process may
+  /// also have punched holes in the segment, or may have died before it had punched all of them.
   func retainedFrameCount(_ segment: UInt64) -> Int? {
     lock.withLock { retainedFrameCounts[segment] }
   }
 
   func recordMissingHoleSupport() { lock.withLock { lacksHoleSupport = true } }
 
-  /// Whether the file system can deallocate ranges of a file.
+  /// A Boolean value that indicates whether the file system can deallocate ranges of a file.
   package var canPunchHoles: Bool { lock.withLock { !lacksHoleSupport } }
 
   package var last: Figures? { lock.withLock { figures } }

@@ -8,7 +8,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
 
   /// The kinds, sorted by number.
   ///
-  /// Any other kind is encoded as the first one.
+  /// Any other kind is encoded as the first kind.
   private static let kinds: [StorageError.Kind] = [
     .io, .diskFull, .corrupt, .writesDisabled, .busy,
   ]
@@ -32,11 +32,11 @@ package struct MaintenanceFailure: Hashable, Sendable {
     return UInt64(UInt32(bitPattern: errno ?? 0)) << 8 | number
   }
 
-  /// The failure as an error, to be reported by processes other than the one that failed.
+  /// The error to report in processes other than the process whose run failed.
   package var error: StorageError {
     StorageError(
       kind,
-      "The last checkpoint failed, in this process or in another one. The log grows until a "
+      "The last checkpoint failed in this process or another process. The log grows until a "
         + "checkpoint succeeds. Call `checkpoint()` to see the complete error.",
       errno: errno)
   }

@@ -1,10 +1,11 @@
-/// Checks that the file names of an open store still refer to the files that it opened.
+/// A check that the file names of an open store still refer to the opened files.
 ///
-/// If a file is replaced while a store is open, everything written to its descriptor is lost. Each
-/// writer and each maintenance run therefore checks first. One system call shows whether names in
-/// the directory have changed. The files are compared only if they have. Thread-safe.
+/// If a file is replaced while a store is open, all data written to its descriptor is lost. Each
+/// writer and each maintenance run therefore performs this check first. One system call shows
+/// whether names in the directory have changed. The check compares the files only if the names have
+/// changed.
 package final class OpenedFiles: @unchecked Sendable {
-  // @unchecked because `stamp` is guarded by `lock`.
+  // `@unchecked` is safe because `lock` guards `stamp`.
   private let log: LogFiles
   private let pages: any File
   private let locks: any File

@@ -1,29 +1,30 @@
 import Synchronization
 
-/// Creates the log segments that a writer needs now, and a few segments in advance.
+/// An allocator that creates log segments for a writer, including a few in advance.
 ///
-/// Thread-safe.
-///
-/// When a segment is created in advance, its bytes and its name are written and synced, so that the
-/// first commit in the segment need not wait. A lock byte ensures that no process creates a segment
-/// that another process is filling. A complete segment is used as is, no matter which process
-/// created it.
+/// When the allocator creates a segment in advance, it writes and syncs the segment's bytes and
+/// name, so that the first commit in the segment need not wait. A lock byte ensures that no process
+/// creates a segment that another process is filling. A complete segment is used as is, no matter
+/// which process created it.
 package final class SegmentAllocator: @unchecked Sendable {
-  // @unchecked because all properties except the atomic one are used only under `making`.
+  // `@unchecked` is safe because all properties except the atomic one are used only under `making`.
   private let files: LogFiles
   private let making: ExclusiveByte
-  /// The shared counters, or `nil` while the store is being opened and no other process has the
-  /// store open.
+  /// The shared counters.
+  ///
+  /// The value is `nil` while the store is being opened and no other process has the store open.
   private let counters: SharedCounters?
   private let activity: ActivityCounters
-  /// The number of segments to create in advance: initially one, but two after a segment was not
-  /// ready in time.
+  /// The number of segments to create in advance.
+  ///
+  /// The number is initially one, and becomes two after a segment was not ready in time.
   private var wanted = 1
   /// The last segment allocated to a writer.
   ///
-  /// The writer may be filling it before any state contains it.
+  /// The writer may be filling this segment before any state contains it.
   private var newestAllocated: UInt64?
-  /// Whether a writer has used the reserve since it was last allocated.
+  /// A Boolean value that indicates whether a writer has used the reserve since the reserve was
+  /// last allocated.
   private let hasUsedReserve = Atomic<Bool>(false)
 
   package init(
@@ -35,8 +36,7 @@ package final class SegmentAllocator: @unchecked Sendable {
     self.activity = activity
   }
 
-  /// Returns the segments from `first` to `last`, creating missing ones and making their names
-  /// durable.
+  /// Returns the segments from `first` to `last`, and creates missing segments with durable names.
   ///
   /// The caller must hold the writer lock.
   ///
@@ -59,7 +59,7 @@ package final class SegmentAllocator: @unchecked Sendable {
         }
         try makeNameDurable(last)
       } catch {
-        // Truncate the new segments: the writer has not received them, so they contain no frames.
+        // Truncate the new segments. The writer has not received them, so they contain no frames.
         try? files.emptySegments(from: first, knowing: segments)
         throw error
       }
@@ -68,13 +68,13 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Makes a segment's name durable before a frame is written to it.
+  /// Makes a segment's name durable before a frame is written to the segment.
   ///
-  /// A segment that another process created may need this too, because that process may have died
-  /// before it synced the directory. The shared counter `named` contains the last durable segment's
-  /// number plus 1; 0 means that no name is durable.
+  /// A segment that another process created may also need this step, because that process may have
+  /// died before it synced the directory. The shared counter `named` contains the last durable
+  /// segment's number plus 1, or 0 if no name is durable.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
-    // If there is no reserve, do not rely on the counter: the reserve may have been renamed to this
+    // If there is no reserve, do not rely on the counter. The reserve may have been renamed to this
     // segment, and the counter may refer to an earlier file with the same name.
     let isNamed = counters.map { $0.load(CountersLayout.named) >= segment + 1 } ?? false
     if isNamed, try files.hasReserve() { return }
@@ -104,7 +104,8 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Whether the reserve was used, in which case the next maintenance run must allocate it again.
+  /// A Boolean value that indicates whether the next maintenance run must allocate the reserve
+  /// again because a writer has used it.
   package var needsRoom: Bool { hasUsedReserve.load(ordering: .relaxed) }
 
   package func fillReserve() throws(StorageError) {
@@ -113,11 +114,11 @@ package final class SegmentAllocator: @unchecked Sendable {
     }
   }
 
-  /// Truncates all segments after `last` to zero bytes, in order to free space on a full disk.
+  /// Truncates all segments after `last` to zero bytes to free space on a full disk.
   ///
   /// The files keep their durable names. The next process that needs such a segment creates it
-  /// again. Errors are ignored, because the remaining bytes are never read. The caller must hold
-  /// the writer lock.
+  /// again. The method ignores errors, because the remaining bytes are never read. The caller must
+  /// hold the writer lock.
   ///
   /// - Parameter allocated: The segments after `last` that this process has allocated.
   package func reclaim(after last: UInt64, allocated: [Segment] = []) {
@@ -129,8 +130,8 @@ package final class SegmentAllocator: @unchecked Sendable {
 
   /// Creates segments in advance.
   ///
-  /// They follow the segment of the newest commit or the last allocated segment, whichever is
-  /// later.
+  /// The new segments follow the segment of the newest commit or the last allocated segment,
+  /// whichever is later.
   ///
   /// An incomplete segment is created again only if no commit can have reached it. A segment whose
   /// header was punched out by maintenance also looks incomplete, but it may contain frames that
@@ -144,9 +145,9 @@ package final class SegmentAllocator: @unchecked Sendable {
       var hasMade = false
       for number in (last + 1)...(last + UInt64(wanted))
       where try !files.isComplete(number, lineage: lineage) {
-        // Read the newest commit again: during the check, other processes may have appended commits
-        // to the segment, and maintenance may have punched holes in it. Neither has happened if
-        // that commit is still in an earlier segment, because `making` is locked.
+        // Read the newest commit again. During the check, other processes may have appended commits
+        // to the segment, and maintenance may have punched holes in it. If that commit is still in
+        // an earlier segment, neither has happened, because `making` is locked.
         guard number > files.geometry.segment(of: appended()) else { continue }
         _ = try files.create(number, lineage: lineage, isAhead: true)
         hasMade = true

@@ -43,7 +43,7 @@ package struct DecisionRecord: Hashable, Sendable {
   package var low: FrameNumber
   /// The newest retained generation.
   ///
-  /// This commit and every later one are readable.
+  /// This commit and every later commit are readable.
   package var newestRetained: FrameNumber
   /// The retained generations below `newestRetained`, in ascending order.
   package var olderRetained: [FrameNumber]
@@ -62,11 +62,11 @@ package struct DecisionRecord: Hashable, Sendable {
 /// The shared counters of a store, in the `counters` file, which is mapped into memory.
 ///
 /// Each counter is atomic and meaningful on its own. A counter that contains a generation never
-/// decreases. Counters are valid only on one machine, and only until it is restarted. They remain
-/// usable even if a process dies between any two instructions. `Docs/Internals/Concurrency.md`
-/// lists the lock under which each counter is written.
+/// decreases. Counters are valid only on one machine, and only until the machine is restarted. They
+/// remain usable even if a process dies between any two instructions.
+/// `Docs/Internals/Concurrency.md` lists the lock under which each counter is written.
 package final class SharedCounters: @unchecked Sendable {
-  // @unchecked because every access is atomic.
+  // `@unchecked` is safe because every access is atomic.
   private let mapping: Mapping
   private let onAccess: (@Sendable (Int, Bool) -> Void)?
 
@@ -77,8 +77,6 @@ package final class SharedCounters: @unchecked Sendable {
   }
 
   /// Creates counters that are private to this process.
-  ///
-  /// They are used by tests and by stores that are opened for reading only.
   package static func ofThisProcess() -> SharedCounters {
     let block = ByteBlock(count: CountersLayout.byteCount)
     return SharedCounters(Mapping(block.bytes) { _ in withExtendedLifetime(block) {} })
@@ -99,7 +97,9 @@ package final class SharedCounters: @unchecked Sendable {
     counter(field.offset).pointee.store(value, ordering: .releasing)
   }
 
-  /// Raises a counter to `value`, unless it is already at least `value`.
+  /// Raises a counter to `value`.
+  ///
+  /// The method changes nothing if the counter is already at least `value`.
   package func raise(_ field: Field, to value: UInt64) {
     onAccess?(field.offset, true)
     var seen = counter(field.offset).pointee.load(ordering: .acquiring)
@@ -139,7 +139,7 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Disables writing if an error leaves the contents of the files unknown.
   ///
-  /// A full disk, a timeout or a refused call does not have this effect.
+  /// A full disk, a timeout or a refused call does not disable writing.
   package func disableWriting(after error: StorageError) {
     guard ![.diskFull, .busy].contains(error.kind), !error.changedNothing else { return }
     setFailed()
@@ -147,8 +147,8 @@ package final class SharedCounters: @unchecked Sendable {
 
   /// Returns whether no counter exceeds its bound, and every named generation can be pinned.
   ///
-  /// Damaged counters could cause a commit to be treated as durable when it is not, or a named
-  /// generation to be reclaimed. Call this only while no other process has the store open.
+  /// Damaged counters could cause the store to treat a commit as durable when it is not, or to
+  /// reclaim a named generation. Call this method only while no other process has the store open.
   package func areCredible(keeping kept: [FrameNumber]) -> Bool {
     let decision = decision
     return checkpointed <= floor && floor <= durable && durable <= committed
@@ -173,11 +173,11 @@ package final class SharedCounters: @unchecked Sendable {
       olderRetained: (0..<Int(count)).map { value(DecisionLayout.olderRetained, $0) })
   }
 
-  /// Publishes a decision, by filling the unpublished copy and then switching to that copy.
+  /// Publishes a decision by filling the unpublished copy and then switching to that copy.
   ///
-  /// If there are too many retained generations, only the lowest ones are listed, and the next one
-  /// becomes `newestRetained`. All retained generations remain readable, but less log space is
-  /// reclaimed.
+  /// If there are too many retained generations, the record lists only the lowest generations, and
+  /// the next generation becomes `newestRetained`. All retained generations remain readable, but
+  /// maintenance reclaims less log space.
   package func publish(_ decision: DecisionRecord) {
     var fitting = decision
     if decision.olderRetained.count > Limits.maxRetainedGenerationCount {

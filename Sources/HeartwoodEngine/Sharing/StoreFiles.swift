@@ -1,7 +1,7 @@
 /// The files, shared counters and locks of one open store, and its geometry.
 ///
-/// Thread-safe: all properties are constant once the store is open, and objects with mutable state
-/// synchronise access themselves.
+/// This class is thread-safe. All properties are constant once the store is open, and objects with
+/// mutable state synchronise access themselves.
 package final class StoreFiles: Sendable {
   package let fileSystem: any FileSystem
   package let directory: String
@@ -23,10 +23,12 @@ package final class StoreFiles: Sendable {
   package let maintenance: ExclusiveByte
   /// The lock that serialises changes to the list of named generations.
   package let keeping: ExclusiveByte
-  /// The time after which a wait for another process throws `busy`, or `nil` if there is no limit.
+  /// The time in milliseconds after which a wait for another process throws `busy`.
+  ///
+  /// The value is `nil` if there is no limit.
   package let busyMilliseconds: UInt64?
   package let opened: OpenedFiles
-  /// Tracks this process's waits for locks that other processes may hold indefinitely.
+  /// A record of this process's waits for locks that other processes may hold indefinitely.
   package let waits = LockWaits()
   package let reclaimed = LogReclamationRecord()
 

@@ -1,8 +1,8 @@
 /// The locks that a process holds on one store, such as the locks on the generations that it holds.
 ///
-/// They are open-file-description locks: the kernel releases them when the process dies, but not
-/// when another descriptor of the file is closed. No process ever locks the byte of a live
-/// generation exclusively, so pinning never waits.
+/// These locks are open-file-description locks. The kernel releases such locks when the process
+/// dies, but not when another descriptor of the file is closed. No process ever locks the byte of a
+/// live generation exclusively, so pinning never waits.
 package final class StoreLocks: Sendable {
   package let file: any File
 

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Counts suspensions, so that pages that were read before a suspension are not used after it.
+/// A count of suspensions, used to reject pages that were read before the latest suspension.
 package final class Suspensions: @unchecked Sendable {
-  // @unchecked because the memory behind the pointer is atomic.
+  // `@unchecked` is safe because the memory behind the pointer is atomic.
   private let count: UnsafeMutablePointer<Atomic<UInt64>> = .allocate(capacity: 1)
 
   init() { count.initialize(to: Atomic(0)) }
@@ -17,12 +17,12 @@ package final class Suspensions: @unchecked Sendable {
 
   /// A period between two suspensions, checked whenever a page is read.
   ///
-  /// It retains no object, and is valid only while its `Suspensions` object exists.
+  /// A period retains no object, and is valid only while its `Suspensions` object exists.
   struct Period {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64
 
-    /// Whether the store was suspended after the period began.
+    /// A Boolean value that indicates whether the store was suspended after the period began.
     var hasPassed: Bool {
       @inline(__always) get { count.pointee.load(ordering: .relaxed) != value }
     }

@@ -1,7 +1,7 @@
 /// The PID and start time of the current writer, encoded in one shared counter for use in messages.
 ///
-/// A writer stores it without a system call while it holds the writer lock. If a writer dies, its
-/// claim remains until the next writer replaces it.
+/// A writer stores its claim without a system call while it holds the writer lock. If a writer
+/// dies, its claim remains until the next writer replaces it.
 package struct WriterClaim: Hashable, Sendable {
   package let process: Int32
   /// The lock's acquisition time, in milliseconds of the machine-wide monotonic clock.

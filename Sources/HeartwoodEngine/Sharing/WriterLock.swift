@@ -1,9 +1,9 @@
 /// The writer lock, which admits one writer at a time across threads and processes.
 ///
-/// Admits threads in order of arrival, and wakes only the admitted thread.
+/// The lock admits threads in order of arrival, and wakes only the admitted thread.
 package final class WriterLock: @unchecked Sendable {
-  // @unchecked because `lock` guards everything below it, and `answeredRings` is used only by the
-  // thread whose turn it is.
+  // `@unchecked` is safe because `lock` guards every property declared after it. Only the admitted
+  // thread uses `answeredRings`.
   private let locks: StoreLocks
   private let counters: SharedCounters
   private let holders: HolderFile
@@ -19,9 +19,9 @@ package final class WriterLock: @unchecked Sendable {
   private var isHeld = false
   private var waiting: [Turn] = []
 
-  /// A waiting thread's place in the queue.
+  /// A waiting thread's position in the queue.
   ///
-  /// `isAdmitted` is guarded by the turn's own lock.
+  /// The turn's own lock guards `isAdmitted`.
   private final class Turn {
     let lock = Lock()
     var isAdmitted = false
@@ -39,8 +39,8 @@ package final class WriterLock: @unchecked Sendable {
 
   /// Acquires the writer lock, after waiting until no other thread or process holds it.
   ///
-  /// - Precondition: The thread does not already hold the writer lock; otherwise, it would wait for
-  ///   itself.
+  /// - Precondition: The thread does not already hold the writer lock. Otherwise, the thread would
+  ///   wait for itself.
   /// - Throws: `busy` after `timeout` milliseconds, unless `timeout` is `nil`.
   package func acquire(timeout: UInt64?) throws(StorageError) {
     let deadline = timeout.map { SystemThread.monotonicMilliseconds &+ $0 }
@@ -50,7 +50,7 @@ package final class WriterLock: @unchecked Sendable {
         + "outer write instead.")
     assert(
       LockOrder.enter(LockByte.writer, of: locks.file),
-      "The writer lock was requested out of lock order.")
+      "A thread requested the writer lock out of order.")
     do throws(StorageError) {
       try waitForTurn(until: deadline)
     } catch {
@@ -88,16 +88,16 @@ package final class WriterLock: @unchecked Sendable {
     assert(LockOrder.leave(LockByte.writer, of: locks.file))
     lock.withLock { owner = nil }
     counters.store(0, CountersLayout.writer)
-    // Ignore a failure, because this process's next writer can still acquire the lock.
+    // If unlocking fails, this process's next writer can still acquire the lock.
     try? locks.unlock(byte: LockByte.writer)
     admitNext()
   }
 
   private func lockByte(until deadline: UInt64?) throws(StorageError) {
     guard try !locks.tryLock(.exclusive, byte: LockByte.writer) else { return }
-    // Lock the doorbell byte to show that this process is waiting; a writer checks it before it
-    // acquires the lock again. Otherwise, a process that writes continuously could starve this one,
-    // because waiting processes poll instead of queueing.
+    // Lock the doorbell byte to show that this process is waiting. A writer checks the byte before
+    // it acquires the lock again. Without this lock, a process that writes continuously could
+    // starve this process, because waiting processes poll instead of queueing.
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
       throw StorageError(
         .io,
@@ -125,8 +125,6 @@ package final class WriterLock: @unchecked Sendable {
   private static let ringMilliseconds: UInt64 = 5
 
   /// The longest sleep between two attempts.
-  ///
-  /// An attempt succeeds only if the lock is free at that moment.
   private static let longestPauseMicroseconds: UInt64 = 200
 
   /// The maximum time for which this process yields after a ring.
@@ -134,7 +132,7 @@ package final class WriterLock: @unchecked Sendable {
 
   /// Yields to a writer in another process that has rung, if this process was the last writer.
   ///
-  /// It yields once for each ring, because the process that rang may be suspended by now.
+  /// The process yields once for each ring, because the process that rang may be suspended by now.
   private func yieldToWaitingProcess() throws(StorageError) {
     let rings = counters.load(CountersLayout.rings)
     guard rings != answeredRings, counters.load(CountersLayout.lastWriter) == token else { return }
@@ -183,8 +181,8 @@ package final class WriterLock: @unchecked Sendable {
       return index != nil
     }
     if wasWaiting { throw busy() }
-    // Accept the turn, which was given to this thread just as the deadline passed: no other thread
-    // would use it.
+    // This thread received its turn just as the deadline passed. Accept the turn, because no other
+    // thread would use it.
     try wait(for: turn, until: nil)
   }
 
@@ -196,13 +194,14 @@ package final class WriterLock: @unchecked Sendable {
         + "transaction, or increase `busyTimeout`.")
   }
 
-  /// A phrase about the current writer for error messages, or an empty string if the writer is
-  /// unknown.
+  /// A phrase about the current writer for error messages.
+  ///
+  /// The phrase is empty if the writer is unknown.
   private var writerText: String {
     guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)
     guard claim.process != process else { return ": this process has been writing for \(age)" }
-    // Name the recorded writer only if it still has the store open. Otherwise, it has died.
+    // Name the recorded writer only if it still has the store open. Otherwise, the writer has died.
     guard locks.isSetElsewhere(.open(claim.process, isReadOnly: false)) else { return "" }
     let name = HolderFile.name(of: claim.process, among: holders.rows()).map { " (\($0))" } ?? ""
     return ": process \(claim.process)\(name) has been writing for \(age)"

@@ -1,9 +1,9 @@
 /// The immutable state of one generation, through which its pages are located and read.
 ///
-/// All readers of the generation share this object. It owns the index, the segment mappings and the
-/// windows that its ``PageView`` points into.
+/// All readers of the generation share this object. The object owns the index, the segment mappings
+/// and the windows to which its ``PageView`` points.
 package final class GenerationState: @unchecked Sendable {
-  // @unchecked because `windows` and `source` point to memory that is written only in `init`.
+  // `@unchecked` is safe because the memory of `windows` and `source` is written only in `init`.
   package let point: CommitPoint
   package let index: PageIndex
   package let segments: SegmentTable
@@ -53,7 +53,9 @@ package final class GenerationState: @unchecked Sendable {
   package var generation: FrameNumber { point.frame }
   package var files: StoreFiles { loader.files }
 
-  /// A view of the pages in this state, valid while the state exists.
+  /// A view of the pages in this state.
+  ///
+  /// The view is valid while the state exists.
   package var view: PageView { PageView(source: source) }
 
   func loader(for segments: SegmentTable) -> PageLoader {
@@ -84,16 +86,16 @@ package final class GenerationState: @unchecked Sendable {
       suspension: old.suspension)
   }
 
-  /// Returns a copy of this state that needs neither the log up to `checkpointed` nor the deleted
-  /// segments in `gone`.
+  /// Returns a copy of this state that does not need the log up to `checkpointed`.
   ///
-  /// Index entries up to `checkpointed` are dropped, because their pages are in the page file.
+  /// The copy does not need the deleted segments in `gone` either. It has no index entries up to
+  /// `checkpointed`, because their pages are in the page file.
   package func pruned(
     checkpointed: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {
     var kept = index
-    // If the page file has not advanced, as is usual while generations are held, share the index,
-    // because building another one would keep writers waiting.
+    // While generations are held, the page file usually has not advanced. In that case, share the
+    // index, because building another index would keep writers waiting.
     if index.hasFrames(upTo: checkpointed) {
       kept = PageIndex()
       index.forEach(newerThan: checkpointed) { page, frame in kept.set(page, to: frame) }

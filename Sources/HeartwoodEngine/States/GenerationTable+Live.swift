@@ -1,4 +1,4 @@
-/// Queries about live generations. They hold the table's lock while they read the table.
+/// Queries about live generations, which hold the table's lock while they read the table.
 extension GenerationTable {
   package func liveState(at generation: FrameNumber) -> GenerationState? {
     lock.withLock { entries[generation]?.state }
@@ -29,7 +29,7 @@ extension GenerationTable {
     lock.withLock { Set(entries.keys).union(building.keys) }
   }
 
-  /// Whether this process holds a generation other than the newest.
+  /// A Boolean value that indicates whether this process holds a generation that is not the newest.
   package var holdsOldGenerations: Bool {
     lock.withLock { entries.count > (newest == nil ? 0 : 1) || !building.isEmpty }
   }

@@ -3,8 +3,8 @@ extension GenerationTable {
   ///
   /// The caller must hold the writer lock.
   ///
-  /// - Complexity: One check of a page header if no other process has written in the meantime;
-  ///   otherwise, the same as ``pinNewest()``.
+  /// - Complexity: One check of a page header if no other process has written in the meantime.
+  ///   Otherwise, the same as ``pinNewest()``.
   package func catchUp() throws(StorageError) -> GenerationState {
     let generation = files.counters.appended
     var state = lock.withLock { appendedState }
@@ -79,8 +79,9 @@ extension GenerationTable {
     }
   }
 
-  /// Releases segments whose pages another process has checkpointed, so that their disk space is
-  /// freed even if no thread of this process is reading.
+  /// Releases segments whose pages another process has checkpointed.
+  ///
+  /// Releasing the segments frees their disk space even if no thread of this process is reading.
   package func releaseCheckpointedSegments() throws(StorageError) {
     guard files.counters.checkpointed > files.pageFile.knownState else { return }
     let pin = try pinNewest()
@@ -90,7 +91,8 @@ extension GenerationTable {
     try prune(checkpointed: checkpointed, gone: [])
   }
 
-  /// Whether reading the newest state known to this process requires the log.
+  /// A Boolean value that indicates whether reading the newest state known to this process requires
+  /// the log.
   package var needsLog: Bool {
     lock.withLock { appendedState.generation } > files.counters.checkpointed
   }

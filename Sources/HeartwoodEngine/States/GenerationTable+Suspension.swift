@@ -16,14 +16,14 @@ extension GenerationTable {
 
   /// S1: releases every live generation, invalidates its snapshots, and prevents pinning.
   ///
-  /// - Throws: `suspended` if the table is already suspended; `io` if a lock could not be released,
-  ///   but only after all other locks have been released.
+  /// - Throws: `suspended` if the table is already suspended. Throws `io` if a lock could not be
+  ///   released, but only after all other locks have been released.
   package func suspend() throws(StorageError) {
     try acquireActive()
     defer { lock.release() }
     suspended = true
-    // Wait for threads that are building a state, because each of them holds a lock that must be
-    // released too.
+    // Wait for threads that are building a state. Each of them holds a lock that must be released
+    // too.
     while !building.isEmpty { lock.wait(milliseconds: 1) }
     files.suspensions.add()
     var failure: StorageError?

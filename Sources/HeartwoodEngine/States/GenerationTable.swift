@@ -2,24 +2,28 @@
 ///
 /// Each live generation has a reference count and a lock byte. The byte is locked while there are
 /// references. A pin is *verified* once it is certain that no maintenance run released the
-/// generation before the byte was locked. The table's lock is held until then, so that no other
-/// thread shares an unverified pin. Steps are numbered as in `Docs/Internals/Concurrency.md`.
+/// generation before the byte was locked. The table's lock is held until the pin is verified, so
+/// that no other thread shares an unverified pin. Steps are numbered as in
+/// `Docs/Internals/Concurrency.md`.
 package final class GenerationTable: @unchecked Sendable {
-  // @unchecked because everything below `lock` is guarded by it.
+  // `@unchecked` is safe because `lock` guards every property declared after it.
   let files: StoreFiles
-  /// Whether the newest generation stays pinned briefly after its last reference is released.
+  /// A Boolean value that indicates whether the newest generation stays pinned briefly after its
+  /// last reference is released.
   private let lingers: Bool
   let lock = Lock()
   var entries: [FrameNumber: LiveEntry] = [:]
   var newest: LiveEntry?
-  /// For each generation, the number of threads that hold a verified lock and are building the
-  /// state.
+  /// A map from each generation to the number of threads that are building its state.
+  ///
+  /// Each of these threads holds a verified lock on the generation.
   var building: [FrameNumber: Int] = [:]
   var appendedState: GenerationState
   var visibleState: GenerationState
   var durableState: GenerationState
   private var isDeciding = false
-  /// Whether `onLinger` has been called for a pin that may still linger.
+  /// A Boolean value that indicates whether `onLinger` has been called for a pin that may still
+  /// linger.
   private var isAging = false
   var suspended = false
   private var onLinger: (@Sendable () -> Void)?
@@ -34,8 +38,11 @@ package final class GenerationTable: @unchecked Sendable {
     durableState = state
   }
 
-  /// Sets functions to call when a generation is locked (`pin`), when the newest generation stays
-  /// pinned without references (`linger`), and when an old generation is released (`expiry`).
+  /// Sets the functions that the table calls when pins change.
+  ///
+  /// The table calls `pin` when a generation is locked. It calls `linger` when the newest
+  /// generation stays pinned without references. It calls `expiry` when an old generation is
+  /// released.
   package func observe(
     pin: @escaping @Sendable () -> Void, linger: @escaping @Sendable () -> Void,
     expiry: @escaping @Sendable () -> Void
@@ -72,8 +79,8 @@ package final class GenerationTable: @unchecked Sendable {
         lock.release()
         throw error
       }
-      // If not verified, a maintenance run has raised the floor since `committed` was read, so read
-      // it again.
+      // If the pin is not verified, a maintenance run has raised the floor since `committed` was
+      // read. Read `committed` again.
       if isVerified { return try enterLocked(generation, isNewest: true) }
       lock.release()
       try attempts.next("pin the newest generation", files.directory)
@@ -114,9 +121,10 @@ package final class GenerationTable: @unchecked Sendable {
   /// P3: pins a generation that another owner holds or that no run has released yet.
   ///
   /// - Throws: `generationExpired` if a maintenance run has decided that the generation is dead, or
-  ///   if it was never a commit; `busy` if a run has been deciding for longer than `busyTimeout`.
-  /// - Complexity: One system call; reads the group headers of the log if the generation's state is
-  ///   not in memory.
+  ///   if it was never a commit. Throws `busy` if a run has been deciding for longer than
+  ///   `busyTimeout`.
+  /// - Complexity: One system call. If the generation's state is not in memory, also reads the
+  ///   group headers of the log.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
     // Set the start only when a wait begins, so that the common case does not read the clock.
     var start: UInt64?
@@ -141,8 +149,7 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Throws `busy` if the wait has exceeded `busyTimeout`, for example because the process that
-  /// runs maintenance is suspended.
+  /// Throws `busy` if the wait has exceeded `busyTimeout`.
   private func requireDecision(since clock: UInt64) throws(StorageError) {
     guard let limit = files.busyMilliseconds,
       SystemThread.monotonicMilliseconds - clock >= limit
@@ -212,7 +219,8 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Returns the state of a generation.
   ///
-  /// If the state is not in memory, it is built from the nearest known state or from the files.
+  /// If the state is not in memory, the method builds it from the nearest known state or from the
+  /// files.
   ///
   /// The caller must hold a verified pin on the generation or the maintenance lock. For the newest
   /// appended generation, the writer lock suffices.
@@ -256,7 +264,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Removes an entry without references and unlocks its generation.
   ///
-  /// If unlocking fails, the only effect is that log space remains in use.
+  /// If unlocking fails, the only effect is that the generation's log space remains in use.
   func drop(_ entry: LiveEntry) {
     entries[entry.generation] = nil
     if entry === newest { newest = nil }
@@ -265,7 +273,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Drops the lingering pin if it has not been used since the last call.
   ///
-  /// Returns whether a pin still lingers.
+  /// The method returns whether a pin still lingers.
   package func ageLingeringPin() -> Bool {
     lock.withLock {
       isAging = false
@@ -288,9 +296,9 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Deciding
 
-  /// Records whether a run in this process is deciding.
+  /// Records whether a maintenance run in this process is deciding which generations are dead.
   ///
-  /// While it is deciding, ``pin(_:)`` waits.
+  /// While a run is deciding, ``pin(_:)`` waits.
   package func setDeciding(_ isDeciding: Bool) {
     lock.withLock {
       self.isDeciding = isDeciding

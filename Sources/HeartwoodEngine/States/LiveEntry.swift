@@ -1,14 +1,14 @@
 /// A live generation with its state, reference count and lock.
 ///
-/// It is guarded by its table's lock.
+/// The table's lock guards the entry.
 package final class LiveEntry: @unchecked Sendable {
-  // @unchecked because all fields except the constant `generation` are accessed under the table's
-  // lock.
+  // `@unchecked` is safe because all fields except the constant `generation` are accessed under the
+  // table's lock.
   package let generation: FrameNumber
   var state: GenerationState
   var references = 0
   var wasUsed = true
-  /// Whether the generation was released by a suspension.
+  /// A Boolean value that indicates whether the generation was released by a suspension.
   ///
   /// A suspension ends all snapshots of the generation.
   var isOver = false

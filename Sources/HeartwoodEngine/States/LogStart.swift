@@ -1,5 +1,4 @@
-/// The position at which to start reading the log: the page file's state, or a generation in the
-/// map.
+/// The position at which to start reading the log.
 package struct LogStart {
   package let checkpointed: CommitPoint
   /// The commit after which group headers are read.
@@ -15,8 +14,9 @@ package struct LogStart {
 
   /// Determines where to start in order to reach `generation`.
   ///
-  /// Returns `nil` if the generation is no longer available: it is older than the page file's
-  /// state, or it is covered by the map but not listed in it.
+  /// The initialiser returns `nil` if the generation is no longer available. In that case, the
+  /// generation is older than the page file's state, or the map covers the generation but does not
+  /// list it.
   package init?(
     header: HeaderSlot, log: LogFiles, upTo generation: FrameNumber = .max
   ) throws(StorageError) {
@@ -48,7 +48,7 @@ package struct LogStart {
       index.set(retained.page, to: retained.frame)
     }
     // Skip the check below for an outdated map, which belongs to a later state of the page file.
-    // Even an intact one would fail it, because the map does not list the pages written back
+    // Even an intact map would fail the check, because it does not list the pages written back
     // between the two states.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
@@ -60,13 +60,14 @@ package struct LogStart {
     }
   }
 
-  /// Whether the map shows that the page file has advanced since this header was read.
+  /// A Boolean value that indicates whether the map shows that the page file has advanced since
+  /// this header was read.
   ///
   /// A map that starts at a state is written only after the header for that state is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 
-/// The state reached by reading the log.
+/// A reader that follows the log, and the state that it has reached.
 package struct LogWalk {
   package private(set) var point: CommitPoint
   package let index: PageIndex

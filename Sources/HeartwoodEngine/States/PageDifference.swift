@@ -11,7 +11,9 @@ package struct PageDifference {
   private let older: GenerationState
   private let newer: GenerationState
 
-  /// Compares two states, the first of which must not be newer than the second.
+  /// Compares two states.
+  ///
+  /// The first state must not be newer than the second.
   ///
   /// - Throws: `corrupt` or `io` if a bitmap is corrupt or cannot be read.
   /// - Complexity: For each bitmap that covers a written page, reads one page of each state.
@@ -42,8 +44,6 @@ package struct PageDifference {
   }
 
   /// Adds the pages of `bitmap` that were freed but not written.
-  ///
-  /// The index lists the written pages.
   private mutating func addFreedPages(by bitmap: PageNumber) throws(StorageError) {
     let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }

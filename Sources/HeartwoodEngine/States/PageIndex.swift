@@ -6,8 +6,8 @@ package import Synchronization
 /// owns its root, and nodes without remaining references are freed immediately. Lookups follow raw
 /// pointers, without a retain or a lock.
 ///
-/// - Note: `@unchecked` because nodes are reference-counted atomically and never change once
-///   shared.
+/// - Note: `@unchecked` because nodes are reference-counted atomically and never change once they
+///   are shared.
 package final class PageIndex: @unchecked Sendable {
   package private(set) var root: Node?
   /// The number of levels below the root.
@@ -57,7 +57,9 @@ package final class PageIndex: @unchecked Sendable {
     Self.frame(of: page, root: root, depth: depth)
   }
 
-  /// Maps a page to `frame`, which must not be 0, after copying nodes shared with other states.
+  /// Maps a page to `frame`, after copying nodes that are shared with other states.
+  ///
+  /// The frame must not be 0.
   ///
   /// - Precondition: No other thread can access the index.
   package func set(_ page: PageNumber, to frame: FrameNumber) {
@@ -72,11 +74,11 @@ package final class PageIndex: @unchecked Sendable {
     root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// Maps `page` to `frame` in `node`, or in a copy of it if the node is shared or too small.
+  /// Maps `page` to `frame` in `node`, or in a copy of `node` if it is shared or too small.
   ///
-  /// Returns the changed node, and consumes the caller's reference to `node`.
-  // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
-  // built by this process, not read from a file.
+  /// The method returns the changed node, and consumes the caller's reference to `node`.
+  // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes are
+  // not read from a file.
   private static func entering(
     _ page: PageNumber, _ frame: FrameNumber, in node: Node?, level: Int
   ) -> Node {
@@ -93,8 +95,8 @@ package final class PageIndex: @unchecked Sendable {
 
   /// Calls `body` for every entry with a frame above `limit`, in page order.
   ///
-  /// Only the paths to such entries are visited, so the cost does not depend on the size of the
-  /// index.
+  /// The method visits only the paths to such entries, so the cost does not depend on the size of
+  /// the index.
   package func forEach(
     newerThan limit: FrameNumber = 0, _ body: (PageNumber, FrameNumber) -> Void
   ) {
@@ -111,8 +113,8 @@ package final class PageIndex: @unchecked Sendable {
     return isFound
   }
 
-  // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
-  // built by this process, not read from a file.
+  // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes are
+  // not read from a file.
   private static func visit(
     _ node: Node, _ level: Int, _ prefix: UInt64, _ limit: FrameNumber,
     _ body: (PageNumber, FrameNumber) -> Void
@@ -139,9 +141,9 @@ extension PageIndex {
   ///     └──────────┴──────────┴──────────┴───────────┘
   ///
   /// `count` is the number of references from parents and indexes. `slots` has a bit for each slot,
-  /// set if the slot has a word. The words are in slot order: frame numbers at level 0, and
-  /// references to child nodes at higher levels. `newest` is the highest frame ever set in the node
-  /// or below it. The capacity is 4, 8, 16, 32 or 64 words.
+  /// which is set if the slot has a word. The words are in slot order. A word is a frame number at
+  /// level 0, and a reference to a child node at higher levels. `newest` is the highest frame ever
+  /// set in the node or below it. The capacity is 4, 8, 16, 32 or 64 words.
   ///
   /// A node with a capacity of 64 words is *full*: every slot has a word, and 0 means no entry.
   /// References to a full node are odd, so that a lookup can find a word without reading `slots`.
@@ -203,7 +205,7 @@ extension PageIndex {
       return memory[Self.headerWordCount &+ wordIndex]
     }
 
-    /// Replaces the word of a slot that has one.
+    /// Replaces the word of a slot that already has a word.
     ///
     /// `newest` is the highest frame in the slot or below it.
     fileprivate func setWord(_ word: UInt64, _ slot: Int, newest: FrameNumber) {
@@ -268,7 +270,7 @@ extension PageIndex {
       PageIndex.liveByteCount.wrappingAdd(byteCount, ordering: .relaxed)
     }
 
-    /// Inserts a word for a slot that has none, in a node with spare capacity.
+    /// Inserts a word for a slot without a word, in a node with spare capacity.
     private func open(_ slot: Int) {
       let wordIndex = wordIndex(of: slot)
       (words + wordIndex + 1).update(
@@ -296,8 +298,8 @@ extension PageIndex {
     private var isAlone: Bool { count.pointee.load(ordering: .acquiring) == 1 }
     fileprivate func retain() { count.pointee.wrappingAdd(1, ordering: .relaxed) }
 
-    // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes were
-    // built by this process, not read from a file.
+    // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes are
+    // not read from a file.
     fileprivate func release(level: Int) {
       guard
         count.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0

@@ -1,12 +1,12 @@
-/// Finds and verifies pages that ``PageView/page(_:)`` cannot return on its fast path.
-///
-/// Thread-safe.
+/// A loader that finds and verifies pages that ``PageView/page(_:)`` cannot return on its fast
+/// path.
 package final class PageLoader: Sendable {
   let files: StoreFiles
   let segments: SegmentTable
   /// The mapped windows of the page file, for pages without an entry in the index.
   let windows: [PageRegion]
-  /// Whether to verify every page again even if its verified bit is set, as `verify()` requires.
+  /// A Boolean value that indicates whether to verify every page again even if its verified bit is
+  /// set, as `verify()` requires.
   let alwaysVerifies: Bool
 
   init(files: StoreFiles, segments: SegmentTable, windows: [PageRegion], alwaysVerifies: Bool) {

@@ -1,4 +1,6 @@
-/// A reference to one page in memory, valid until it is passed to ``PageView/release(_:)``.
+/// A reference to one page in memory.
+///
+/// The reference is valid until it is passed to ``PageView/release(_:)``.
 package struct PageReference {
   package let bytes: Bytes
   /// The cache entry to unpin, or `nil` if the page is in a mapping or belongs to the writer.
@@ -7,9 +9,9 @@ package struct PageReference {
 
 /// The data needed to look up pages in one state, kept together in memory.
 ///
-/// A ``GenerationState`` or a ``WorkingPages`` object owns it, and readers use raw pointers to it,
-/// so a point read does no reference counting. All memory to which it points remains valid as long
-/// as the owner exists.
+/// A ``GenerationState`` or a ``WorkingPages`` object owns the source. Readers use raw pointers to
+/// the source, so a point read does no reference counting. All memory to which the source points
+/// remains valid while the owner exists.
 package struct PageSource {
   let root: PageIndex.Node?
   let depth: Int
@@ -58,15 +60,16 @@ package struct PageView {
     @inline(__always) get { source.pointee.pageCount }
   }
 
-  /// Whether this process created the view, and the store has not been suspended since then.
+  /// A Boolean value that indicates whether this process created the view and the store has not
+  /// been suspended since then.
   package var isCurrent: Bool {
     @inline(__always) get {
       !source.pointee.origin.isInherited && !source.pointee.suspension.hasPassed
     }
   }
 
-  /// - Throws: `forked` in a child of the process that made the view; `generationExpired` if the
-  ///   store has been suspended since then.
+  /// - Throws: `forked` in a child of the process that created the view, or `generationExpired` if
+  ///   the store has been suspended since then.
   package func requireCurrent() throws(StorageError) {
     guard !isCurrent else { return }
     try source.pointee.origin.requireOwn("pages")
@@ -75,8 +78,8 @@ package struct PageView {
 
   /// Returns the verified page with this number.
   ///
-  /// - Throws: `corrupt` if the number is out of range or the bytes are damaged; `io` if they
-  ///   cannot be read; any error from ``requireCurrent()``.
+  /// - Throws: `corrupt` if the number is out of range or the bytes are damaged, `io` if the bytes
+  ///   cannot be read, or any error from ``requireCurrent()``.
   /// - Complexity: With `.mapped` access, no system call and no lock once the page is verified.
   @inline(__always)
   package func page(_ number: PageNumber) throws(StorageError) -> PageReference {

@@ -1,11 +1,10 @@
 /// A pinned, unchanging view of one generation of a store.
 ///
-/// The generation is locked until the last reference to the snapshot is gone, and is then released
-/// automatically. Readers never wait for writers, and writers never wait for readers. While a
-/// snapshot exists, the log keeps the frames that the snapshot needs. See `Docs/Guides/Caveats.md`
-/// for the effects of long-lived snapshots.
+/// The generation is locked while the snapshot exists, and is released with the snapshot's last
+/// reference. While a snapshot exists, the log keeps the frames that the snapshot needs. See
+/// `Docs/Guides/Caveats.md` for the effects of long-lived snapshots.
 ///
-/// Thread-safe: any number of threads may read through one snapshot concurrently.
+/// Snapshots are thread-safe: any number of threads may read through one snapshot concurrently.
 public final class Snapshot: Sendable {
   package let state: GenerationState
   private let entry: LiveEntry
@@ -22,7 +21,7 @@ public final class Snapshot: Sendable {
   // parent.
   deinit { if !origin.isInherited { table.unpin(entry) } }
 
-  /// - Throws: `forked` in a child of the process that took the snapshot; `generationExpired` if
+  /// - Throws: `forked` in a child of the process that took the snapshot, or `generationExpired` if
   ///   the store has been suspended since then.
   package func requireCurrent() throws(StorageError) { try state.view.requireCurrent() }
   package func belongs(to table: GenerationTable) -> Bool { self.table === table }

@@ -23,8 +23,8 @@ extension StoreFiles {
       }
       let start = try LogStart(header: header, log: log, upTo: generation)
       if let start, !start.isOutdated, let found = try follow(start, to: generation, isMapped),
-        // Start again if a checkpoint has advanced the page file since the header was read, because
-        // it may have deleted segments that the index refers to.
+        // If a checkpoint has advanced the page file since the header was read, start again. The
+        // checkpoint may have deleted segments to which the index refers.
         counters.checkpointed == header.checkpointed.frame
       {
         pageFile.adoptState(header.checkpointed.frame, cache)
@@ -47,8 +47,8 @@ extension StoreFiles {
   /// Returns the newest header slot whose state the shared counters announce.
   ///
   /// A checkpoint announces a state only after syncing its slot. A reader of an unannounced state
-  /// would reject every page that the checkpoint wrote. The previous slot can be used instead,
-  /// because the log still contains everything between the two states.
+  /// would reject every page that the checkpoint wrote. Such a reader can use the previous slot,
+  /// because the log still contains all frames between the two states.
   private func announcedHeader() throws(StorageError) -> HeaderSlot {
     let slots = try HeaderSlot.readBoth(pageFile.file)
     let checkpointed = counters.checkpointed
@@ -86,11 +86,11 @@ extension StoreFiles {
 
   /// X2: builds a newer generation's state by reading the log after a known state.
   ///
-  /// Returns `nil` if the log no longer reaches that generation. The caller must hold a verified
-  /// pin on the newer generation or the writer lock, which ensures that all frames that both states
-  /// use still exist.
+  /// The method returns `nil` if the log no longer reaches that generation. The caller must hold a
+  /// verified pin on the newer generation or the writer lock. The pin or the lock ensures that all
+  /// frames that both states use still exist.
   ///
-  /// - Complexity: Reads one page for each group in between, and one more for each segment.
+  /// - Complexity: Reads one page for each group in between, and one more page for each segment.
   package func advanced(
     _ known: GenerationState, to generation: FrameNumber
   ) throws(StorageError) -> GenerationState? {
@@ -105,7 +105,7 @@ extension StoreFiles {
       guard step.point.frame <= generation else { break }
       for image in step.images {
         index.set(image.page, to: image.frame)
-        // Lower the bound if a bitmap has changed, because it may have free pages below the lowest
+        // If a bitmap has changed, lower the bound. The bitmap may have free pages below the lowest
         // known free page.
         if image.page % perBitmap == 0 { lowestFree = min(lowestFree, image.page) }
       }
@@ -126,7 +126,7 @@ extension StoreFiles {
 
   /// Returns the segments in a range.
   ///
-  /// Does not read the directory if the range is a single known segment.
+  /// The method does not read the directory if the range is a single known segment.
   private func segments(
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {
@@ -139,8 +139,8 @@ extension StoreFiles {
   /// The commit directly follows `state`. If there is no such commit, the result is `nil`. The
   /// caller must hold the writer lock.
   ///
-  /// - Complexity: If there is no such commit, one check of a page header, which takes no system
-  ///   call if files are mapped.
+  /// - Complexity: If there is no such commit, one check of a page header. The check takes no
+  ///   system call if files are mapped.
   package func adoptable(after state: GenerationState) throws(StorageError) -> GenerationState? {
     let next = geometry.next(after: state.generation)
     let number = geometry.segment(of: next)

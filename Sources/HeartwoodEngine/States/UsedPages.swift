@@ -17,14 +17,14 @@ package final class UsedPages {
 
   /// Returns whether a page is in use.
   ///
-  /// If pages are queried in ascending order, each bitmap is read only once.
+  /// If callers query pages in ascending order, the object reads each bitmap only once.
   package func contains(_ page: PageNumber) throws(StorageError) -> Bool {
     Bitmap.bit(Int(page) % pagesPerBitmap, in: try bitmap(of: page))
   }
 
   /// Returns the first page in use at or after `first`, or `nil` if there is none.
   ///
-  /// Reads one page for each bitmap.
+  /// - Complexity: Reads one page for each bitmap.
   package func next(from first: PageNumber) throws(StorageError) -> PageNumber? {
     var page = Int(first)
     while page < Int(view.pageCount) {
@@ -40,7 +40,7 @@ package final class UsedPages {
 
   /// Returns the number of pages in use at or after `first`.
   ///
-  /// Reads one page for each bitmap.
+  /// - Complexity: Reads one page for each bitmap.
   package func count(from first: PageNumber = 0) throws(StorageError) -> Int {
     var count = 0
     var page = Int(first)
@@ -53,14 +53,14 @@ package final class UsedPages {
     return count
   }
 
-  /// Returns the page count that would suffice if all pages in use were moved to the start of the
-  /// page file.
+  /// Returns the page count that would suffice if the pages in use filled the start of the page
+  /// file.
   ///
-  /// Reads one page for each bitmap.
+  /// - Complexity: Reads one page for each bitmap.
   package func leastPageCount() throws(StorageError) -> PageNumber {
     let bitmapCount = (Int(view.pageCount) + pagesPerBitmap - 1) / pagesPerBitmap
     let content = try count() - bitmapCount
-    // Account for the bitmaps, each of which occupies one of the pages it covers.
+    // Account for the bitmaps, each of which occupies one of the pages that it covers.
     let needed = (content + pagesPerBitmap - 2) / (pagesPerBitmap - 1)
     return PageNumber(clamping: content + max(needed, 1))
   }
@@ -77,7 +77,9 @@ package final class UsedPages {
 }
 
 extension PageView {
-  /// Returns a bitmap page, which the caller must release.
+  /// Returns a bitmap page.
+  ///
+  /// The caller must release the page.
   package func bitmap(_ number: PageNumber) throws(StorageError) -> PageReference {
     let reference = try page(number)
     guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {

@@ -7,8 +7,6 @@ package struct WorkingTable {
   private var mask: Int
   private var count = 0
   /// The number that marks an unused position.
-  ///
-  /// No page has this number.
   private static let none = PageNumber.max
 
   init() {
@@ -39,13 +37,14 @@ package struct WorkingTable {
     blocks[position(of: number)]
   }
 
-  /// Returns whether a page has an entry, which may merely record that the writer has no version of
-  /// it.
+  /// Returns whether a page has an entry.
+  ///
+  /// An entry may merely record that the writer has no version of the page.
   func contains(_ number: PageNumber) -> Bool { numbers[position(of: number)] != Self.none }
 
   /// Sets the bytes of a page.
   ///
-  /// If `block` is `nil`, records that the writer has no version of the page.
+  /// If `block` is `nil`, the entry records that the writer has no version of the page.
   mutating func set(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     if (count + 1) * 2 > mask { grow() }
     let position = position(of: number)

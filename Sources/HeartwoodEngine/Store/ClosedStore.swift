@@ -1,6 +1,6 @@
-/// A store that no process has open and that no process can open while this object exists.
+/// A store that is closed in all processes, and that no process can open while this object exists.
 ///
-/// Like a process that opens a store alone, it holds the presence locks exclusively.
+/// The object holds the presence locks exclusively, like a process that opens a store alone.
 struct ClosedStore {
   private(set) var path: String
   private let fileSystem: any FileSystem
@@ -10,8 +10,8 @@ struct ClosedStore {
   ///
   /// - Parameter busyMilliseconds: The time to wait for processes that have the store open. A
   ///   process may need a moment to close a store whose last reference has just been released.
-  /// - Throws: `busy` if a process has the store open; `notAStore` if the directory contains other
-  ///   files.
+  /// - Throws: `busy` if a process has the store open, or `notAStore` if the directory contains
+  ///   other files.
   init?(
     at path: String, _ fileSystem: any FileSystem, busyMilliseconds: UInt64
   ) throws(StorageError) {
@@ -34,8 +34,8 @@ struct ClosedStore {
         SystemThread.sleep(milliseconds: 1)
       }
     }
-    // Fail if the path leads to other files: a process may have moved or replaced the directory
-    // before it was locked.
+    // Fail if the path leads to other files. A process may have moved or replaced the directory
+    // before this method locked it.
     guard try fileSystem.identity(of: path + "/locks") == locks.file.identity() else {
       throw Self.isOpen(path)
     }
@@ -60,7 +60,8 @@ struct ClosedStore {
 
   /// Removes all files and the directory.
   ///
-  /// The locks are removed last, so that a process that waits for them finds nothing to open.
+  /// The `locks` file is removed last, so that a process that waits for its locks finds nothing to
+  /// open.
   func remove() throws(StorageError) {
     for name in try fileSystem.list(path) ?? [] where name != "locks" {
       try fileSystem.remove(path + "/" + name)

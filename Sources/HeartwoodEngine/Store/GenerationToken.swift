@@ -1,6 +1,6 @@
 /// A token that identifies one generation of one store.
 ///
-/// It can be passed to another thread or process, or saved in a file.
+/// A token can be passed to another thread or process, or saved in a file.
 ///
 /// A token does not keep its generation readable. Hold a snapshot of the generation until the
 /// recipient has its own snapshot, or keep the generation under a name. The text of a token has no
@@ -19,8 +19,9 @@ public struct GenerationToken: Hashable, Sendable {
     generation = Generation(frame: point.frame)
   }
 
-  /// Returns whether the token belongs to the store with the given identity, which a copy of the
-  /// store's files shares.
+  /// Returns whether the token belongs to the store with the given identity.
+  ///
+  /// A copy of the store's files has the same identity.
   fileprivate func names(_ store: StoreIdentity) -> Bool { self.store == store }
 
   fileprivate func names(_ point: CommitPoint) -> Bool {
@@ -29,8 +30,10 @@ public struct GenerationToken: Hashable, Sendable {
 }
 
 extension GenerationToken: LosslessStringConvertible {
-  /// The token as text: the store, the lineage and the digest in hexadecimal, then the generation
-  /// in decimal, separated by periods.
+  /// The token as text.
+  ///
+  /// The text contains the store, the lineage and the digest in hexadecimal, then the generation in
+  /// decimal. Periods separate the four parts.
   public var description: String {
     let words = [store.high, store.low, lineage, digest]
     return words.map { String($0, radix: 16) }.joined(separator: ".") + ".\(generation.frame)"
@@ -67,8 +70,7 @@ extension GenerationToken: Codable {
 }
 
 extension Snapshot {
-  /// The token of the snapshot's generation, which can be passed to other threads and processes, or
-  /// saved in a file.
+  /// The token of the snapshot's generation.
   public var token: GenerationToken {
     GenerationToken(store: state.files.identity, point: state.point)
   }
@@ -80,7 +82,7 @@ extension Store {
   /// The token may have been created by any process, even before the machine was restarted.
   ///
   /// - Throws: `foreignStore` if the token belongs to another store, or to a copy of this store
-  ///   that has diverged; any error from ``snapshot(at:)-(Generation)``.
+  ///   that has diverged. Also throws any error from ``snapshot(at:)-(Generation)``.
   /// - Complexity: The same as ``snapshot(at:)-(Generation)``.
   public func snapshot(at token: GenerationToken) throws -> Snapshot {
     try requireOpen()
@@ -95,7 +97,7 @@ extension Store {
   private func foreign(_ origin: String) -> StorageError {
     StorageError(
       .foreignStore,
-      "The token belongs to \(origin). Open the store that the token was taken from.",
+      "The token belongs to \(origin). Open the store that created the token.",
       file: files.directory)
   }
 }

@@ -8,17 +8,19 @@ public struct LiveGeneration: Hashable, Sendable {
   public var snapshotCount: Int
   /// The names under which the generation is kept.
   public var names: [String]
-  /// The processes known to hold the generation: this process, and other processes that have held
-  /// it for about a second.
+  /// The processes known to hold the generation.
+  ///
+  /// The list contains this process, and other processes that have held the generation for about a
+  /// second.
   public var holders: [StoreHolder]
   /// The number of bytes in the log that only this generation retains.
   ///
-  /// Once the generation is released, the next maintenance run frees these bytes. If it was the
-  /// oldest generation, the checkpoint can also advance further, and more log space is freed.
+  /// Once the generation is released, the next maintenance run frees these bytes. If the generation
+  /// was the oldest, the checkpoint can also advance further, which frees more log space.
   public var retainedByteCount: Int
 }
 
-/// Determines the held generations and the log space that each of them retains.
+/// The held generations and the log space that each of them retains.
 struct HeldGenerations {
   let files: StoreFiles
   let table: GenerationTable
@@ -81,8 +83,8 @@ struct HeldGenerations {
 extension Store {
   /// Returns the generations that this process, another process or a name holds, the oldest first.
   ///
-  /// - Throws: `closed`, `suspended` or `io`; `corrupt` if the list of named generations is
-  ///   corrupt.
+  /// - Throws: `corrupt` if the list of named generations is corrupt, or `closed`, `suspended` or
+  ///   `io`.
   /// - Complexity: For each generation that has no snapshot in this process, reads the map of
   ///   retained frames and the log's group headers.
   public func liveGenerations() throws -> [LiveGeneration] {

@@ -1,8 +1,9 @@
 extension OpenSequence {
   /// Attaches to a store that other processes have open.
   ///
-  /// Returns `nil` if no process has initialised the store's shared counters since the machine
-  /// booted. Waits while another process, which holds the byte `writers`, initialises them.
+  /// The method returns `nil` if no process has initialised the store's shared counters since the
+  /// machine booted. If another process holds the byte `writers`, the method waits while that
+  /// process initialises the counters.
   func attach(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
     while true {
@@ -14,7 +15,7 @@ extension OpenSequence {
 
   /// Waits a millisecond for another process to finish opening the store.
   ///
-  /// Throws `busy` if `busyTimeout` has passed since `clock`, a time in milliseconds.
+  /// The method throws `busy` if `busyTimeout` has passed since `clock`, a time in milliseconds.
   func pause(since clock: UInt64) throws(StorageError) {
     guard SystemThread.monotonicMilliseconds - clock < options.busyMilliseconds else {
       throw StorageError(
@@ -63,8 +64,8 @@ extension OpenSequence {
 
   /// Returns the newest header slot, after checking the length of the page file.
   ///
-  /// Reads the header again if another process writes a newer slot and truncates the file in the
-  /// meantime.
+  /// The method reads the header again if another process writes a newer slot and truncates the
+  /// file in the meantime.
   private func consistentHeader(_ pages: any File) throws(StorageError) -> HeaderSlot {
     var last: UInt64?
     var attempts = Attempts()
@@ -86,7 +87,7 @@ extension OpenSequence {
   /// P2: returns whether the newest state in `core` is still the newest one in the files.
   ///
   /// Only a core without shared counters needs this check. A commit with valid headers but invalid
-  /// images does not count, because recovery would discard it.
+  /// images does not count, because recovery would discard the commit.
   func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
     if let (counters, identity, _) = try countersFile(try openPages(), .read),
       identity != 0, counters.load(CountersLayout.ready) == identity
@@ -113,8 +114,8 @@ extension OpenSequence {
     while try !files.locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
     do throws(StorageError) {
       try requireSameFiles(as: core)
-      // Use the visible state for a private core: the state may be outdated, because each later pin
-      // checks for a newer one (P2).
+      // A private core uses the visible state. The state may be outdated, but each later pin checks
+      // for a newer state (P2).
       if core.isPrivate { return try core.table.visible.renewed() }
       let generation = try lockNewest(files)
       defer { try? files.locks.unlockLive(generation) }
@@ -159,16 +160,17 @@ extension OpenSequence {
 
   /// Maps the shared counters and computes the value that marks them as usable.
   ///
-  /// Returns `nil` if there is no complete `counters` file. The value identifies the boot, the
-  /// `counters` file and the `pages` file. It is 0 if the system provides no boot identity.
+  /// The method returns `nil` if there is no complete `counters` file. The value identifies the
+  /// boot, the `counters` file and the `pages` file. It is 0 if the system provides no boot
+  /// identity.
   func countersFile(
     _ pages: any File, _ access: FileAccess
   ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity)? {
     guard let file = try fileSystem.open(path + "/counters", access) else { return nil }
     if try file.byteCount() < UInt64(CountersLayout.byteCount) {
       guard access == .create else { return nil }
-      // Fill the file with zeros: extending it without writing would leave a hole, and writing to a
-      // mapped hole on a full disk kills the process.
+      // Fill the file with zeros. Extending the file without writing would leave a hole, and
+      // writing to a mapped hole on a full disk kills the process.
       let zeros = ByteBlock(count: CountersLayout.byteCount)
       defer { zeros.keep() }
       try file.write([zeros.bytes.bytes], at: 0)

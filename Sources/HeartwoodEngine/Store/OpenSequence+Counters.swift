@@ -25,8 +25,8 @@ extension OpenSequence {
         counters.store(0, CountersLayout.ready)
         try rewrite(from: counters.durable, to: point, table, header.geometry)
       }
-      // Do not start a lineage in a replica: all of its generations are durable, so no token can
-      // name a lost generation.
+      // Do not start a lineage in a replica. All generations of a replica are durable, so no token
+      // can name a lost generation.
       if !options.isReadOnly, options.role != .follower {
         (point, table) = try Self.startLineage(after: point, table, log, locks)
         lineages.append(EndedLineage(lineage: recovery.point.lineage, end: recovery.point.frame))
@@ -62,8 +62,9 @@ extension OpenSequence {
       structure: { NodeChecks.check($0) })
   }
 
-  /// Returns the shared counters and the value that marks them as usable, or private counters if
-  /// the store is opened for reading only.
+  /// Returns the shared counters and the value that marks them as usable.
+  ///
+  /// If the store is opened for reading only, the method returns private counters instead.
   private func sharedCounters(
     _ pages: any File
   ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity?) {
@@ -77,16 +78,17 @@ extension OpenSequence {
 
   /// Continues with counters that a process has initialised since the machine booted.
   ///
-  /// Adopts a complete commit whose writer died before it published the commit.
+  /// If a writer died after completing a commit but before publishing it, this method adopts the
+  /// commit.
   private func resume(
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) throws(StorageError) {
-    // Reject counters that are too high: readers wait while the floor is above the newest commit,
+    // Reject counters that are too high. Readers wait while the floor is above the newest commit,
     // so such a floor would block them forever.
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
-        "Since the machine started, the store has been in use in a newer state than its files "
+        "Since the machine started, a process has used a newer state of the store than its files "
           + "contain. The files were replaced with older ones while no process had the store open. "
           + "Restore the newer files.",
         file: path)
@@ -103,11 +105,11 @@ extension OpenSequence {
     counters.store(table.nextSegment, CountersLayout.named)
   }
 
-  /// Returns the older generations that stay readable after a reboot: those that have a name and
-  /// those that a read-only process has locked since the reboot.
+  /// Returns the older generations that stay readable after a reboot.
   ///
-  /// A lock alone does not suffice: if the map of retained frames covers a generation without
-  /// listing it, the generation's frames may have been reclaimed.
+  /// A generation stays readable if it has a name, or if a read-only process has locked it since
+  /// the reboot. A lock alone does not suffice. If the map of retained frames covers a generation
+  /// without listing it, the generation's frames may have been reclaimed.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {

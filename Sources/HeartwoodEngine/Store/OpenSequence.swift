@@ -1,5 +1,6 @@
-/// Opens a store by creating it, recovering it, or attaching to it (steps O1, O2 and C1 in
-/// `Docs/Internals/Concurrency.md`).
+/// The sequence of steps that opens a store by creating it, recovering it, or attaching to it.
+///
+/// The steps are O1, O2 and C1 in `Docs/Internals/Concurrency.md`.
 struct OpenSequence {
   let fileSystem: any FileSystem
   let path: String
@@ -11,8 +12,10 @@ struct OpenSequence {
     let state: GenerationState
     let lineages: [EndedLineage]
     var recovery: RecoveryReport
-    /// Whether the counters are private, because no process has opened the store for writing since
-    /// the machine booted.
+    /// A Boolean value that indicates whether the counters are private.
+    ///
+    /// The counters are private if no process has opened the store for writing since the machine
+    /// booted.
     var isPrivate = false
   }
 
@@ -66,14 +69,14 @@ struct OpenSequence {
     while true {
       if try locks.tryLock(.exclusive, byte: presence) {
         let opened = try openAlone(locks)
-        // Allow other processes to attach. The lock becomes shared without being released in
-        // between, so that no other process can acquire it exclusively.
+        // Allow other processes to attach. The lock is downgraded to shared without being released,
+        // so that no other process can acquire it exclusively.
         try locks.waitForLock(.shared, byte: presence)
         return opened
       }
-      // If the shared lock is refused, another process is still opening the store. If the lock is
-      // granted but the shared counters are not initialised, the process that was opening the store
-      // has just died.
+      // If another process holds the lock exclusively, that process is still opening the store. If
+      // the lock is granted but the shared counters are not initialised, the process that was
+      // opening the store has just died.
       if try locks.tryLock(.shared, byte: presence) {
         if let opened = try attach(locks, orWaitFor: nil) { return opened }
         try locks.unlock(byte: presence)
@@ -104,7 +107,7 @@ struct OpenSequence {
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
     // Do not change an existing store before this point, so that a store that fails a check above
-    // remains as it was.
+    // remains unchanged.
     if !options.isReadOnly {
       try log.lengthen(table)
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
@@ -136,7 +139,7 @@ struct OpenSequence {
 
   /// Rejects a directory that contains other files but no store.
   ///
-  /// Creates a missing directory if the store is opened for writing.
+  /// If the store is opened for writing, the method creates a missing directory.
   private func prepareDirectory() throws(StorageError) {
     var found = try fileSystem.list(path)
     if found == nil {
@@ -237,7 +240,9 @@ struct OpenSequence {
       file: pages.path)
   }
 
-  /// Rejects a truncated page file, because accessing a mapping past the end of its file is fatal.
+  /// Rejects a truncated page file.
+  ///
+  /// Accessing a mapping past the end of its file is fatal.
   func checkLength(_ pages: any File, _ header: HeaderSlot) throws(StorageError) {
     let needed = header.geometry.offset(ofPage: header.checkpointed.pageCount)
     let found = try pages.byteCount()
@@ -250,10 +255,8 @@ struct OpenSequence {
 
   /// Returns whether to map the files.
   ///
-  /// No file may be shorter than its mapping.
-  ///
-  /// If a store is opened for writing, files that are too short are extended. If it is opened for
-  /// reading, no file may be changed.
+  /// No file may be shorter than its mapping. If a store is opened for writing, the method extends
+  /// files that are too short. If the store is opened for reading, no file may be changed.
   private func canMap(
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {

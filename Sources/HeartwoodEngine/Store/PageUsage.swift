@@ -1,4 +1,4 @@
-/// The type of one page of a generation, and how full the page is.
+/// The type and fill level of one page of a generation.
 public struct PageUsage: Hashable, Sendable {
   /// The type of a page.
   public enum Kind: UInt8, CaseIterable, Sendable {
@@ -59,15 +59,15 @@ public struct PageUsage: Hashable, Sendable {
 }
 
 extension Store {
-  /// Returns the type of every page of one generation, and how full each page is.
+  /// Returns the type and fill level of every page of one generation.
   ///
-  /// Damaged pages are reported in the result and do not cause an error. This method does not check
+  /// The result includes damaged pages, which do not cause an error. This method does not check
   /// that every page in use belongs to a tree. For that check, call ``verify()``.
   ///
   /// - Parameter snapshot: A snapshot of this store.
   /// - Returns: One element of 8 bytes for each page, in page order.
-  /// - Throws: `corrupt` if a bitmap is corrupt, because it is then unknown which pages are in use;
-  ///   `foreignStore` for a snapshot of another store; `closed` or `io`.
+  /// - Throws: `corrupt` if a bitmap is corrupt, because the pages in use are then unknown. Throws
+  ///   `foreignStore` for a snapshot of another store, or `closed` or `io`.
   /// - Complexity: Reads every page in use once, and no free pages.
   public func pageUsage(of snapshot: Snapshot) throws -> [PageUsage] {
     try requireOpen()
@@ -92,7 +92,8 @@ extension Store {
   ///
   /// Damaged pages are not counted.
   ///
-  /// - Throws: `corrupt` if a bitmap or the catalog is corrupt; `foreignStore`, `closed` or `io`.
+  /// - Throws: `corrupt` if a bitmap or the catalog is corrupt, or `foreignStore`, `closed` or
+  ///   `io`.
   /// - Complexity: Reads every page in use once.
   package func pageCounts(of snapshot: Snapshot) throws -> [String: Int] {
     try requireOpen()

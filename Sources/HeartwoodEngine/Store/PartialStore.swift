@@ -25,17 +25,16 @@ struct PartialStore {
 
   /// Calls `fill` to write and close a store at the temporary path, and then renames the store.
   ///
-  /// - Throws: `invalidArgument` if the final path exists; `busy` while another process creates a
-  ///   store for the same path; any error that `fill` throws, after the incomplete store has been
-  ///   removed.
+  /// - Throws: `invalidArgument` if the final path exists, or `busy` while another process creates
+  ///   a store for the same path. If `fill` throws an error, this method removes the incomplete
+  ///   store and rethrows the error.
   func create(_ fill: () throws -> Void) throws {
     try requireUnused()
     try clear()
     do {
       try fill()
       try fileSystem.syncDirectory(partialPath)
-      // Check the path again, because another process may have created something there in the
-      // meantime.
+      // Check the path again, because another process may have created something there.
       try requireUnused()
       try fileSystem.rename(partialPath, to: path)
     } catch {
@@ -85,8 +84,8 @@ struct PartialStore {
 
   /// Removes all files except `locks`, whose lock shows that a process is creating a store.
   private func removeFiles() throws(StorageError) {
-    // Remove nothing in a child forked in the meantime, because the parent is still using the
-    // files.
+    // Remove nothing in a child process that was forked in the meantime, because the parent still
+    // uses the files.
     try origin.requireOwn(partialPath)
     for name in try fileSystem.list(partialPath) ?? [] where name != "locks" {
       try fileSystem.remove(partialPath + "/" + name)

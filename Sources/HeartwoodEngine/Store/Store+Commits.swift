@@ -1,10 +1,10 @@
 extension Store {
   /// Returns a sequence of future commits by this process and all other processes.
   ///
-  /// The sequence yields the newest generation whenever it is newer than the last one yielded. If
-  /// several commits occur while no task is awaiting the sequence, they are combined into one
-  /// element. The sequence ends when the store is closed or the waiting task is cancelled. Until
-  /// then, it retains the `Store` object.
+  /// The sequence yields the newest generation whenever it is newer than the last yielded
+  /// generation. If several commits occur while no task is awaiting the sequence, the sequence
+  /// yields one element for all of them. The sequence ends when the store is closed or the waiting
+  /// task is cancelled. Until then, it retains the `Store` object.
   ///
   /// ```swift
   /// for await generation in store.commits() {
@@ -13,7 +13,8 @@ extension Store {
   /// ```
   ///
   /// A process that commits notifies observers in other processes through the file system. If that
-  /// process dies before it does so, the sequence still yields the commit within a second.
+  /// process dies before it notifies the observers, the sequence still yields the commit within a
+  /// second.
   ///
   /// - Complexity: If no process observes the store, a commit costs one additional clock read, and
   ///   at most one additional lock query every tenth of a second.
@@ -31,8 +32,6 @@ public struct Commits: AsyncSequence, Sendable {
   /// The newest generation at the time when the element is returned.
   public typealias Element = Generation
   /// The error type of the sequence.
-  ///
-  /// Waiting for a commit never throws an error.
   public typealias Failure = Never
 
   fileprivate let store: Store
@@ -50,8 +49,9 @@ public struct Commits: AsyncSequence, Sendable {
     fileprivate let observer: CommitObserver
     fileprivate var known: FrameNumber
 
-    /// Waits for a newer generation and returns it, or returns `nil` once the store is closed or
-    /// the task is cancelled.
+    /// Waits for a newer generation and returns it.
+    ///
+    /// The method returns `nil` once the store is closed or the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> Generation? {
@@ -64,9 +64,9 @@ public struct Commits: AsyncSequence, Sendable {
 
 /// An observer of commits.
 ///
-/// It is registered with the store's signal until it is deallocated.
+/// The observer is registered with the store's signal until it is deallocated.
 private final class CommitObserver: @unchecked Sendable {
-  // @unchecked because `signal` is guarded by `lock`.
+  // `@unchecked` is safe because `lock` guards `signal`.
   private let store: Store
   private let lock = Lock()
   private var signal: CommitSignal?
@@ -110,7 +110,7 @@ private final class CommitObserver: @unchecked Sendable {
 
   /// Registers with the signal of the store's current core, and returns the signal.
   ///
-  /// A private core is replaced once another process has opened the files for writing.
+  /// Once another process has opened the files for writing, a private core is replaced.
   private func presentSignal() -> CommitSignal {
     let present = store.core.signal
     let former = lock.withLock { () -> CommitSignal? in

@@ -11,8 +11,7 @@ public struct CompactionResult: Hashable, Sendable {
   /// The length of the page file in bytes after the compaction, including space that is allocated
   /// in advance.
   public var fileByteCount = 0
-  /// The oldest live generation if it prevented the page file from being truncated; otherwise
-  /// `nil`.
+  /// The oldest live generation if it kept the page file from being truncated, or `nil` otherwise.
   ///
   /// Once this generation has been released, a checkpoint truncates the file.
   public var blockingGeneration: Generation?
@@ -22,28 +21,28 @@ extension Store {
   /// Moves the pages at the end of the page file to free pages before them, and truncates the file.
   ///
   /// Every checkpoint removes free pages at the end of the file. Compaction also removes free pages
-  /// between pages in use. Compaction uses many small transactions, so that it does not block other
-  /// writers for long. Snapshots remain unchanged. A power cut during compaction is harmless,
-  /// because the moves change no keys or values.
+  /// between pages in use. It uses many small transactions, so that it does not block other writers
+  /// for long. Snapshots remain unchanged. A power cut during compaction is harmless, because the
+  /// moves change no keys or values.
   ///
   /// - Parameter progress: A closure called on this thread between transactions, at least ten times
   ///   a second on common disks.
   /// - Returns: The result. If an older generation is live, the file is truncated only after that
   ///   generation has been released; see ``CompactionResult/blockingGeneration``.
-  /// - Throws: `readOnly`, `closed`, `writesDisabled`, `busy`, `io` or `diskFull`; `corrupt` if
-  ///   trees or free space are corrupt. Pages that were moved before the error remain moved.
-  /// - Complexity: Reads and writes each moved page and its parent once; a checkpoint writes them
-  ///   again. If a keyspace has large values at the end of the file, also reads every leaf of that
-  ///   keyspace once. Performs as many syncs as one checkpoint.
+  /// - Throws: `corrupt` if trees or free space are corrupt, or `readOnly`, `closed`,
+  ///   `writesDisabled`, `busy`, `io` or `diskFull`. Pages that were moved before the error remain
+  ///   moved.
+  /// - Complexity: Compaction reads and writes each moved page and its parent once, and a
+  ///   checkpoint writes these pages again. If a keyspace has large values at the end of the file,
+  ///   compaction also reads every leaf of that keyspace once. It performs as many syncs as one
+  ///   checkpoint.
   @discardableResult
   public func compact(progress: ((StoreProgress) -> Void)? = nil) throws -> CompactionResult {
-    // Use steps of 16 MiB, which take a fraction of a second and need little memory.
+    // Process 16 MiB per step. Such a step takes a fraction of a second and needs little memory.
     try compact(stepByteCount: 16 << 20, progress: progress)
   }
 
   /// Compacts the store in transactions, each of which processes up to `stepByteCount` bytes.
-  ///
-  /// For tests.
   @discardableResult
   package func compact(
     stepByteCount: Int, progress: ((StoreProgress) -> Void)? = nil

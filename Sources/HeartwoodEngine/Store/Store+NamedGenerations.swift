@@ -1,17 +1,17 @@
 extension Store {
-  /// Keeps a generation readable under a name until ``release(_:)`` is called, even across restarts
-  /// and while no process holds it.
+  /// Keeps a generation readable under a name until ``release(_:)`` is called.
   ///
-  /// For each named generation, the log retains at most one additional image of each page that has
-  /// changed since that generation; see ``StoreStatistics/logByteBound``.
+  /// The generation stays readable across restarts and while no process holds it. For each named
+  /// generation, the log retains at most one additional image of each page that has changed since
+  /// that generation; see ``StoreStatistics/logByteBound``.
   ///
   /// - Parameters:
-  ///   - generation: A readable generation, such as the newest one or one that is held.
+  ///   - generation: A readable generation, such as the newest generation or a held generation.
   ///   - name: A name of 1 to 255 UTF-8 bytes. Keeping the same generation under the same name
   ///     again has no effect.
-  /// - Throws: `generationExpired`; `invalidArgument` if the name is already used for another
-  ///   generation; `tooLarge` for a name that is empty or too long; `busy`, `readOnly`, `closed`,
-  ///   `writesDisabled`, `diskFull` or `io`.
+  /// - Throws: `generationExpired` if the generation is no longer readable, `invalidArgument` if
+  ///   the name is already used for another generation, or `tooLarge` for a name that is empty or
+  ///   too long. Also throws `busy`, `readOnly`, `closed`, `writesDisabled`, `diskFull` or `io`.
   /// - Complexity: At most three syncs: of the log, of the list of named generations, and of the
   ///   directory. The name is durable on return.
   public func keep(_ generation: Generation, as name: String) throws {
@@ -22,8 +22,8 @@ extension Store {
         "The name of a generation must be 1 to \(Limits.maxGenerationNameByteCount) bytes long, "
           + "but this name has \(name.utf8.count) bytes. Use another name.")
     }
-    // K1: hold the snapshot until the list contains the name, so that every maintenance run finds
-    // the lock, the name or both.
+    // K1: hold the snapshot until the list contains the name. Every maintenance run then finds the
+    // lock, the name or both.
     let snapshot = try snapshot(at: generation)
     defer { withExtendedLifetime(snapshot) {} }
     // Make the generation durable before its name is stored. Otherwise, a power cut could undo the
@@ -33,8 +33,8 @@ extension Store {
     let row = NamedGenerations.Row(
       lineage: point.lineage, generation: point.frame, time: point.time)
     try changeNamed { named throws(StorageError) in
-      // Check that the store has not been suspended since the snapshot was taken. From here on, it
-      // cannot be suspended until the list has been replaced.
+      // Check that the store has not been suspended since the snapshot was taken. From now on, the
+      // store cannot be suspended until the list has been replaced.
       try snapshot.requireCurrent()
       if let old = named.rows[name], old.generation != row.generation {
         throw StorageError(
@@ -48,7 +48,7 @@ extension Store {
 
   /// Releases a named generation.
   ///
-  /// Does nothing if the name is not in use.
+  /// The method does nothing if the name is not in use.
   ///
   /// Snapshots of the generation remain valid. The next maintenance run frees the log space that
   /// only the name retains.
@@ -63,16 +63,15 @@ extension Store {
 
   /// Returns the named generations, keyed by their names.
   ///
-  /// - Throws: `closed`, `suspended` or `io`; `corrupt` if the list of named generations is
-  ///   corrupt.
+  /// - Throws: `corrupt` if the list of named generations is corrupt, or `closed`, `suspended` or
+  ///   `io`.
   public func namedGenerations() throws -> [String: Generation] {
     try requireOpen()
     try table.requireActive()
     return try NamedGenerations.read(files.log).rows.mapValues { Generation(frame: $0.generation) }
   }
 
-  /// K1.3 to K1.6 and K2: applies `change` to the list of named generations, and replaces the file
-  /// that contains the list.
+  /// K1.3 to K1.6 and K2: applies `change` to the list of named generations, and replaces its file.
   private func changeNamed(
     _ change: (inout NamedGenerations) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -87,8 +86,8 @@ extension Store {
       do throws(StorageError) {
         try NamedGenerations.file.replace(with: named.encoded(for: files.identity), files.log)
       } catch {
-        // Disable writing: after a power cut, either the old or the new list could be on disk, so
-        // nothing may be reclaimed on the basis of either one.
+        // Disable writing. After a power cut, either the old or the new list could be on disk, so
+        // nothing may be reclaimed on the basis of either list.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }

@@ -1,7 +1,7 @@
 extension Store {
   /// Releases all pins and locks of this process until ``resume()`` is called.
   ///
-  /// Call this method when an app is about to be suspended: some systems terminate a suspended
+  /// Call this method when an app is about to be suspended. Some systems terminate a suspended
   /// process that holds a lock on a shared file. All committed transactions are durable on return,
   /// unless an earlier sync has failed. The call affects every `Store` object that this process has
   /// for the same store.
@@ -14,7 +14,7 @@ extension Store {
   /// no effect.
   ///
   /// - Throws: `busy` if a transaction or a replacement of the list of named generations takes
-  ///   longer than `busyTimeout`, in which case nothing has changed; `closed` or `io`.
+  ///   longer than `busyTimeout`. In that case, nothing has changed. Also throws `closed` or `io`.
   /// - Complexity: One sync of the log, if a commit is not durable yet.
   public func suspend() throws {
     try requireOpen()
@@ -22,28 +22,29 @@ extension Store {
       !writerLock.isHeldByThisThread,
       "A store was suspended inside a write. Suspend it after the write has returned.")
     guard firstCore.isPrivate else { return try core.suspend(timeout: options.busyMilliseconds) }
-    // Suspend a private read-only core within `renew`, so that no other thread replaces it with an
-    // active core in the meantime.
+    // Suspend a private read-only core within `renew`, so that no other thread replaces the core
+    // with an active core in the meantime.
     _ = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in
       try core.suspend(timeout: options.busyMilliseconds)
       return nil
     }
   }
 
-  /// Resumes a suspended store, which then shows the changes that other processes have made in the
-  /// meantime.
+  /// Resumes a suspended store.
+  ///
+  /// The resumed store shows the changes that other processes have made in the meantime.
   ///
   /// Resuming a store that is not suspended has no effect.
   ///
-  /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
-  ///   `foreignStore` if the files were replaced in the meantime; `closed`, `corrupt` or `io`.
-  ///   After an error, the store remains suspended.
+  /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`,
+  ///   or `foreignStore` if the files were replaced in the meantime. Also throws `closed`,
+  ///   `corrupt` or `io`. After an error, the store remains suspended.
   /// - Complexity: The same as ``snapshot(at:)-(Generation)`` for a generation that this process
   ///   does not hold.
   public func resume() throws {
     try requireOpen()
-    // Return if this thread is in a write: the store is not suspended, and the thread must not wait
-    // for maintenance.
+    // Return if this thread is in a write. The store is not suspended then, and the thread must not
+    // wait for maintenance.
     guard !writerLock.isHeldByThisThread else { return }
     try core.resume(sequence)
   }
@@ -52,8 +53,8 @@ extension Store {
 extension StoreCore {
   /// S1: suspends the store, after the operations in progress have ended.
   func suspend(timeout: UInt64) throws(StorageError) {
-    // Stop the maintenance thread first. Otherwise, it could wait for locks held here while this
-    // thread waits for it to end.
+    // Stop the maintenance thread first. Otherwise, the maintenance thread could wait for locks
+    // held here while this thread waits for the maintenance thread to end.
     maintenance.stop()
     do throws(StorageError) {
       try files.maintenance.withLock(timeout: timeout) { () throws(StorageError) in
@@ -61,7 +62,8 @@ extension StoreCore {
         try writerLock.acquire(timeout: timeout)
         defer { writerLock.release() }
         // If writing is disabled after a failure, the appended commits can no longer be made
-        // durable. Suspend the store anyway: a later `.full` commit or sync reports the failure.
+        // durable. Suspend the store anyway, because a later `.full` commit or sync reports the
+        // failure.
         if !files.counters.hasFailed { try queue.makeDurable(files.counters.appended) }
         try files.keeping.withLock { () throws(StorageError) in try releaseAll() }
       }

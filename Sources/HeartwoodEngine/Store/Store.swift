@@ -6,9 +6,8 @@ import Synchronization
 /// readers see unchanged while other threads and processes write. Writers never wait for readers,
 /// and readers never wait for writers. `Docs/Reference/Engine.md` lists the numbered guarantees.
 ///
-/// Thread-safe. Any number of processes can have a store open. If one process opens a store several
-/// times, the `Store` objects share their state. In a child process created by `fork`, every call
-/// on the parent's stores or their snapshots throws `forked`.
+/// A store is thread-safe. Any number of processes can have a store open. In a child process
+/// created by `fork`, every call on the parent's stores or their snapshots throws `forked`.
 public final class Store: Sendable {
   let registryKey: StoreRegistry.Key
   let firstCore: StoreCore
@@ -27,24 +26,27 @@ public final class Store: Sendable {
   var maintenance: Maintenance { core.maintenance }
   var options: StoreOptions { sequence.options }
 
-  /// The result of recovery, including the number of commits found, the number of frames discarded,
-  /// and whether a new lineage was started.
+  /// The result of recovery.
+  ///
+  /// The report contains the number of commits found and the number of frames discarded. It also
+  /// shows whether recovery started a new lineage.
   public var recovery: RecoveryReport { firstCore.recovery }
 
   /// Opens the store at `path`, creating it if it does not exist.
   ///
-  /// Opening a store recovers it from any earlier crash: complete commits are kept, an unfinished
-  /// commit at the end of the log is discarded, and data that was synced but is now corrupt causes
-  /// an error.
+  /// Opening a store recovers it from any earlier crash. Recovery keeps complete commits and
+  /// discards an unfinished commit at the end of the log. Synced data that is now corrupt causes an
+  /// error.
   ///
-  /// Any number of processes can have a store open, and opening a store that is already open
-  /// attaches to it without recovery. If one process opens a store several times, even by different
-  /// paths, the `Store` objects share their state and use the options of the first one.
+  /// Opening a store that is already open attaches to it without recovery. If one process opens a
+  /// store several times, even by different paths, the `Store` objects share their state and use
+  /// the options of the first one.
   ///
-  /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`;
-  ///   `notAStore` if the files at the path are not a store; `incompatibleFormat` if this version
-  ///   cannot read their format; `corrupt` if they are damaged; `unsupportedFileSystem` on a
-  ///   network file system, or where open-file-description locks do not work; `io` or `diskFull`.
+  /// - Throws: `notAStore` if the files at the path are not a store, `incompatibleFormat` if this
+  ///   version cannot read the store's format, or `corrupt` if the files are damaged. Throws `busy`
+  ///   if another process has been opening the store for longer than `busyTimeout`. Throws
+  ///   `unsupportedFileSystem` on a network file system, or where open-file-description locks do
+  ///   not work. Also throws `io` or `diskFull`.
   /// - Complexity: Reads the footers of the log's segments, or the group headers of segments
   ///   without a footer, and verifies the pages of commits that are not known to be synced. Syncs
   ///   the segments that contain such pages.
@@ -70,7 +72,9 @@ public final class Store: Sendable {
   // Close the store without a final checkpoint, as if the process had died.
   deinit { try? leave(withCheckpoint: false) }
 
-  /// Creates a store in memory, which exists until the last reference to it is gone.
+  /// Creates a store in memory.
+  ///
+  /// The store exists until its last reference is released.
   public static func inMemory(options: StoreOptions = StoreOptions()) throws -> Store {
     var options = options
     options.access = .buffered
@@ -83,8 +87,8 @@ public final class Store: Sendable {
 
   /// Runs `body` as the store's only writer and commits its changes as one new generation.
   ///
-  /// Snapshots taken after this method returns see either all of the changes or none. Writers run
-  /// one after the other. Starting a write inside another one on the same thread traps.
+  /// Snapshots taken after this method returns see either all of the changes or none. Only one
+  /// writer runs at a time. Starting a write inside another write on the same thread traps.
   ///
   /// ```swift
   /// try store.write { transaction in
@@ -98,7 +102,7 @@ public final class Store: Sendable {
   ///   - body: A closure that makes the changes. The transaction cannot be used after the closure
   ///     returns. If the closure throws an error, the store is unchanged and the error is rethrown.
   /// - Returns: The new generation or, if nothing was changed, the newest one.
-  /// - Throws: Any error that `body` throws; `busy`; `readOnly`; `closed`; `diskFull`;
+  /// - Throws: Any error that `body` throws, or `busy`, `readOnly`, `closed` or `diskFull`. Throws
   ///   `foreignStore` if files of the store were deleted or replaced while it was open. After these
   ///   errors, nothing has changed. If the system refuses a resource, such as a descriptor, this
   ///   method throws `io`, and writing can continue (guarantee F8). For any other failure, it
@@ -125,8 +129,8 @@ public final class Store: Sendable {
 
   /// Pins the newest generation, and returns a snapshot of it.
   ///
-  /// - Complexity: No system call if this process has the generation pinned or had it pinned less
-  ///   than about 100 ms ago; otherwise, one system call.
+  /// - Complexity: No system call if this process has the generation pinned or unpinned it less
+  ///   than about 100 ms ago. Otherwise, one system call.
   public func snapshot() throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -137,7 +141,7 @@ public final class Store: Sendable {
 
   /// P2: pins a generation of a store that was opened for reading only and has no shared counters.
   ///
-  /// The pin is valid only if the state is still the newest one once the generation is locked.
+  /// The pin is valid only if the state is still the newest state once the generation is locked.
   private func pinAlone(
     _ pin: (GenerationTable) throws(StorageError) -> Pin
   ) throws(StorageError) -> Snapshot {
@@ -152,8 +156,8 @@ public final class Store: Sendable {
         return new
       }
       let snapshot = Snapshot(try pin(core.table), table: core.table)
-      // Return the snapshot if the counters are shared, because the table then ensures that the pin
-      // is valid.
+      // If the counters are shared, the table ensures that the pin is valid, so return the
+      // snapshot.
       guard core.isPrivate else { return snapshot }
       if try sequence.isCurrent(core) { return snapshot }
       try attempts.next("pin a generation", sequence.path)
@@ -162,13 +166,12 @@ public final class Store: Sendable {
 
   /// Pins the given generation, and returns a snapshot of it.
   ///
-  /// The generation must still be readable: either it is live, or no maintenance run has released
-  /// it yet.
+  /// The generation must be live, or no maintenance run must have released it yet.
   ///
   /// - Throws: `generationExpired` if the generation is no longer readable, or was never committed.
   /// - Complexity: The same as ``snapshot()``. If this process holds no snapshot of the generation,
-  ///   also performs two reads for each segment of the log, and one for each group in segments
-  ///   without a footer.
+  ///   also two reads for each segment of the log, and one read for each group in segments without
+  ///   a footer.
   public func snapshot(at generation: Generation) throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -184,11 +187,10 @@ public final class Store: Sendable {
 
   // MARK: Maintenance
 
-  /// Writes pages from the log back to the page file, and deletes the log segments that are no
-  /// longer needed.
+  /// Writes pages from the log back to the page file, and deletes log segments that are not needed.
   ///
-  /// A page is not written back while a live generation still reads the page's older contents from
-  /// the page file.
+  /// While a live generation still reads a page's older contents from the page file, the checkpoint
+  /// does not write that page back.
   ///
   /// Checkpoints run automatically as the log grows. Call this method to run a checkpoint at a
   /// specific moment.
@@ -208,8 +210,8 @@ public final class Store: Sendable {
   ///
   /// - Precondition: The thread is not in a write. Otherwise, a checkpoint in progress could wait
   ///   for the write to end while this method waits for the checkpoint.
-  /// - Throws: `closed`, or any error that prevents the newest generation from being read.
-  ///   Corruption does not cause an error, but is listed in the findings.
+  /// - Throws: `closed`, or any error that prevents the newest generation from being read. The
+  ///   report lists corruption as findings instead of throwing an error.
   /// - Complexity: Reads every page once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
@@ -233,11 +235,11 @@ public final class Store: Sendable {
 
   /// Closes the store.
   ///
-  /// When the last `Store` object that this process has for a store is closed, a final checkpoint
-  /// runs, the durable watermark is recorded, and the store's locks are released. Later operations
-  /// on a closed object throw `closed`. Snapshots that are still held remain readable, and the
-  /// store remains locked until the last of them has been released. Closing a store twice has no
-  /// effect.
+  /// When the last `Store` object that this process has for a store is closed, the process runs a
+  /// final checkpoint, records the durable watermark, and releases the store's locks. Later
+  /// operations on a closed object throw `closed`. Snapshots that are still held remain readable,
+  /// and the store remains locked until the last of these snapshots is released. Closing a store
+  /// twice has no effect.
   ///
   /// - Throws: Any error from the final checkpoint, or `writesDisabled` after an earlier failure.
   ///   The store is closed in any case. Durable commits remain durable. If an error is thrown,
@@ -268,7 +270,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Throws `foreignStore` if a snapshot was not taken from this store since it was opened.
+  /// Throws `foreignStore` unless a snapshot was taken from this store since the store was opened.
   func require(_ snapshot: Snapshot) throws(StorageError) {
     guard !snapshot.belongs(to: table) else { return }
     throw StorageError(
@@ -290,7 +292,7 @@ public final class Store: Sendable {
 
   /// Detaches this `Store` from its core.
   ///
-  /// Shuts down the core if no other `Store` uses it.
+  /// The method shuts down the core if no other `Store` uses it.
   private func leave(withCheckpoint: Bool) throws(StorageError) {
     guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }

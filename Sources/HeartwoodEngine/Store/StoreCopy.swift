@@ -1,4 +1,4 @@
-/// Copies a snapshot into a new store, which is given its final name once it is complete.
+/// A copy of a snapshot into a new store, which receives its final name once it is complete.
 struct StoreCopy {
   private let snapshot: Snapshot
   private let files: StoreFiles
@@ -22,7 +22,7 @@ struct StoreCopy {
     target.pageByteCount = files.geometry.pageByteCount
     target.segmentByteCount = files.geometry.segmentByteCount
     target.access = options.access
-    // Copy the mode, because a copy must not be readable by more users than its source.
+    // Copy the mode. A copy must not be readable by more users than its source.
     target.fileMode = try files.fileSystem.mode(of: files.directory + "/pages")
     target.cacheByteCount = options.cacheByteCount
     target.maintenance = .inline

@@ -9,12 +9,14 @@ final class StoreCore: Sendable {
   let holder: HolderEntry
   let signal: CommitSignal
   let recovery: RecoveryReport
-  /// Whether the counters are private; see ``OpenSequence/Opened/isPrivate``.
+  /// A Boolean value that indicates whether the counters are private; see
+  /// ``OpenSequence/Opened/isPrivate``.
   let isPrivate: Bool
   let isReadOnly: Bool
   /// The lock byte that marks the store as open.
   ///
-  /// It depends on how the core was opened, because a read-only `Store` may share a writable core.
+  /// The byte depends on how the core was opened, because a read-only `Store` may share a writable
+  /// core.
   var presence: UInt64 { isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite }
 
   init(_ opened: OpenSequence.Opened, _ options: StoreOptions) {
@@ -38,8 +40,7 @@ final class StoreCore: Sendable {
       files: files, table: table, queue: queue, writerLock: writerLock, lineages: opened.lineages,
       holder: holder,
       schedule: MaintenanceSchedule(
-        // Do not run checkpoints in a read-only process, which leaves maintenance to processes that
-        // write.
+        // A read-only process runs no checkpoints, and leaves maintenance to processes that write.
         checkpointByteCount: options.isReadOnly ? 0 : options.checkpointLogByteCount,
         reclaimByteCount: options.reclaimLogByteCount,
         pageByteCount: files.geometry.pageByteCount,

@@ -7,19 +7,18 @@ public struct StoreHolder: Hashable, Sendable {
   public var processID: Int32
   /// The ``StoreOptions/name`` of the process or, if it has none, the name of its program.
   ///
-  /// The value is `nil` if neither is known.
+  /// The value is `nil` if neither name is known.
   ///
   /// Characters that are invisible or could garble a terminal's output are replaced by U+FFFD.
   public var name: String?
-  /// Whether the process has opened the store for reading only.
+  /// A Boolean value that indicates whether the process has opened the store for reading only.
   public var isReadOnly: Bool
-  /// The time that has passed since the process opened the store, according to the wall clock, or
-  /// `nil` if it is unknown.
+  /// The time that has passed since the process opened the store, according to the wall clock.
   ///
-  /// The value is `nil` for read-only processes, because they cannot record in a file when they
-  /// opened the store.
+  /// The value is `nil` if the time is unknown. It is unknown for read-only processes, because they
+  /// cannot record in a file when they opened the store.
   public var age: Duration?
-  /// Whether this is the calling process.
+  /// A Boolean value that indicates whether the process is the calling process.
   public var isThisProcess: Bool
 }
 
@@ -69,12 +68,11 @@ struct HolderSurvey {
 }
 
 extension Store {
-  /// Returns the processes that are known to have the store open, starting with this one.
+  /// Returns the processes that are known to have the store open, starting with this process.
   ///
-  /// The list is for display only. It does not include processes that the operating system hides
-  /// from this process.
+  /// The list does not include processes that the operating system hides from this process.
   ///
-  /// - Throws: `closed`; `suspended`; `forked` in a child of the process that opened the store.
+  /// - Throws: `closed`, `suspended`, or `forked` in a child of the process that opened the store.
   /// - Complexity: A few lock queries for each process and each generation that it holds, and one
   ///   read of the `holders` file. Reads no page.
   public func holders() throws -> [StoreHolder] {

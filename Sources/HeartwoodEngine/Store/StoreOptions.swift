@@ -7,50 +7,51 @@ public struct StoreOptions: Sendable {
     /// The commit survives the death of this process.
     ///
     /// A power cut may undo the newest commits. Each commit is undone completely, starting with the
-    /// last one.
+    /// last commit.
     case normal
   }
 
-  /// How pages are read.
+  /// The way in which pages are read.
   public enum Access: Sendable {
     /// Files are mapped into memory, and pages are read in place.
     ///
-    /// This is faster if the files fit in memory. If they do not, the system may read 32 pages for
-    /// each one that is needed.
+    /// Mapping is faster if the files fit in memory. If they do not, the system may read 32 pages
+    /// for each page that is needed.
     case mapped
     /// Pages are read into a bounded cache and verified there.
     ///
     /// Nothing outside this process, not even a media error, can change a page after it has been
-    /// verified. Use this for a store that does not fit in memory.
+    /// verified. Use this mode for a store that does not fit in memory.
     case buffered
   }
 
-  /// The page size of a new store in bytes: a power of two from 4096 to 65536.
+  /// The page size of a new store in bytes.
   ///
-  /// An existing store keeps the page size with which it was created.
-  /// `Docs/DesignNotes/Experiments.md` contains the measurements behind the default.
+  /// The size must be a power of two from 4096 to 65536. An existing store keeps the page size with
+  /// which it was created. `Docs/DesignNotes/Experiments.md` contains the measurements behind the
+  /// default.
   public var pageByteCount = 4096
-  /// The durability of commits that do not specify one.
+  /// The durability of commits that do not specify a durability.
   public var durability = Durability.full
-  /// How pages are read.
+  /// The way in which pages are read.
   ///
   /// An in-memory store always uses `.buffered`.
   public var access = Access.mapped
-  /// Whether to open the store for reading only.
+  /// A Boolean value that indicates whether to open the store for reading only.
   ///
-  /// If the value is `true`, no file is changed, and writing throws an error.
+  /// If the value is `true`, the store changes no file, and writing throws an error.
   public var isReadOnly = false
   /// The permissions of a new store's files, such as 0o600, regardless of the process's umask.
   ///
-  /// If the store's directory is created too, it can be listed by all users who may read the files.
+  /// If opening also creates the store's directory, all users who may read the files can list it.
   ///
   /// If `fileMode` is `nil`, the permissions are 0o644, modified by the umask. An existing store
   /// keeps its permissions: new files take the permissions and the group of the `pages` file.
   public var fileMode: UInt16?
   /// A name for this process, shown to users who list the holders of the store.
   ///
-  /// Up to 216 bytes are shown. If the name is `nil`, or if the process is read-only, the name of
-  /// the program is shown instead.
+  /// Up to 216 bytes of the name are shown. If the name is `nil`, or if the process is read-only,
+  /// the name of the program is shown instead.
   public var name: String?
   /// The maximum time that `write` waits for other writers before it throws `busy`.
   public var busyTimeout = Duration.seconds(5)
@@ -58,44 +59,43 @@ public struct StoreOptions: Sendable {
   public var cacheByteCount = 64 << 20
   /// The maximum size in bytes of the changed pages that a transaction keeps in memory.
   ///
-  /// When a transaction exceeds this size, changed pages are written to the log before the commit
-  /// and are read back from there if necessary. A transaction may therefore be larger than memory.
-  /// A single operation may exceed the limit by the size of the pages that it changes.
+  /// When a transaction exceeds this size, it writes changed pages to the log before the commit,
+  /// and reads them back from the log if necessary. A transaction may therefore be larger than
+  /// memory. A single operation may exceed the limit by the size of the pages that it changes.
   public var transactionMemoryByteCount = 64 << 20
-  /// The length of the log, in bytes, at which a checkpoint runs automatically, or 0 to disable
-  /// automatic checkpoints.
+  /// The length of the log, in bytes, at which a checkpoint runs automatically.
   ///
-  /// If this is `nil`, a checkpoint runs when the log is as long as the page file, within limits of
-  /// 16 MiB and 128 MiB. In a large store, a page that is changed repeatedly is then written to the
-  /// page file less often.
+  /// The value 0 disables automatic checkpoints. If the value is `nil`, a checkpoint runs when the
+  /// log is as long as the page file, within limits of 16 MiB and 128 MiB. In a large store, a page
+  /// that is changed repeatedly is then written to the page file less often.
   public var checkpointLogByteCount: Int?
   /// The closure that is called on the store's own thread when an automatic checkpoint has failed.
   ///
   /// If consecutive checkpoints fail with the same error, the error is reported only once. Writers
   /// continue, and the log grows until a checkpoint succeeds.
   ///
-  /// If this closure is `nil`, a line is written to standard error.
-  /// ``StoreStatistics/lastCheckpointError`` also contains the error, in every process that has the
-  /// store open.
+  /// If this closure is `nil`, the store writes a line to standard error. In every process that has
+  /// the store open, ``StoreStatistics/lastCheckpointError`` also contains the error.
   public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
   /// The number of bytes written to the log between two reclamations of frames that no generation
   /// can read.
   ///
-  /// This limit applies only while older generations are held. The actual limit is this value or
-  /// the total size of the pages that all held generations and the newest generation retain,
-  /// whichever is larger.
+  /// This limit applies only while older generations are held. If all held generations and the
+  /// newest generation retain pages with a larger total size, that size is the limit instead.
   public var reclaimLogByteCount = 12 << 20
-  /// The size of a new store's log segments in bytes: a power of two, and at least eight pages.
+  /// The size of a new store's log segments in bytes.
   ///
-  /// An existing store keeps the segment size with which it was created.
+  /// The size must be a power of two, and at least eight pages. An existing store keeps the segment
+  /// size with which it was created.
   public var segmentByteCount = 4 << 20
 
   /// The thread that runs checkpoints and releases idle pins.
   package enum MaintenanceMode: Sendable {
     /// A background thread of the store.
     case background
-    /// The thread that calls `write`. Maintenance runs after each commit, which makes the behaviour
-    /// deterministic.
+    /// The thread that calls `write`.
+    ///
+    /// Maintenance runs after each commit, which makes the behaviour deterministic.
     case inline
   }
   package var maintenance = MaintenanceMode.background

@@ -3,9 +3,9 @@ import Synchronization
 /// The stores that are open in this process.
 ///
 /// A store has one entry, no matter how often and through which paths it was opened. A store that
-/// was first opened for reading only, and later also for writing, has two entries. Thread-safe.
+/// was first opened for reading only, and later also for writing, has two entries.
 final class StoreRegistry: @unchecked Sendable {
-  // @unchecked because `stores` is guarded by `lock`.
+  // `@unchecked` is safe because `lock` guards `stores`.
 
   /// The identity of an open store.
   ///
@@ -46,8 +46,9 @@ final class StoreRegistry: @unchecked Sendable {
   private let lock = Lock()
   private var stores: [Key: State] = [:]
 
-  /// Returns the core of a store and the key of its entry, opening the store with `make` if it is
-  /// not open yet.
+  /// Returns the core of a store and the key of its entry.
+  ///
+  /// If the store is not open yet, the method opens it with `make`.
   ///
   /// Each call must be balanced by ``leave(_:)``. A read-only `Store` can share a writable core.
   func enter(
@@ -96,8 +97,8 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Records that a `Store` object no longer uses its core, and returns whether it was the last
-  /// object to use it.
+  /// Records that a `Store` object no longer uses its core, and returns whether the object was the
+  /// last user.
   ///
   /// If the result is `true`, the caller must shut down the core.
   func leave(_ key: Key) -> Bool {

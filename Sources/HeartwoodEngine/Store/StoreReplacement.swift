@@ -1,8 +1,8 @@
-/// Removes, moves and replaces stores that no process has open.
+/// Operations that remove, move and replace stores that no process has open.
 ///
-/// A store that is removed is first renamed, so that a crash leaves either the complete store or
-/// nothing at its path. If a crash interrupts a replacement before the new store is at the path,
-/// the next opening renames the old store back.
+/// Removing a store first renames it, so that a crash leaves either the complete store or nothing
+/// at its path. A crash may interrupt a replacement before the new store is at the path. In that
+/// case, the next process that opens the store renames the old store back.
 package struct StoreReplacement {
   private let fileSystem: any FileSystem
   private let busyMilliseconds: UInt64
@@ -12,7 +12,7 @@ package struct StoreReplacement {
     self.busyMilliseconds = busyMilliseconds
   }
 
-  // Use names that are unlikely to belong to other stores, because such a store would be mistaken
+  // Use names that other stores are unlikely to have. A store with such a name would be mistaken
   // for the remains of an interrupted call.
   private static func removedPath(_ path: String) -> String { path + ".heartwood-removed" }
   private static func replacedPath(_ path: String) -> String { path + ".heartwood-replaced" }
@@ -41,8 +41,8 @@ package struct StoreReplacement {
     do {
       try new.rename(to: path)
     } catch {
-      // Rename the old store back. This fails if the new store already has its final name, in which
-      // case the new store stays there.
+      // Rename the old store back. If the new store already has its final name, renaming fails, and
+      // the new store stays there.
       try? old.rename(to: path)
       throw error
     }
@@ -62,8 +62,8 @@ package struct StoreReplacement {
       try fileSystem.rename(replacedPath(path), to: path)
       try fileSystem.syncDirectory(OpenSequence.parent(of: path))
     } catch {
-      // Throw the error only if there is nothing at the path: another process may have done the
-      // same, or completed the replacement, in the meantime.
+      // Another process may have renamed the store back or completed the replacement in the
+      // meantime, so throw the error only if there is nothing at the path.
       guard try fileSystem.list(path) != nil else { throw error }
     }
   }
@@ -98,17 +98,17 @@ package struct StoreReplacement {
 extension Store {
   /// Removes a store with all its data.
   ///
-  /// Does nothing if there is no store at the path.
+  /// The method does nothing if there is no store at the path.
   ///
-  /// After a crash, the store is either complete or gone. If it is gone, calling this method again
-  /// removes any remaining files.
+  /// After a crash, the store is either complete or gone. If the store is gone, calling this method
+  /// again removes any remaining files.
   ///
   /// - Parameters:
   ///   - path: The path of the store.
   ///   - busyTimeout: The maximum time to wait until no process has the store open.
-  /// - Throws: `busy` if the store is open in this or another process; `notAStore` if the directory
-  ///   contains other files; `io`. If the store is still at its path, nothing has changed.
-  /// - Complexity: Removes each file of the store; two directory syncs.
+  /// - Throws: `busy` if the store is open in this or another process, `notAStore` if the directory
+  ///   contains other files, or `io`. If the store is still at its path, nothing has changed.
+  /// - Complexity: Removes each file of the store, and performs two directory syncs.
   public static func destroy(
     at path: String, busyTimeout: Duration = .seconds(1)
   ) throws {
@@ -118,16 +118,15 @@ extension Store {
 
   /// Moves a store to another path on the same volume.
   ///
-  /// The store keeps its identity, and tokens stay valid. After a crash, it is at one of the two
-  /// paths.
+  /// The store keeps its identity, and tokens stay valid. After a crash, the store is at one of the
+  /// two paths.
   ///
   /// - Parameters:
   ///   - source: The path of a store.
-  ///   - target: A path that does not exist yet; its parent directory must exist.
+  ///   - target: A path that does not exist yet. Its parent directory must exist.
   ///   - busyTimeout: The maximum time to wait until no process has the store open.
-  /// - Throws: `busy` if the store is open in this or another process; `notAStore`;
-  ///   `invalidArgument` if `target` exists; `io`, for example if the paths are on different
-  ///   volumes.
+  /// - Throws: `busy` if the store is open in this or another process, `invalidArgument` if
+  ///   `target` exists, `notAStore`, or `io`, for example if the paths are on different volumes.
   /// - Complexity: One directory rename, and at most two directory syncs.
   public static func move(
     from source: String, to target: String, busyTimeout: Duration = .seconds(1)
@@ -139,14 +138,15 @@ extension Store {
   /// Replaces a store with another store, which is moved from another path on the same volume.
   ///
   /// To keep the other store at its path, replace the store with a copy of it. After a crash, the
-  /// next opening finds either the complete old store or the complete new one.
+  /// next process that opens the store finds either the complete old store or the complete new
+  /// store.
   ///
   /// - Parameters:
   ///   - path: The path of the store to replace, or a path without a store.
   ///   - source: The path of the store that is moved to `path`.
   ///   - busyTimeout: The maximum time to wait until no process has the stores open.
-  /// - Throws: `busy` if one of the stores is open in this or another process; `notAStore`; `io`.
-  ///   If the call throws before the new store is at `path`, nothing has changed.
+  /// - Throws: `busy` if one of the stores is open in this or another process, or `notAStore` or
+  ///   `io`. If the call throws before the new store is at `path`, nothing has changed.
   /// - Complexity: Two directory renames, the removal of each file of the old store, and at most
   ///   five directory syncs.
   public static func replace(
@@ -156,8 +156,9 @@ extension Store {
       .replace(directory(path), with: directory(source))
   }
 
-  /// Returns the path of the directory itself, without symbolic links, because renaming a link
-  /// would not move the directory.
+  /// Returns the path of the directory itself, without symbolic links.
+  ///
+  /// Renaming a link would not move the directory.
   private static func directory(_ path: String) -> String {
     PosixFileSystem.resolvingLinks(OpenSequence.trimmed(path))
   }

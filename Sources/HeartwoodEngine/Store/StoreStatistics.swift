@@ -8,49 +8,51 @@ public struct StoreStatistics: Hashable, Sendable {
   public var pageCount = 0
   /// The number of bytes that the log occupies in the file system.
   ///
-  /// This includes segments created in advance and excludes holes.
+  /// This number includes segments created in advance and excludes holes.
   public var logByteCount = 0
-  /// The upper bound on the log's size after the last log reclamation by this process, or `nil`
-  /// before the first one.
+  /// The upper bound on the log's size after the last log reclamation by this process.
   ///
-  /// The bound is the sum of four sizes: four images of each page in the log, for each held
-  /// generation and for the newest generation; the frames written between the last two
-  /// reclamations; the retained-frame map; and four segments. It does not include frames that are
-  /// written before the next reclamation.
+  /// The value is `nil` before the first reclamation. The bound is the sum of four sizes:
+  ///
+  /// - Four images of each page in the log, for each held generation and for the newest generation.
+  /// - The frames written between the last two reclamations.
+  /// - The retained-frame map.
+  /// - Four segments.
+  ///
+  /// The bound does not include frames that are written before the next reclamation.
   public var logByteBound: Int?
-  /// Whether the file system can deallocate ranges of a file.
+  /// A Boolean value that indicates whether the file system can deallocate ranges of a file.
   ///
-  /// If it cannot, only complete segments of the log are reclaimed, and the log may exceed
+  /// If it cannot, the store reclaims only complete segments of the log, and the log may exceed
   /// ``logByteBound``.
   public var canPunchHoles = true
   /// The oldest held generation and the log space that it retains, or `nil` if none is known.
   public var oldestHeldGeneration: LiveGeneration?
   /// The newest visible generation.
   public var newestGeneration = Generation(frame: 0)
-  /// The checkpointed generation: the generation whose pages the page file contains.
+  /// The generation whose pages the page file contains.
   public var checkpointedGeneration = Generation(frame: 0)
   /// The number of generations that this process holds.
   public var liveGenerationCount = 0
   /// The size in bytes of the page indexes of all stores that are open in this process.
   ///
-  /// A page index maps pages to their locations in the log. For each page that has changed since
-  /// the checkpointed generation, the index uses about 10 bytes if such pages are adjacent, or
-  /// about 65 bytes if they are scattered.
+  /// A page index maps pages to their locations in the log. The index has an entry for each page
+  /// that has changed since the checkpointed generation. An entry uses about 10 bytes if such pages
+  /// are adjacent, or about 65 bytes if they are scattered.
   public var indexByteCount = 0
   /// The number of page-cache lookups, which occur only with `.buffered` access.
   public var cacheLookupCount = 0
-  /// The number of page-cache misses, which are lookups after which the page was read from a file.
+  /// The number of page-cache misses, each of which read a page from a file.
   public var cacheReadCount = 0
   /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded or no
   /// checkpoint has run.
   ///
   /// While automatic checkpoints fail, the log grows. If the checkpoint failed in another process,
-  /// only the kind of the error and the system's error number are known here.
+  /// only the kind of the error and the system's error number are known in this process.
   public var lastCheckpointError: StorageError?
-  /// The longest current wait in this process for the sync lock or the maintenance lock, or `nil`
-  /// if no current wait has lasted at least a second.
+  /// The longest current wait in this process for the sync lock or the maintenance lock.
   ///
-  /// Processes should hold these locks only briefly.
+  /// The value is `nil` if no current wait has lasted at least a second.
   public var lockWait: LockWait?
   /// The activity of the store since it was opened.
   public var activity = StoreActivity()
@@ -108,8 +110,6 @@ public struct LockWait: Hashable, Sendable {
   public var duration: Duration
 
   /// The minimum duration of a wait that is reported.
-  ///
-  /// Shorter waits are normal.
   private static let reportedMilliseconds: UInt64 = 1000
 
   init?(_ wait: LockWaits.Wait?) {

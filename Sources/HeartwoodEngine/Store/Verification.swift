@@ -2,7 +2,7 @@
 public struct VerificationReport: Hashable, Sendable {
   /// The problems found, each described in one sentence.
   ///
-  /// Empty if the store is intact.
+  /// The array is empty if the store is intact.
   public var findings: [String] = []
   /// The generation that was checked.
   public var generation = Generation(frame: 0)
@@ -18,7 +18,7 @@ public struct VerificationReport: Hashable, Sendable {
   public var logCommitCount = 0
 }
 
-/// Checks one generation and the part of the log from which it is read.
+/// A check of one generation and the part of the log from which it is read.
 ///
 /// Every page must be either free or reachable exactly once. Hashes, key order, separators, depths
 /// and counts must be correct. Corruption results in findings, never in an error.
@@ -141,8 +141,8 @@ final class Verification {
 
   /// Checks that the footers of the segments `sum.segment..<end` match the group headers.
   ///
-  /// Skips two kinds of segments: the one in which reading began, because its earlier commits were
-  /// not read, and any segment whose footer was written during the check.
+  /// The check skips the segment in which reading began, because that segment's earlier commits
+  /// were not read. It also skips any segment whose footer was written during the check.
   private func checkFooters(
     from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
   ) throws(StorageError) {

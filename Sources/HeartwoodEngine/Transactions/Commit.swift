@@ -1,4 +1,4 @@
-/// The commit protocol: steps W1 to W3 of `Docs/Internals/Concurrency.md`, in this order.
+/// The commit protocol, which consists of steps W1 to W3 of `Docs/Internals/Concurrency.md`.
 package struct Commit {
   package let files: StoreFiles
   package let table: GenerationTable
@@ -11,9 +11,9 @@ package struct Commit {
 
   /// Runs `body` as the only writer, and commits its changes as one generation.
   ///
-  /// If `body` changed nothing, returns the newest existing generation. Once this method has
-  /// returned, a durable commit survives a power cut. The `timeout` is in milliseconds; `nil` means
-  /// no limit.
+  /// If `body` changed nothing, the method returns the newest existing generation. Once the method
+  /// has returned, a durable commit survives a power cut. The `timeout` is in milliseconds; `nil`
+  /// means no limit.
   package func run(
     isDurable: Bool, timeout: UInt64?,
     _ body: (inout WriteTransaction) throws -> Void

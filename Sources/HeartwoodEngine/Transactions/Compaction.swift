@@ -1,11 +1,11 @@
-/// Moves the pages at the end of the page file to free pages before them, step by step.
+/// An operation that moves the pages at the end of the page file to free pages before them.
 ///
-/// Each step runs in its own transaction, so that it uses a bounded amount of memory and blocks
+/// Each step runs in a separate transaction, so that it uses a bounded amount of memory and blocks
 /// other writers only for a bounded time. The store may change between two steps.
 ///
 /// The *limit* is the number of pages in a page file without free pages. Each round moves the tree
-/// nodes beyond the limit. Then it walks the trees with large values beyond the limit, because a
-/// page of a large value does not identify the leaf that refers to it.
+/// nodes beyond the limit. Then the round walks the trees with large values beyond the limit,
+/// because a page of a large value does not identify the leaf that refers to it.
 package struct Compaction {
   package private(set) var movedCount = 0
   /// The number of pages in use beyond the limit when the first step began.
@@ -22,7 +22,9 @@ package struct Compaction {
   /// The key at which to continue in `tree`.
   private var key: [UInt8] = []
 
-  /// Creates a compaction whose steps each move or read up to `stepByteCount` bytes of pages.
+  /// Creates a compaction.
+  ///
+  /// Each step moves or reads up to `stepByteCount` bytes of pages.
   package init(geometry: Geometry, stepByteCount: Int) {
     self.geometry = geometry
     self.stepByteCount = stepByteCount
@@ -84,8 +86,9 @@ package struct Compaction {
     }
   }
 
-  /// Moves a node of a keyspace, and returns the keyspace's catalog row, which changes if the node
-  /// is the root.
+  /// Moves a node of a keyspace, and returns the keyspace's catalog row.
+  ///
+  /// The row changes if the node is the root.
   private func move(
     _ page: PageNumber, of name: String, _ row: Catalog.Row, _ mover: inout PageMover
   ) throws(StorageError) -> Catalog.Row {

@@ -17,7 +17,8 @@ struct KeyspaceSource {
 
   /// Appends the current entry to a tree of another store, and moves to the next entry.
   ///
-  /// Returns the size of the key and the value in bytes, or 0 if there is no current entry.
+  /// The method returns the size of the key and the value in bytes, or 0 if there is no current
+  /// entry.
   mutating func moveEntry(
     to builder: inout TreeBuilder, of tree: TreeID, _ pages: WorkingPages,
     _ report: ProgressReport
@@ -49,8 +50,9 @@ struct KeyspaceSource {
 }
 
 extension KeyspaceWriter {
-  /// Appends entries of a keyspace in another store until at least `byteCount` bytes have been
-  /// appended or no entry is left.
+  /// Appends entries of a keyspace in another store.
+  ///
+  /// The method stops when it has appended at least `byteCount` bytes or no entry is left.
   func append(
     _ source: inout KeyspaceSource, byteCount: Int, _ report: ProgressReport
   ) throws(StorageError) {

@@ -1,5 +1,5 @@
-// These methods correspond to those of ``KeyspaceReader``. They evaluate `reads` only after the key
-// has been encoded, because encoding a custom key runs the caller's code, which may change the
+// These methods correspond to the methods of ``KeyspaceReader``. They evaluate `reads` only after
+// the key has been encoded. Encoding a custom key runs the caller's code, which may change the
 // transaction.
 
 extension KeyspaceWriter {
@@ -11,10 +11,10 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.get(key) }
   }
 
-  /// Calls `body` with the value of a key, and returns the result of `body`, or `nil` if the key
-  /// does not exist.
+  /// Calls `body` with the value of a key, and returns the result of `body`.
   ///
-  /// The span is valid only during the call, and only until this transaction makes a change.
+  /// The method returns `nil` if the key does not exist. The span is valid only during the call,
+  /// and only until this transaction makes a change.
   @inlinable
   public func withValue<K: LookupKey & ~Escapable, R>(
     _ key: K, _ body: (RawSpan) throws -> R
@@ -22,8 +22,9 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes the bytes in `range` of a key's value to `body`, in consecutive chunks, or returns
-  /// `false` if the key does not exist.
+  /// Passes the bytes in `range` of a key's value to `body`, in consecutive chunks.
+  ///
+  /// The method returns `false` if the key does not exist.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/read(_:range:_:)``.
   @inlinable @discardableResult
@@ -42,8 +43,9 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.valueByteCount(key) }
   }
 
-  /// Passes the complete value of a key to `body` in consecutive chunks, or returns `false` if the
-  /// key does not exist.
+  /// Passes the complete value of a key to `body`, in consecutive chunks.
+  ///
+  /// The method returns `false` if the key does not exist.
   ///
   /// This method works like ``KeyspaceReader/forEachChunk(_:_:)``, but each chunk is valid only
   /// until this transaction makes a change. `body` may change the keyspace, but not this value.
@@ -56,7 +58,7 @@ extension KeyspaceWriter {
 
   /// Sets the value of a key.
   ///
-  /// - Throws: `tooLarge` if the key or the value exceeds its limit, in which case nothing is
+  /// - Throws: `tooLarge` if the key or the value exceeds its limit. In that case, nothing has
   ///   changed.
   /// - Complexity: Reads one page for each level of the tree. Each leaf that changes adds one page
   ///   to the commit.

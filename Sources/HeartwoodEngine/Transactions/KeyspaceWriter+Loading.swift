@@ -1,13 +1,12 @@
 extension KeyspaceWriter {
-  /// Bulk-loads an empty keyspace, leaf by leaf, from entries sorted in strictly ascending key
-  /// order.
+  /// Bulk-loads an empty keyspace from entries sorted in strictly ascending key order.
   ///
-  /// Loading is several times faster than the same number of `put`s, and fills every page but the
-  /// last.
+  /// Loading is several times faster than the same number of `put`s. It fills every page except the
+  /// last page.
   ///
   /// - Throws: `invalidArgument` if the keyspace is not empty or a key does not follow the previous
-  ///   one; `tooLarge` if a key or a value exceeds its limit. After an error, the transaction can
-  ///   only be rolled back.
+  ///   key, or `tooLarge` if a key or a value exceeds its limit. After an error, the transaction
+  ///   can only be rolled back.
   /// - Complexity: Each page of the new tree is written once.
   @inlinable
   public func load(sorted entries: some Sequence<(Key, [UInt8])>) throws {
@@ -16,8 +15,9 @@ extension KeyspaceWriter {
     }
   }
 
-  /// Bulk-loads an empty keyspace with the entries that `body` appends, in strictly ascending key
-  /// order.
+  /// Bulk-loads an empty keyspace with the entries that `body` appends.
+  ///
+  /// The entries must be in strictly ascending key order.
   ///
   /// ```swift
   /// try transaction.keyspace("numbers").load { loader in
@@ -29,8 +29,8 @@ extension KeyspaceWriter {
   /// no memory per entry. Several keyspaces can be loaded at the same time by nesting the closures.
   ///
   /// - Precondition: Within `body`, no other code uses the keyspace, and no savepoint begins.
-  /// - Throws: Any error that `body` throws; `invalidArgument` if the keyspace is not empty. After
-  ///   an error, the transaction can only be rolled back.
+  /// - Throws: `invalidArgument` if the keyspace is not empty, or any error that `body` throws.
+  ///   After an error, the transaction can only be rolled back.
   /// - Complexity: Each page of the new tree is written once.
   public func load(_ body: (inout KeyspaceLoader) throws -> Void) throws {
     try fill(KeyspaceLoader(self, isEmpty: true), body)
@@ -39,14 +39,13 @@ extension KeyspaceWriter {
   /// Appends entries after the last key of the keyspace.
   ///
   /// `body` passes the entries to the loader in strictly ascending key order. This method works
-  /// like ``load(_:)``, but the keyspace may already have entries, for example log entries or rows
-  /// with increasing numbers. It is several times faster than the same number of `put`s.
+  /// like ``load(_:)``, but the keyspace may already have entries.
   ///
   /// - Precondition: The same as for ``load(_:)``.
   /// - Throws: Any error that `body` throws. After an error, the transaction can only be rolled
   ///   back.
   /// - Complexity: Writes each new page once, and rewrites the leaf that was previously the last
-  ///   one.
+  ///   leaf.
   public func append(_ body: (inout KeyspaceLoader) throws -> Void) throws {
     try fill(KeyspaceLoader(self, isEmpty: false), body)
   }
@@ -67,8 +66,6 @@ extension KeyspaceWriter {
 
 /// A bulk load in progress.
 ///
-/// Entries are appended to it in ascending key order.
-///
 /// The closures of ``KeyspaceWriter/load(_:)`` and ``KeyspaceWriter/append(_:)`` receive a loader,
 /// which can be used only there.
 public struct KeyspaceLoader: ~Copyable {
@@ -77,7 +74,9 @@ public struct KeyspaceLoader: ~Copyable {
   private var builder: TreeBuilder
   private var count: UInt64
 
-  /// Begins a bulk load of a keyspace, which must be empty if `isEmpty` is true.
+  /// Begins a bulk load of a keyspace.
+  ///
+  /// If `isEmpty` is true, the keyspace must be empty.
   init(_ writer: KeyspaceWriter, isEmpty: Bool) throws {
     writer.requireOpen()
     let (session, keyspace) = (writer.session, writer.keyspace)
@@ -101,8 +100,8 @@ public struct KeyspaceLoader: ~Copyable {
 
   /// Appends a key and its value.
   ///
-  /// - Throws: `invalidArgument` if the key does not follow the previous one; `tooLarge` if the key
-  ///   or the value exceeds its limit. After an error, the transaction can only be rolled back.
+  /// - Throws: `invalidArgument` if the key does not follow the previous key, or `tooLarge` if the
+  ///   key or the value exceeds its limit. After an error, the transaction can only be rolled back.
   @inlinable
   public mutating func append<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {
     try key.encoded { key throws(StorageError) in try add(key, value) }
@@ -116,8 +115,9 @@ public struct KeyspaceLoader: ~Copyable {
     count += 1
   }
 
-  /// Appends an entry to a new leaf, and writes full pages to the log while they are still in the
-  /// processor's caches.
+  /// Appends an entry to a new leaf.
+  ///
+  /// The method writes full pages to the log while they are still in the processor's caches.
   @inline(never)
   private mutating func appendToNewLeaf(_ key: Bytes, _ value: RawSpan) throws(StorageError) {
     try session.changing { () throws(StorageError) in

@@ -1,17 +1,16 @@
 extension KeyspaceWriter {
   /// Looks up several integer keys in this transaction.
   ///
-  /// `body` is called once for each key, in the order of `keys`. It receives the index of the key
-  /// in `keys`, and the value of the key, or `nil` if the key does not exist.
+  /// The method calls `body` once for each key, in the order of `keys`. The arguments are the index
+  /// of the key in `keys`, and the value of the key, or `nil` if the key does not exist.
   ///
-  /// This method is faster than separate reads, whatever the order of the keys, because it looks up
-  /// the keys in batches whose memory accesses overlap. Each span is valid only during the call to
-  /// `body` that receives it, and only until this transaction makes a change. `body` may change the
-  /// keyspace, and later calls to `body` see the changes.
+  /// This method is faster than separate reads, whatever the order of the keys. Each span is valid
+  /// only during the call to `body` that receives it, and only until this transaction makes a
+  /// change. `body` may change the keyspace, and later calls to `body` see the changes.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/getMany(_:_:)-([Int64],_)``.
   /// - Complexity: One page read for each key and each level of the tree. Adjacent keys share page
-  ///   reads where possible. After a change, the pages are read again.
+  ///   reads where possible. After a change, the method reads the pages again.
   public func getMany(
     _ keys: [Int64], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
@@ -31,7 +30,8 @@ extension KeyspaceWriter {
   ///
   /// This method works like ``getMany(_:_:)-([Int64],_)``.
   ///
-  /// - Throws: Any error that that method throws; `tooLarge` if a key exceeds its limit.
+  /// - Throws: `tooLarge` if a key exceeds its limit, or any error that
+  ///   ``getMany(_:_:)-([Int64],_)`` throws.
   public func getMany(
     _ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {

@@ -15,10 +15,10 @@ extension KeyspaceWriter {
   /// try events.delete(in: KeyRange(upTo: Key(oldestDay)))
   /// ```
   ///
-  /// This method is much faster than deleting the keys one by one, because pages that are
-  /// completely within the range are freed without visiting their keys.
+  /// This method is much faster than deleting the keys one by one. It frees pages that are
+  /// completely within the range without visiting their keys.
   ///
-  /// - Throws: `corrupt` or `io` if a page of the range is corrupt or cannot be read; the
+  /// - Throws: `corrupt` if a page of the range is corrupt, or `io` if a page cannot be read. The
   ///   transaction can then only be rolled back.
   /// - Complexity: Each page of the range is read once. At each end of the range, the commit writes
   ///   one page for each level of the tree.

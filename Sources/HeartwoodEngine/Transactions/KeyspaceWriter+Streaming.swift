@@ -1,13 +1,14 @@
 extension KeyspaceWriter {
   /// Sets the value of a key to `byteCount` bytes that `body` writes in chunks.
   ///
-  /// Even a long value requires little memory. `body` may read from the transaction, append what it
-  /// reads, and change other entries. Until `body` returns, the key keeps its previous value.
+  /// Even a long value requires little memory. `body` may read from the transaction, append the
+  /// bytes that it reads, and change other entries. Until `body` returns, the key keeps its
+  /// previous value.
   ///
-  /// - Throws: `tooLarge` if the key or the value exceeds its limit, in which case `body` is not
-  ///   called; `invalidArgument` if `body` writes more or fewer bytes than `byteCount`; any error
-  ///   that `body` throws. After these errors, the entry is unchanged, and the transaction can
-  ///   continue.
+  /// - Throws: `tooLarge` if the key or the value exceeds its limit; in that case, `body` is not
+  ///   called. Throws `invalidArgument` if `body` writes more or fewer bytes than `byteCount`, or
+  ///   any error that `body` throws. After these errors, the entry is unchanged, and the
+  ///   transaction can continue.
   /// - Complexity: One page read for each level of the tree. One page written for each page of the
   ///   value, during the commit or earlier.
   @inlinable
@@ -19,7 +20,7 @@ extension KeyspaceWriter {
 
   /// Sets the value of a key to the bytes that `body` writes.
   ///
-  /// If `body` throws, the error is returned as a failure, because this method throws only storage
+  /// If `body` throws, the method returns the error as a failure, because it throws only storage
   /// errors.
   @usableFromInline
   func stream(

@@ -1,7 +1,7 @@
 /// The progress of a long operation on a store.
 ///
-/// The progress is counted in pages. The total is estimated at the start. In the last report, both
-/// counts are equal.
+/// The progress is counted in pages. The store estimates the total at the start. In the last
+/// report, both counts are equal.
 public struct StoreProgress: Hashable, Sendable {
   /// The number of completed pages, which never exceeds ``totalPageCount``.
   public var completedPageCount: Int
@@ -19,7 +19,7 @@ public struct StoreProgress: Hashable, Sendable {
   }
 }
 
-/// Reports progress whenever another one percent of the pages has been completed.
+/// A reporter that calls a closure whenever another one percent of the pages has been completed.
 final class ProgressReport {
   private let total: Int
   private let body: ((StoreProgress) -> Void)?

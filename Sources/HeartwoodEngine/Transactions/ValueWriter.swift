@@ -1,4 +1,4 @@
-/// Writes a value in chunks, within the closure of ``KeyspaceWriter/put(_:byteCount:_:)``.
+/// A writer for a value in chunks, within the closure of ``KeyspaceWriter/put(_:byteCount:_:)``.
 ///
 /// A writer cannot be copied or kept for later use.
 public struct ValueWriter: ~Copyable {
@@ -30,9 +30,9 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends the bytes of a span to the value.
   ///
-  /// - Throws: `invalidArgument` if more bytes are written than were declared, in which case
-  ///   nothing is appended; `io` or `diskFull` if a page cannot be allocated or spilled to the log,
-  ///   after which the transaction can only be rolled back.
+  /// - Throws: `invalidArgument` if more bytes are written than were declared; in that case,
+  ///   nothing is appended. Throws `io` or `diskFull` if a page cannot be allocated or spilled to
+  ///   the log. After such an error, the transaction can only be rolled back.
   /// - Complexity: One page written for each page of the value, during the commit or earlier.
   public mutating func append(_ bytes: RawSpan) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
@@ -60,7 +60,7 @@ public struct ValueWriter: ~Copyable {
 
   /// Stores the value.
   ///
-  /// Throws `invalidArgument` if the value is shorter than declared.
+  /// The method throws `invalidArgument` if the value is shorter than declared.
   mutating func finish(under key: Bytes, in writer: KeyspaceWriter) throws(StorageError) {
     precondition(writer.keyspace === keyspace, "A value was written to the wrong keyspace.")
     guard givenByteCount == byteCount else {

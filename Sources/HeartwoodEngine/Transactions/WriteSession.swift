@@ -5,12 +5,12 @@ final class OpenKeyspace {
   /// The catalog row before the transaction, or `nil` if the transaction created the keyspace.
   let original: Catalog.Row?
   var row: Catalog.Row
-  /// Whether the commit must update the catalog.
+  /// A Boolean value that indicates whether the commit must update the catalog.
   var hasNewCount = false
   var isRemoved = false
-  /// Whether the keyspace is being bulk-loaded.
+  /// A Boolean value that indicates whether the keyspace is being bulk-loaded.
   ///
-  /// While it is, no other code may use it.
+  /// During a bulk load, no other code may use the keyspace.
   var isLoading = false
 
   func requireFree() {
@@ -53,12 +53,13 @@ final class OpenKeyspace {
 
 /// The state of a running transaction.
 ///
-/// Only the thread that holds the writer lock uses it.
+/// Only the thread that holds the writer lock uses this object.
 final class WriteSession {
   let scope: TransactionScope
   var pages: WorkingPages { scope.pages }
-  /// The keyspaces, keyed by the bytes of their names, because equal strings can have different
-  /// bytes.
+  /// The keyspaces, keyed by the bytes of their names.
+  ///
+  /// Names that are equal as strings can have different bytes.
   private var keyspaces: [[UInt8]: OpenKeyspace] = [:]
   /// The error that interrupted a change and left the pages inconsistent.
   private var interruption: StorageError?
@@ -75,7 +76,8 @@ final class WriteSession {
     if let interruption { throw interruption }
     do throws(StorageError) {
       let result = try body()
-      // Spill pages only after the change, because it may use bytes that spilling would move.
+      // Spill pages only after the change. During the change, `body` may use bytes that spilling
+      // would move.
       try pages.makeRoom()
       return result
     } catch {
@@ -100,7 +102,7 @@ final class WriteSession {
       return result
     } catch {
       pages.rollBackSavepoint()
-      // Let the transaction continue, because the rollback has undone any interrupted change.
+      // The rollback has undone any interrupted change, so let the transaction continue.
       interruption = nil
       for (keyspace, row, hasNewCount, isRemoved) in saved {
         keyspace.restore(row, hasNewCount: hasNewCount, isRemoved: isRemoved)

@@ -1,15 +1,15 @@
 /// A write transaction, whose changes become the next generation of the store.
 ///
-/// A transaction is valid only in the closure passed to `Store.write`. A transaction reads its own
-/// changes. Readers do not see these changes until the closure has returned and the transaction is
+/// A transaction is valid only in the closure passed to `Store.write`. It reads its own changes.
+/// Readers do not see these changes until the closure has returned and the transaction is
 /// committed. After the closure has returned, any use of the transaction, its keyspaces or its
 /// cursors traps.
 public struct WriteTransaction {
   let session: WriteSession
 
-  /// Returns the keyspace with this name, creating it on first use.
+  /// Returns the keyspace with this name, creating the keyspace on first use.
   ///
-  /// - Throws: `tooLarge` for a name that is empty or too long; `corrupt` or `io` if the catalog
+  /// - Throws: `tooLarge` for a name that is empty or too long, or `corrupt` or `io` if the catalog
   ///   cannot be read.
   public func keyspace(_ name: String) throws -> KeyspaceWriter {
     KeyspaceWriter(session: session, keyspace: try session.keyspace(name))
@@ -17,14 +17,14 @@ public struct WriteTransaction {
 
   /// Removes a keyspace and all its entries.
   ///
-  /// Does nothing if no keyspace has this name.
+  /// The method does nothing if no keyspace has this name.
   ///
-  /// - Complexity: Every page of the keyspace is read once, to free it.
+  /// - Complexity: Reads every page of the keyspace once to free it.
   public func removeKeyspace(_ name: String) throws {
     _ = try session.removeKeyspace(name)
   }
 
-  /// Runs `body` and rolls back its changes if it throws an error.
+  /// Runs `body`, and rolls back its changes if `body` throws an error.
   ///
   /// The transaction continues either way. Savepoints may be nested. After a rollback, keyspaces
   /// created in the savepoint no longer exist, and using them traps. Keyspaces that existed before
@@ -51,19 +51,20 @@ public struct WriteTransaction {
 
   /// The number of the transaction's first frame.
   ///
-  /// No two committed transactions have the same base, so a row can store the base of its writer as
-  /// its version. Such a row is newer than every generation with a number below the row's version.
+  /// No two committed transactions have the same base. A row can therefore store the base of its
+  /// writer as its version. Such a row is newer than every generation with a number below the row's
+  /// version.
   package var base: UInt64 { session.pages.base }
 
-  /// Calls `body` for every key whose entry in `target` differs from its entry in the generation on
-  /// which this transaction builds.
+  /// Calls `body` for every key whose entry differs between `target` and this transaction's base
+  /// state.
   ///
-  /// That generation is the source of the changes, as in ``Store/changes(from:to:where:_:)``. The
-  /// generation may be newer than any snapshot, because its commit may not be synced and visible
-  /// yet.
+  /// The source of the changes, as in ``Store/changes(from:to:where:_:)``, is the generation on
+  /// which this transaction builds. This generation may be newer than any snapshot, because its
+  /// commit may not be synced and visible yet.
   ///
   /// - Throws: `foreignStore` for a snapshot that was not taken from this store since it was
-  ///   opened; `corrupt` or `io`; any error that `body` throws.
+  ///   opened. Also throws `corrupt`, `io`, or any error that `body` throws.
   package func changes(to target: Snapshot, _ body: (StoreChange) throws -> Void) throws {
     session.requireOpen()
     guard target.state.files === session.pages.files else {
@@ -77,7 +78,7 @@ public struct WriteTransaction {
     try SnapshotDifference(from: session.pages.state, to: target.state).forEach(body)
   }
 
-  /// The number of pages that the transaction has in memory, for tests.
+  /// The number of pages that the transaction has in memory.
   package var memoryPageCount: Int { session.pages.memoryPageCount }
 
   /// The names of all keyspaces, in the order of their UTF-8 bytes.

@@ -1,4 +1,4 @@
-/// Tracks which bytes of a page are occupied by cells, with one bit for each byte.
+/// A bitmap that records which bytes of a page are occupied by cells.
 ///
 /// If cells shared bytes, freeing, moving or compacting one cell could overwrite another.
 struct ByteClaims {
@@ -12,7 +12,7 @@ struct ByteClaims {
   /// `map` must contain ``mapByteCount(_:)`` zero bytes.
   init(map: MutableBytes) { self.map = map }
 
-  /// Claims bytes, or returns `false` if any of them is already claimed.
+  /// Claims bytes, or returns `false` if any of the bytes are already claimed.
   mutating func claim(_ offset: Int, _ byteCount: Int) -> Bool {
     var (offset, end) = (offset, offset + byteCount)
     count += byteCount

@@ -1,7 +1,7 @@
-/// The position of a key in a tree, with an estimate of the fraction of entries before it.
+/// The position of a key in a tree, with an estimate of the fraction of entries before the key.
 ///
-/// The fraction, from 0 to 1, is computed only from the nodes between the root and the leaf, as if
-/// all subtrees of a node had the same number of entries.
+/// The fraction, from 0 to 1, is computed only from the nodes between the root and the leaf. The
+/// estimate assumes that all subtrees of a node have the same number of entries.
 package struct KeyPosition {
   private let leaf: PageNumber
   private let slot: Int
@@ -29,9 +29,9 @@ package struct KeyPosition {
     view.release(reference)
   }
 
-  /// Returns an estimate of how many of the `count` entries are between this position and `end`.
+  /// Returns an estimate of the number of entries between this position and `end`.
   ///
-  /// The estimate is exact if both positions are in the same leaf.
+  /// The tree has `count` entries. The estimate is exact if both positions are in the same leaf.
   package func distance(to end: KeyPosition, of count: Int) -> Int {
     if leaf == end.leaf { return max(0, end.slot - slot) }
     return Int((max(0, end.share - share) * Double(count)).rounded())

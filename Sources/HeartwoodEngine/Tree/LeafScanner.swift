@@ -1,6 +1,6 @@
-/// Reads the entries of several leaves of one tree in order.
+/// A scanner that reads the entries of several leaves of one tree in order.
 ///
-/// Holds one leaf at a time.
+/// The scanner holds one leaf at a time.
 ///
 /// - Important: The view's owner must outlive the scanner. Only one thread at a time may use the
 ///   scanner.
@@ -37,8 +37,8 @@ package final class LeafScanner {
 
   /// Moves to the next entry, or returns `false` if there is none.
   ///
-  /// - Throws: `corrupt` or `io` if a leaf is corrupt or cannot be read, or if its keys do not
-  ///   follow those of the previous leaf.
+  /// - Throws: `io` if a leaf cannot be read, or `corrupt` if a leaf is corrupt or its keys do not
+  ///   follow the keys of the previous leaf.
   package func moveToNext() throws(StorageError) -> Bool {
     slot += 1
     while slot >= node.count {
@@ -55,16 +55,16 @@ package final class LeafScanner {
 
   /// The current value, or the reference to a large value.
   ///
-  /// Valid until the scanner moves.
+  /// The bytes are valid until the scanner moves.
   package var value: Bytes { node.value(slot) }
 
-  /// Whether the current value is a reference to a large value.
+  /// A Boolean value that indicates whether the current value is a reference to a large value.
   package var isOverflow: Bool { node.isOverflow(slot) }
 
   /// Skips the following entries while their cells are identical in both scanners.
   ///
-  /// Afterwards, both scanners are at the last skipped entry. Equal entries whose cells have
-  /// different layouts are not skipped.
+  /// Afterwards, both scanners are at the last skipped entry. The method does not skip equal
+  /// entries whose cells have different layouts.
   ///
   /// - Complexity: Reads no page, because skipping stops where the leaf of either scanner ends.
   package func skipSame(as other: LeafScanner) {

@@ -1,9 +1,9 @@
-/// Checks the structure of one page of a tree.
+/// Functions that check the structure of one page of a tree.
 ///
-/// Each page that is read into the process is checked once.
+/// A process checks each page once, when it reads the page.
 ///
 /// If the check succeeds, no accessor of ``NodeView`` reads out of bounds, and every search in the
-/// page terminates. References between pages are checked during each descent.
+/// page terminates. Each descent checks the references between pages.
 package enum NodeChecks {
   /// Returns a description of the first problem in the page, or `nil` if the page is intact.
   package static func check(_ page: Bytes) -> String? {

@@ -1,4 +1,4 @@
-/// Changes a node in place.
+/// An editor that changes a node in place.
 ///
 /// A new entry must fit in the node, and its key must start with the node's prefix. Otherwise, the
 /// node must be rebuilt or split.
@@ -57,8 +57,8 @@ package struct NodeEditor {
       return true
     }
     if node.heapStart - byteCount < arraysEnd {
-      // Keep the old cell during the compaction, because the cell contains bytes of the key. Cut
-      // off the old value first, so that there is room for the new value.
+      // Keep the old cell during the compaction, because the cell contains bytes of the key.
+      // Truncate the old value first to make room for the new value.
       page.store16(0, cell + 2)
       setHeap(start: node.heapStart, used: node.heapUsed - oldByteCount + front)
       return replaceByRewriting(slot, with: value, lengths: lengths, front: front)
@@ -161,8 +161,7 @@ package struct NodeEditor {
       start: node.slot(slot) == start ? start + byteCount : start, used: node.heapUsed - byteCount)
   }
 
-  /// Writes an entry into the gap that ``open(_:in:isLeaf:)`` has made at `slot`, and writes its
-  /// cell.
+  /// Writes an entry and its cell into the gap that ``open(_:in:isLeaf:)`` has made at `slot`.
   private func write(_ entry: NodeEntry, at slot: Int, cellByteCount: Int) {
     let node = node
     let suffixCount = entry.key.count - node.prefixCount
@@ -191,7 +190,7 @@ package struct NodeEditor {
 
   /// Makes room for an entry at `slot`.
   ///
-  /// Moves the last bytes first, so that none are overwritten.
+  /// The method moves the last bytes first, so that no bytes are overwritten.
   private func open(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot
     let children = node.heads + node.count * 8
@@ -214,7 +213,7 @@ package struct NodeEditor {
 
   /// Removes the entry at `slot`.
   ///
-  /// Moves the first bytes first, so that none are overwritten.
+  /// The method moves the first bytes first, so that no bytes are overwritten.
   private func close(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot - 1
     let children = node.heads + node.count * 8

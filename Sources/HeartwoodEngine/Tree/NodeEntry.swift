@@ -1,4 +1,7 @@
-/// An entry to store in a node: a key with a value (in a leaf) or with a child (in a branch).
+/// An entry to store in a node.
+///
+/// In a leaf, an entry consists of a key and a value. In a branch, it consists of a key and a
+/// child.
 package struct NodeEntry {
   package let key: SearchKey
   package let value: Bytes

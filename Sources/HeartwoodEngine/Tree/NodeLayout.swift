@@ -5,10 +5,10 @@
 ///     │ count  │ prefixLength │ reserved │ heapStart │ heapUsed │ prefix… │ heads … slots … cells│
 ///     └────────┴──────────────┴──────────┴───────────┴──────────┴─────────┴──────────────────────┘
 ///
-/// The common prefix of all keys is padded to a multiple of eight bytes. The prefix is followed by
-/// packed arrays: the heads; in branches only, the children; and the slots, which contain the
-/// offsets of the cells. A head is an abbreviated key: the first eight key bytes after the prefix,
-/// as a number that sorts like the bytes. The cells grow down from the end of the page.
+/// The common prefix of all keys is padded to a multiple of eight bytes. Packed arrays follow the
+/// prefix: the heads, the children (in branches only), and the slots. The slots contain the offsets
+/// of the cells. A head is an abbreviated key. It contains the first eight key bytes after the
+/// prefix, as a number that sorts like the bytes. The cells grow down from the end of the page.
 package enum NodeLayout {
   package static let count = Field("count", at: 26, 2)
   package static let prefixLength = Field("prefixLength", at: 28, 2)

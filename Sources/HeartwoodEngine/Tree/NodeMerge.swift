@@ -1,8 +1,10 @@
-/// Redistributes the entries of two neighbouring nodes, either into one node or evenly into both.
+/// A redistribution of the entries of two neighbouring nodes.
+///
+/// The entries are merged into one node or divided evenly between both.
 struct NodeMerge {
   let entries: NodeRebuild
 
-  /// Returns whether the keys of the nodes and the separator ascend, as a rebuild requires.
+  /// Returns whether the keys of the nodes and the separator are in ascending order.
   func isOrdered() -> Bool {
     let boundary = entries.left.count
     let workspace = entries.workspace
@@ -16,8 +18,7 @@ struct NodeMerge {
     return true
   }
 
-  /// Returns the prefix length of a single node that holds all entries, or `nil` if they do not
-  /// fit.
+  /// Returns the prefix length of a single node that holds all entries, if they fit in one node.
   func mergedPrefixCount(pageByteCount: Int) -> Int? {
     entries.fittingPrefixCount(
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)
@@ -29,8 +30,8 @@ struct NodeMerge {
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
     let middle = entries.middle(prefixCount: shared, within: bounds)
     if let split = split(at: middle, pageByteCount: pageByteCount) { return split }
-    // If no balanced division fits, still divide a branch, because it must not be left with a
-    // single child.
+    // If no balanced division fits, still divide a branch, because a branch must have at least two
+    // children.
     guard !entries.isLeaf else { return nil }
     if entries.left.count < 2 { return split(at: bounds.lowerBound, pageByteCount: pageByteCount) }
     if entries.count - entries.left.count < 2 {
@@ -46,8 +47,9 @@ struct NodeMerge {
       rightPrefixCount: knownPrefixCount(position..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns the prefix length of the node that contains all keys of a range, or `nil` if neither
-  /// node does.
+  /// Returns the prefix length of the node that contains all keys of a range.
+  ///
+  /// The result is `nil` if neither node contains the entire range.
   private func knownPrefixCount(_ range: Range<Int>) -> Int? {
     if range.upperBound <= entries.left.count { return entries.left.prefixCount }
     if range.lowerBound >= entries.left.count { return entries.right?.prefixCount }

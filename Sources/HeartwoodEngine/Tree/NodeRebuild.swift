@@ -2,8 +2,8 @@
 ///
 /// At most one entry is added or replaced.
 ///
-/// Any range of the entries can be written, with its own prefix, to a page that is not one of the
-/// sources.
+/// Any range of the entries can be written to a page that is not one of the sources. Each written
+/// node has its own prefix.
 package struct NodeRebuild {
   let left: NodeView
   let right: NodeView?
@@ -13,8 +13,7 @@ package struct NodeRebuild {
   let isLeaf: Bool
   let workspace: TreeWorkspace
 
-  /// Creates the entries of `node`, with `entry` inserted at `position` or replacing the entry
-  /// there.
+  /// Creates the entries of `node`, and inserts `entry` at `position` or replaces the entry there.
   init(
     _ node: NodeView, _ entry: NodeEntry, at position: Int, inserting: Bool,
     _ workspace: TreeWorkspace
@@ -43,7 +42,7 @@ package struct NodeRebuild {
 
   var count: Int { left.count + (right?.count ?? 0) + (editInserts ? 1 : 0) }
 
-  /// Returns the source node and index of an entry other than the edited one.
+  /// Returns the source node and the index of an unedited entry.
   @inline(__always)
   private func source(_ position: Int) -> (node: NodeView, index: Int) {
     let index = editInserts && position > editPosition ? position - 1 : position
@@ -92,11 +91,12 @@ package struct NodeRebuild {
     return min(firstKey.commonPrefix(with: lastKey), max(0, firstKey.count - 8))
   }
 
-  /// Returns the length of a prefix with which the entries of `range` fit in a page, or `nil` if
-  /// there is none.
+  /// Returns the length of a prefix with which the entries of `range` fit in a page, if there is
+  /// one.
   ///
-  /// If the entries fit with the prefix from ``prefixCount(_:)``, returns its length. Otherwise,
-  /// tries `other`: the length, if known, of a prefix that all keys of the range share.
+  /// If the entries fit with the prefix from ``prefixCount(_:)``, the method returns the length of
+  /// that prefix. Otherwise, it tries `other`, which is the length of a known prefix of all keys in
+  /// the range, or `nil`.
   func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageByteCount: Int) -> Int? {
     let capacity = NodeLayout.capacity(pageByteCount: pageByteCount)
     let rule = prefixCount(range)
@@ -105,8 +105,9 @@ package struct NodeRebuild {
     return other
   }
 
-  /// Returns the first position within `bounds` with at least half of all bytes before it, or the
-  /// end of `bounds` if there is none.
+  /// Returns the first position in `bounds` that has at least half of all bytes before it.
+  ///
+  /// If there is no such position, the method returns the end of `bounds`.
   func middle(prefixCount: Int, within bounds: ClosedRange<Int>) -> Int {
     let total = usedByteCount(0..<count, prefixCount: prefixCount)
     var before = 0
@@ -120,7 +121,7 @@ package struct NodeRebuild {
 
   // MARK: Keys
 
-  /// Writes the complete key of an entry to `target`, and returns it.
+  /// Writes the complete key of an entry to `target`, and returns the key.
   func key(_ position: Int, in target: MutableBytes) -> Bytes {
     if let edit, position == editPosition {
       target.copy(edit.key.bytes, to: 0)
@@ -133,9 +134,9 @@ package struct NodeRebuild {
 
   /// Returns a key that separates the entries before `position` from the rest.
   ///
-  /// The key is in the workspace.
+  /// The workspace holds the bytes of the key.
   ///
-  /// In leaves, the result is the shortest such key. In branches, it is the key at `position`,
+  /// In leaves, the result is the shortest separator. In branches, it is the key at `position`,
   /// which moves up to the parent.
   func separator(before position: Int) -> SearchKey {
     let next = key(position, in: workspace.secondKey)
@@ -152,7 +153,9 @@ package struct NodeRebuild {
 
   // MARK: Writing
 
-  /// Writes a node with the entries of `range`, which must fit and share the prefix.
+  /// Writes a node with the entries of `range`.
+  ///
+  /// The entries must fit in the page and share the prefix.
   func write(_ range: Range<Int>, to page: MutableBytes, prefixCount: Int) {
     let editor = NodeEditor(page)
     editor.clear()

@@ -1,10 +1,12 @@
-/// Finds a key within one node.
+/// Functions that find a key within one node.
 ///
 /// The heads decide nearly every comparison. Because the heads are adjacent, a search reads few
-/// cache lines. It also has few conditional jumps that are hard to predict.
+/// cache lines. A search also has few conditional jumps that are hard to predict.
 package enum NodeSearch {
-  /// Returns a negative number, 0 or a positive number if a key sorts before all keys with the
-  /// node's prefix, starts with the prefix, or sorts after all of them.
+  /// Compares a key with all keys that start with the node's prefix.
+  ///
+  /// The result is negative if the key sorts before those keys, 0 if the key starts with the
+  /// prefix, and positive if the key sorts after those keys.
   @inline(__always)
   package static func prefixOrder(_ node: NodeView, _ key: SearchKey) -> Int {
     let count = node.prefixCount
@@ -50,12 +52,12 @@ package enum NodeSearch {
     return low &- 1
   }
 
-  /// Returns the index of the first leaf entry whose key is greater than or equal to `key`, and
-  /// whether the two keys are equal.
+  /// Finds the first leaf entry whose key is greater than or equal to `key`.
   ///
   /// - Parameter touchedLines: The result of ``Bytes/touchedLines`` if a point read prefetched the
-  ///   leaf, or 0 otherwise. A comparison of this value with a constant keeps the compiler from
-  ///   removing the prefetching loads.
+  ///   leaf, or 0 otherwise. Comparing this value with a constant keeps the compiler from removing
+  ///   the prefetching loads.
+  /// - Returns: The index of the entry, and whether the two keys are equal.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0
@@ -76,8 +78,8 @@ package enum NodeSearch {
 
   /// Returns the index of the first leaf entry that has the same head as `key`, or `nil`.
   ///
-  /// This is the first of two steps of a search in a leaf that is already in the processor's
-  /// caches. The second step is ``leafSlot(_:_:from:_:)``. This step reads only heads, not cells.
+  /// This call is the first of two steps of a search in a leaf that is already in the processor's
+  /// caches. The second step is ``leafSlot(_:_:from:_:)``.
   @inline(__always)
   package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
     guard prefixOrder(node, key) == 0 else { return nil }
@@ -127,8 +129,10 @@ package enum NodeSearch {
         node.heads &+ first &* 8, length: node.count &- first, head &+ 1, bias: 0.5)
   }
 
-  /// Returns a negative number, 0 or a positive number if an entry's key sorts before, equals or
-  /// sorts after a key with the same prefix and head.
+  /// Compares an entry's key with a key that has the same prefix and head.
+  ///
+  /// The result is negative, 0 or positive if the entry's key sorts before, equals or sorts after
+  /// `key`.
   private static func tiedOrder(_ node: NodeView, _ index: Int, _ key: SearchKey) -> Int {
     let ours = node.suffixCount(index)
     let theirs = key.count &- node.prefixCount

@@ -1,9 +1,9 @@
 /// A division of entries, from one overfull node or two neighbours, into two nodes.
 struct NodeSplit {
-  /// The edge of a level at which an entry is inserted, if it is inserted at one.
+  /// The edge of a level at which an entry is inserted, or `none` if it is inserted elsewhere.
   ///
   /// After a split at an edge, the node at the edge has as few entries as possible, and the other
-  /// node stays full, because the next keys are likely to be inserted at the same edge.
+  /// node stays full. The next keys are likely to be inserted at the same edge.
   enum Edge {
     case none
     case first
@@ -17,8 +17,8 @@ struct NodeSplit {
   /// Divides `entries`, or returns `nil` if no division results in two nodes that fit in their
   /// pages.
   ///
-  /// The entries of an intact page can always be divided: a new key without the node's prefix can
-  /// be stored in its own node, because it sorts before or after all other keys.
+  /// The entries of an intact page can always be divided. A new key without the node's prefix sorts
+  /// before or after all other keys, so it can be stored in a separate node.
   ///
   /// - Parameter keyOrder: The result of ``NodeSearch/prefixOrder(_:_:)`` for the new key.
   init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageByteCount: Int) {
@@ -48,8 +48,8 @@ struct NodeSplit {
 
   /// Divides `entries` before `position`, or returns `nil` if a node does not fit in its page.
   ///
-  /// `knownLeft` and `knownRight` are the lengths, if known, of prefixes that all keys on the
-  /// respective side share.
+  /// `knownLeft` is the known length of a prefix that all keys on the left side share, or `nil`.
+  /// `knownRight` is the same for the right side.
   init?(
     _ entries: NodeRebuild, at position: Int, leftPrefixCount knownLeft: Int?,
     rightPrefixCount knownRight: Int?, pageByteCount: Int

@@ -122,13 +122,15 @@ package struct NodeView {
     return NodeLayout.leafCellHeaderByteCount + rest + value
   }
 
-  /// Writes an entry's complete key and eight zero bytes to `target`, and returns the key there.
+  /// Writes an entry's complete key and eight zero bytes to `target`, and returns the key.
   package func copyKey(_ index: Int, to target: MutableBytes) -> Bytes {
     target.copy(prefix, to: 0)
     return copySuffix(index, to: target)
   }
 
-  /// Writes an entry's key and eight zero bytes to `target`, which already starts with the prefix.
+  /// Writes an entry's key and eight zero bytes to `target`.
+  ///
+  /// The prefix must already be at the start of `target`.
   @inline(__always)
   package func copySuffix(_ index: Int, to target: MutableBytes) -> Bytes {
     let suffixCount = suffixCount(index)

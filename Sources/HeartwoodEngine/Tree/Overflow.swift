@@ -1,4 +1,4 @@
-/// Reads the large values of one tree, in one state of the store.
+/// A reader for the large values of one tree, in one state of the store.
 package struct Overflow {
   package let view: PageView
   package let tree: TreeID
@@ -140,7 +140,7 @@ package struct Overflow {
     return try entry(index % fanout, of: inner, level: 1, count: min(fanout, count - part * fanout))
   }
 
-  /// Returns the page number at `index` in an index page, which must contain `count` page numbers.
+  /// Returns the page number at `index` in an index page that must contain `count` page numbers.
   private func entry(
     _ index: Int, of number: PageNumber, level: Int, count: Int
   ) throws(StorageError) -> PageNumber {

@@ -1,8 +1,9 @@
-/// The layout of a large value: the reference in the leaf, the pages of the value, and index pages.
+/// The layout of a large value, which consists of a reference in the leaf, overflow pages, and
+/// index pages.
 ///
-/// The depth in the reference determines the kind of the root page. At depth 0, it is the only page
-/// of the value; at depth 1, an index of pages; at depth 2, an index of indexes. Every page except
-/// the last is full, so a range read can compute which pages it needs.
+/// The depth in the reference determines the kind of the root page. At depth 0, the root is the
+/// only page of the value. At depth 1, it is an index of pages. At depth 2, it is an index of
+/// indexes. Every page except the last is full, so a range read can compute which pages it needs.
 package enum OverflowLayout {
   package static let length = Field("length", at: 0, 8)
   package static let hash = Field("hash", at: 8, 8)
@@ -16,13 +17,13 @@ package enum OverflowLayout {
 
   /// The number of value bytes in an `overflow` page.
   ///
-  /// They start at ``contentOffset``.
+  /// The value bytes start at ``contentOffset``.
   package static let payloadCount = Field("payloadCount", at: 28, 4)
   package static let pageFields = [payloadCount]
 
   /// The number of page numbers in an `overflowIndex` page.
   ///
-  /// They start at ``contentOffset``.
+  /// The page numbers start at ``contentOffset``.
   package static let indexCount = Field("indexCount", at: 28, 4)
   package static let indexFields = [indexCount]
   package static let contentOffset = 32

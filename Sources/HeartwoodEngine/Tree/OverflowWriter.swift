@@ -1,7 +1,7 @@
-/// Writes one large value of a known length in chunks.
+/// A writer that stores one large value of a known length in chunks.
 ///
-/// The writer keeps only page numbers, and looks up a page each time it writes to it. The
-/// transaction can therefore spill pages in the meantime, so a value of any length needs little
+/// The writer keeps only page numbers, and looks up a page each time it writes to the page. The
+/// transaction can therefore spill pages in the meantime. A value of any length thus needs little
 /// memory.
 package struct OverflowWriter {
   private let pages: WorkingPages
@@ -13,15 +13,15 @@ package struct OverflowWriter {
   private var root: PageNumber = 0
   /// The page that was allocated last.
   ///
-  /// It receives the next bytes unless it is full.
+  /// The page receives the next bytes unless it is full.
   private var page: PageNumber = 0
   /// The index page to which the next page number is added, or 0 if there is no index page yet.
   private var index: PageNumber = 0
 
   /// The number of bytes after which the transaction may spill its pages.
   ///
-  /// It is at least the size of a page, so that a chunk that lies in a page is read before that
-  /// page can be spilled.
+  /// The step is at least the size of a page. A chunk that is located in a page is therefore read
+  /// before that page can be spilled.
   private static let stepByteCount = Limits.maxPageByteCount
 
   /// Creates a writer, which allocates no page before the first bytes are appended.
@@ -43,7 +43,7 @@ package struct OverflowWriter {
 
   /// Appends the next bytes of the value.
   ///
-  /// May spill pages of the transaction to the log.
+  /// This method may spill pages of the transaction to the log.
   package mutating func append(_ chunk: Bytes) throws(StorageError) {
     guard chunk.count <= length - written else {
       throw StorageError(
@@ -105,7 +105,7 @@ package struct OverflowWriter {
 
   private mutating func beginPage() throws(StorageError) {
     if written == 0, depth > 0 {
-      // Do not allocate the index earlier: an index without entries must not be spilled to the log,
+      // Do not allocate the index earlier. An index without entries must not be spilled to the log,
       // where it would be treated as corrupt.
       root = try pages.allocate(.overflowIndex, tree: tree, level: UInt8(depth))
       if depth == 1 { index = root }

@@ -1,12 +1,11 @@
-/// Moves pages of trees to lower numbers within a transaction, so that the last pages become free.
+/// A helper that moves pages of trees to lower numbers, so that the last pages become free.
 ///
-/// Page contents do not change. Only ``moveRoot(_:)`` moves a root, because the reference to a root
-/// is outside the tree.
+/// Only ``moveRoot(_:)`` moves a root, because the reference to a root is outside the tree.
 package struct PageMover {
   package let pages: WorkingPages
   /// The lowest page number to vacate.
   ///
-  /// Pages from this number on are moved to free pages with lower numbers.
+  /// Pages with this number or a higher number are moved to free pages with lower numbers.
   package let limit: PageNumber
   /// The number of pages still to move or read, or 0 if no page before the limit is free.
   package private(set) var budget: Int
@@ -50,7 +49,7 @@ package struct PageMover {
     NodeEditor(try pages.writable(path.page(level + 1))).setChild(path.slot(level + 1), to: moved)
   }
 
-  /// Moves the root of a tree, and returns the new one, or `nil` if no lower page is free.
+  /// Moves the root of a tree, and returns the new root, or `nil` if no lower page is free.
   ///
   /// The caller must update the reference to the root.
   package mutating func moveRoot(_ root: TreeRoot) throws(StorageError) -> TreeRoot? {
@@ -107,7 +106,7 @@ package struct PageMover {
 
   /// Returns the first large value of a leaf at or after `slot`, or `nil` if there is none.
   ///
-  /// The leaf is read again for each value, because moving a value changes the leaf.
+  /// The method reads the leaf again for each value, because moving a value changes the leaf.
   private func value(
     in leaf: PageNumber, _ tree: TreeID, from slot: Int
   ) throws(StorageError) -> (slot: Int, value: OverflowReference)? {
@@ -137,8 +136,8 @@ package struct PageMover {
     }
   }
 
-  /// Returns the page number at `position` in an index page, or `nil` if the page ends before that
-  /// position.
+  /// Returns the page number at `position` in an index page, if the page has that many page
+  /// numbers.
   private func entry(
     _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {
@@ -154,7 +153,7 @@ package struct PageMover {
 
   /// Moves a page to the first free page, and returns the new number.
   ///
-  /// If no page before the limit is free, returns `nil` and sets the budget to 0.
+  /// If no page before the limit is free, the method returns `nil` and sets the budget to 0.
   private mutating func move(
     _ number: PageNumber, _ kind: PageKind, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {

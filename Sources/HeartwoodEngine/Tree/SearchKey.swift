@@ -1,9 +1,9 @@
 /// A key to search for or to store.
 ///
-/// It is followed in memory by eight readable zero bytes.
+/// Eight readable zero bytes follow the key in memory.
 ///
-/// The code that creates a search key guarantees these bytes, so that one load can read the head of
-/// any suffix.
+/// The code that creates a search key guarantees the zero bytes, so that one load can read the head
+/// of any suffix.
 package struct SearchKey {
   package let bytes: Bytes
 

@@ -10,9 +10,10 @@ package struct SortedLeaves {
     let keyCount: Int
   }
 
-  /// Finds and sorts the nonempty leaves of the given trees among `pages`, reading each page once.
+  /// Finds the nonempty leaves of the given trees among `pages`, and sorts them by key.
   ///
-  /// - Throws: `corrupt` or `io` if a page is corrupt or cannot be read.
+  /// - Throws: `corrupt` if a page is corrupt, or `io` if it cannot be read.
+  /// - Complexity: Reads each page once.
   package init(
     among pages: [PageNumber], of trees: Set<TreeID>, in view: PageView
   ) throws(StorageError) {

@@ -1,4 +1,4 @@
-/// Looks up several keys in parallel in one tree, in one state of the store.
+/// A batch that looks up several keys in parallel in one tree, in one state of the store.
 ///
 /// All keys descend one level at a time, so that the memory system fetches the nodes of many keys
 /// in parallel. Consecutive keys that reach the same node share its page.
@@ -7,19 +7,21 @@ package struct TreeBatch: ~Copyable {
   private struct Lane {
     var key = SearchKey(Bytes.empty)
     var page = PageReference(bytes: Bytes.empty, entry: nil)
-    /// Whether this lane must release the page, because the previous lane does not share it.
+    /// A Boolean value that indicates whether this lane must release the page.
+    ///
+    /// The value is `false` if the lane shares the page of the previous lane.
     var ownsPage = false
     /// The next step.
     ///
-    /// In a branch, this is the page number of the child to visit; in a leaf, it is the slot of the
+    /// In a branch, this is the page number of the child to visit. In a leaf, it is the slot of the
     /// key, or -1 if the key does not exist.
     var target = -1
   }
 
   /// The maximum number of keys.
   ///
-  /// It is high enough to keep the memory system busy, but so low that the data fetched for all
-  /// keys stays in the nearest cache.
+  /// The number is high enough to keep the memory system busy. It is low enough that the data
+  /// fetched for all keys stays in the nearest cache.
   package static let capacity = 64
   /// The size of the memory for the keys, which holds a full batch of keys of typical length.
   private static let keysByteCount = 8192
@@ -106,7 +108,7 @@ package struct TreeBatch: ~Copyable {
     var last = -1
     for lane in 0..<count {
       let number = lanes[lane].target
-      // Update `ownsPage` at each step, so that if reading a page fails, `releasePages` releases
+      // Update `ownsPage` at each step. If reading a page fails, `releasePages` then releases
       // exactly the pages that are still owned.
       if lanes[lane].ownsPage { view.release(lanes[lane].page) }
       lanes[lane].ownsPage = false

@@ -1,4 +1,4 @@
-/// Bulk-loads a tree in key order, filling leaves and branches without searching for each key.
+/// A builder that bulk-loads a tree in key order, without searching for each key.
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
@@ -8,17 +8,17 @@ package struct TreeBuilder {
   private var lastCount = -1
   /// The view's `changeCount` after the last append.
   ///
-  /// If this count is unchanged, so is the tree.
+  /// If the count has not changed, the tree has not changed either.
   private var changeCount = -1
   /// The rightmost leaf.
   ///
-  /// Its address is valid while `moveCount` equals the pages' `moveCount`.
+  /// The leaf's address is valid while `moveCount` equals the pages' `moveCount`.
   private var leaf: NodeEditor
   private var moveCount: Int
 
   /// Begins a bulk load of an empty tree.
   ///
-  /// Throws `invalidArgument` if the tree has entries.
+  /// The initialiser throws `invalidArgument` if the tree has entries.
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
     try self.init(continuing: root, pages: pages)
     guard writer.path.top == 0, leaf.node.count == 0 else {
@@ -27,7 +27,9 @@ package struct TreeBuilder {
     }
   }
 
-  /// Begins a bulk load after the last entry of a tree, which may be empty.
+  /// Begins a bulk load after the last entry of a tree.
+  ///
+  /// The tree may be empty.
   package init(continuing root: TreeRoot, pages: WorkingPages) throws(StorageError) {
     writer = TreeWriter(pages: pages, root: root)
     view = pages.view
@@ -41,7 +43,7 @@ package struct TreeBuilder {
 
   /// Appends an entry in place if it fits in the last leaf and nothing else has changed the tree.
   ///
-  /// Otherwise, returns `false`, and the caller must use ``append(key:value:)``.
+  /// Otherwise, the method returns `false`, and the caller must use ``append(key:value:)``.
   @inline(__always)
   package mutating func appendInPlace(key: SearchKey, value: Bytes) -> Bool {
     guard view.changeCount == changeCount, key.count <= Limits.maxKeyByteCount,
@@ -57,8 +59,8 @@ package struct TreeBuilder {
 
   /// Appends an entry.
   ///
-  /// - Throws: `invalidArgument` if the key does not sort after all earlier keys; `tooLarge` if the
-  ///   key or the value exceeds its limit.
+  /// - Throws: `invalidArgument` if the key does not sort after all earlier keys, or `tooLarge` if
+  ///   the key or the value exceeds its limit.
   package mutating func append(key: SearchKey, value: Bytes) throws(StorageError) {
     try check(key, valueCount: value.count)
     let pages = writer.pages
@@ -79,7 +81,7 @@ package struct TreeBuilder {
 
   /// Appends an entry whose value is already in overflow pages.
   ///
-  /// Throws the same errors as ``append(key:value:)``.
+  /// This method throws the same errors as ``append(key:value:)``.
   package mutating func append(key: SearchKey, reference: OverflowReference) throws(StorageError) {
     try check(key, valueCount: reference.length)
     writer.pages.recordChange()

@@ -1,6 +1,6 @@
-/// Checks every page of a tree and the references between the pages.
+/// A check of every page of a tree and of the references between the pages.
 ///
-/// If a page is corrupt, the check skips only the subtree below it.
+/// If a page is corrupt, the check skips only the subtree below that page.
 package struct TreeChecks {
   /// The problems found, each described in one sentence.
   package private(set) var findings: [String] = []
@@ -8,7 +8,7 @@ package struct TreeChecks {
   package private(set) var entryCount = 0
   /// The maximum number of findings.
   ///
-  /// One problem in a page can cause a finding for each entry.
+  /// Without a limit, one problem in a page could cause a finding for each entry.
   private static let maxFindingCount = 1000
   private let view: PageView
   private let tree: TreeID
@@ -17,13 +17,12 @@ package struct TreeChecks {
   /// Checks the tree at `root`.
   ///
   /// - Parameter visit: A closure that returns whether a page is visited for the first time. The
-  ///   page may belong to a large value. No page is visited again, so the check ends even if
-  ///   references are circular.
+  ///   check visits no page twice, so the check ends even if references are circular.
   package init(view: PageView, root: TreeRoot, visit: (PageNumber) -> Bool) {
     self.view = view
     tree = root.tree
     guard visit(root.page) else {
-      record("Root page \(root.page) is referred to more than once.")
+      record("Root page \(root.page) has more than one reference.")
       return
     }
     do throws(StorageError) {
@@ -93,7 +92,7 @@ package struct TreeChecks {
     _ visit: (PageNumber) -> Bool
   ) {
     guard visit(child) else {
-      record("Page \(child), a child of page \(parent), is referred to more than once.")
+      record("Page \(child), a child of page \(parent), has more than one reference.")
       return
     }
     do throws(StorageError) {
@@ -114,7 +113,7 @@ package struct TreeChecks {
       try overflow.forEachPage(reference) { number throws(StorageError) in
         guard visit(number) else {
           throw .corrupt(
-            "A page of a large value in leaf \(leaf) is referred to more than once.",
+            "A page of a large value in leaf \(leaf) has more than one reference.",
             page: number)
         }
       }

@@ -1,6 +1,6 @@
 /// A cursor that moves from key to key through a tree in either direction.
 ///
-/// It holds one leaf.
+/// The cursor holds one leaf.
 ///
 /// In a writer's view, the cursor saves its key, and searches for the key again after the tree has
 /// changed.
@@ -23,7 +23,8 @@ package final class TreeCursor {
   private var leaf: PageReference?
   private var node: NodeView
   private var slot = 0
-  /// Whether the cursor is at an entry, or was at one when the writer last made a change.
+  /// A Boolean value that indicates whether the cursor is at an entry, or was at an entry when the
+  /// writer last made a change.
   private var isPositioned = false
   private var changeCount = 0
 
@@ -87,7 +88,7 @@ package final class TreeCursor {
 
   // MARK: Moving
 
-  /// Moves to the next key, or loses its position and returns `false` if there is none.
+  /// Moves to the next key, or clears the position and returns `false` if there is none.
   @inline(__always)
   package func moveToNext() throws(StorageError) -> Bool {
     if savesKey { return try moveToNextSaving() }
@@ -97,7 +98,7 @@ package final class TreeCursor {
     return try step(forward: true)
   }
 
-  /// Moves to the previous key, or loses its position and returns `false` if there is none.
+  /// Moves to the previous key, or clears the position and returns `false` if there is none.
   @inline(__always)
   package func moveToPrevious() throws(StorageError) -> Bool {
     if savesKey { return try moveToPreviousSaving() }
@@ -110,8 +111,8 @@ package final class TreeCursor {
   @inline(never)
   private func moveToNextSaving() throws(StorageError) -> Bool {
     guard isPositioned else { return false }
-    // If the current entry was removed, stay at the next entry, to which `restore` has moved the
-    // cursor.
+    // If the writer removed the current entry, `restore` has already moved the cursor to the next
+    // entry, so the cursor stays there.
     if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
     if slot < node.count { return finishMove() }
@@ -133,14 +134,14 @@ package final class TreeCursor {
 
   /// The current key, which is followed by eight zero bytes in memory.
   ///
-  /// Valid until the cursor moves.
+  /// The bytes are valid until the cursor moves.
   ///
   /// - Precondition: The cursor is at an entry.
   @inline(__always)
   package var key: Bytes {
     precondition(isPositioned, "The cursor is not at an entry. Move it to an entry first.")
-    // If the cursor saves its key, use the saved key, because the writer may have removed the entry
-    // from the node since the cursor moved to it.
+    // The writer may have removed the entry from the node since the cursor moved to it. If the
+    // cursor saves its key, use the saved key.
     if keySlot != slot, !savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
       keySlot = slot
@@ -148,7 +149,7 @@ package final class TreeCursor {
     return keyBytes.bytes.slice(0, keyCount)
   }
 
-  /// Returns the current value, or the reference to a large value, or `nil` if there is no entry.
+  /// Returns the current value, the reference to a large value, or `nil` if there is no entry.
   ///
   /// The result is valid until the cursor moves or the writer makes a change. The cursor keeps the
   /// page, so the caller must not release it.
@@ -159,12 +160,13 @@ package final class TreeCursor {
     return FoundValue(of: slot, in: node, leaf)
   }
 
-  /// Passes the current and the following entries of the leaf to `body`, until it returns `false`.
+  /// Passes the current and the following entries of the leaf to `body` until `body` returns
+  /// `false`.
   ///
   /// Afterwards, the cursor is at the last entry of the leaf. Do not call this method in a writer's
   /// view.
   ///
-  /// - Parameter end: The key before which to stop, if any; the leaf is searched for it once.
+  /// - Parameter end: The key before which to stop, or `nil` for no limit.
   /// - Returns: Whether to continue with the next leaf, because `body` has not returned `false` and
   ///   that leaf may contain keys before `end`.
   @inline(__always)
@@ -172,8 +174,8 @@ package final class TreeCursor {
     before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
   ) throws -> Bool {
     guard isPositioned, let leaf else { return false }
-    // Copy the fields to local variables, because fields of an object would be loaded again for
-    // each entry.
+    // Copy the fields to local variables. Otherwise, each entry would load the fields of the object
+    // again.
     let (node, keyBytes, first) = (node, keyBytes, slot)
     let stop = end.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
     slot = node.count &- 1
@@ -205,7 +207,7 @@ package final class TreeCursor {
 
   // MARK: Positions
 
-  /// Clears the position, so that the cursor has none if a move fails.
+  /// Clears the position, so that a failed move leaves the cursor without a position.
   private func begin() {
     isPositioned = false
     changeCount = view.changeCount
@@ -235,12 +237,12 @@ package final class TreeCursor {
     keySlot = -1
   }
 
-  /// Moves to the nearest entry of another leaf, or loses its position if there is none.
+  /// Moves to the nearest entry of another leaf, or clears the position if there is none.
   @inline(never)
   private func step(forward: Bool) throws(StorageError) -> Bool {
     let wasPositioned = isPositioned
     isPositioned = false
-    // Check that keys are in order from leaf to leaf, because corrupt branches could make the
+    // Check that keys are in order from leaf to leaf. Otherwise, corrupt branches could make the
     // cursor run in circles.
     let border = forward ? node.count &- 1 : 0
     let isKnown = wasPositioned && node.count > 0
@@ -274,7 +276,7 @@ package final class TreeCursor {
 
   /// Searches for the saved key again.
   ///
-  /// If the key is gone, moves to the next key and returns `false`.
+  /// If the key is gone, the cursor moves to the next key, and the method returns `false`.
   private func restore() throws(StorageError) -> Bool {
     let saved = savedKey()
     guard try seek(saved) else { return false }
@@ -289,7 +291,7 @@ package final class TreeCursor {
 
   /// Finds the current entry again after a change.
   ///
-  /// If the entry is gone, returns `false` without moving.
+  /// If the entry is gone, the method returns `false` without moving the cursor.
   @inline(never)
   private func refresh() throws(StorageError) -> Bool {
     guard isPositioned else { return false }

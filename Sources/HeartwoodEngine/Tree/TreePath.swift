@@ -1,6 +1,7 @@
-/// The pages and slots on the path from the root of a tree to a leaf, with memory for all levels.
+/// The pages and slots on the path from the root of a tree to a leaf.
 ///
-/// At level 0, the slot refers to an entry. At higher levels, it refers to the child on the path.
+/// At level 0, the slot refers to an entry. At higher levels, the slot refers to the child on the
+/// path.
 final class TreePath {
   private let block: ByteBlock
   private let steps: MutableBytes
@@ -28,7 +29,7 @@ final class TreePath {
 
   /// Descends from the root to the leaf that covers `key`, and returns the leaf.
   ///
-  /// The caller must set the slot at level 0, and release the leaf.
+  /// The caller must set the slot at level 0 and release the leaf.
   func descend(
     to key: SearchKey, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -51,7 +52,9 @@ final class TreePath {
     return reference
   }
 
-  /// Descends from the root to the first or the last leaf, which the caller must release.
+  /// Descends from the root to the first or the last leaf.
+  ///
+  /// The caller must release the leaf.
   func descend(
     toLast: Bool, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -61,9 +64,9 @@ final class TreePath {
     return try descend(toLast: toLast, from: reference, level: top, view, root)
   }
 
-  /// Descends from the node at `level` in the path to the first or the last leaf below it.
+  /// Descends from the node at `level` in the path to the first or the last leaf below the node.
   ///
-  /// Releases `reference`, which is the node's page. The caller must release the leaf.
+  /// The method releases `reference`, which is the node's page. The caller must release the leaf.
   func descend(
     toLast: Bool, from reference: PageReference, level: Int, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference {
@@ -82,7 +85,9 @@ final class TreePath {
     return reference
   }
 
-  /// Moves to the next or the previous leaf, if any, which the caller must release.
+  /// Moves to the next or the previous leaf, if there is one.
+  ///
+  /// The caller must release the leaf.
   func step(
     forward: Bool, _ view: PageView, _ root: TreeRoot
   ) throws(StorageError) -> PageReference? {

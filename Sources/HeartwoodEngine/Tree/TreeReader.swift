@@ -1,6 +1,6 @@
 /// A value in a leaf, or the reference to a large value.
 ///
-/// The page stays in memory until it is released.
+/// The page that contains the value stays in memory until the caller releases it.
 package struct FoundValue {
   package let value: Bytes
   package let isOverflow: Bool
@@ -22,7 +22,7 @@ package struct FoundValue {
   }
 }
 
-/// Looks up single keys in one tree, in one state of the store.
+/// A reader that looks up single keys in one tree, in one state of the store.
 package struct TreeReader {
   package let view: PageView
   package let root: TreeRoot

@@ -12,7 +12,9 @@ package struct TreeRoot: Hashable, Sendable {
 }
 
 extension PageView {
-  /// Returns the root page of a tree, which the caller must release.
+  /// Returns the root page of a tree.
+  ///
+  /// The caller must release the page.
   @inline(__always)
   package func root(_ root: TreeRoot) throws(StorageError) -> PageReference {
     let reference = try page(root.page)
@@ -32,9 +34,10 @@ extension PageView {
     return NodeView(reference.bytes).level
   }
 
-  /// Returns a node, which the caller must release, after checking its tree and level.
+  /// Returns a node after checking its tree and level.
   ///
-  /// A child must be exactly one level below its parent. Otherwise, a descent could run in circles.
+  /// The caller must release the node. A child must be exactly one level below its parent.
+  /// Otherwise, a descent could run in circles.
   @inline(__always)
   package func node(
     _ number: PageNumber, tree: TreeID, level: Int
@@ -52,7 +55,9 @@ extension PageView {
     return reference
   }
 
-  /// Returns a page, which the caller must release, after checking its kind, tree and level.
+  /// Returns a page after checking its kind, tree and level.
+  ///
+  /// The caller must release the page.
   package func page(
     _ number: PageNumber, _ kind: PageKind, tree: TreeID, level: Int
   ) throws(StorageError) -> PageReference {

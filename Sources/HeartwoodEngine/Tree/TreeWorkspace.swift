@@ -9,11 +9,11 @@ final class TreeWorkspace {
 
   /// The memory for the first of two keys that are used together.
   ///
-  /// It is overwritten at each use.
+  /// Each use overwrites the memory.
   var firstKey: MutableBytes { keyMemory(0, SearchKey.maxByteCount) }
   /// The memory for the second of two keys that are used together.
   ///
-  /// It is overwritten at each use.
+  /// Each use overwrites the memory.
   var secondKey: MutableBytes { keyMemory(1, SearchKey.maxByteCount) }
   /// The memory for the key that a split inserts into the level above.
   var separator: MutableBytes { keyMemory(2, SearchKey.maxByteCount) }
@@ -31,7 +31,7 @@ final class TreeWorkspace {
 
   /// Returns a copy of a page.
   ///
-  /// The copy is valid until the next copy is made with the same `index`, which is 0 or 1.
+  /// The copy is valid until the next copy with the same `index`, which is 0 or 1.
   func copy(_ page: Bytes, index: Int) -> NodeView {
     let block = copies ?? ByteBlock(count: page.count * 2, alignment: 16)
     copies = block

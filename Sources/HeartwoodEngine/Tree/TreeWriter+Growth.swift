@@ -2,11 +2,12 @@
 extension TreeWriter {
   /// Stores an entry that does not fit in place in the node at `level` in the path.
   ///
-  /// If a better prefix makes room, the node is rebuilt. Otherwise, the node is split. A split
-  /// inserts an entry into the level above, where a node may then have to be rebuilt or split too.
+  /// If a better prefix makes room, the method rebuilds the node. Otherwise, it splits the node. A
+  /// split inserts an entry into the level above, where the method may then have to rebuild or
+  /// split another node.
   ///
-  /// - Parameter inserting: Whether to insert the entry, rather than replace the entry at
-  ///   `position`.
+  /// - Parameter inserting: Whether to insert the entry. If `false`, the entry replaces the entry
+  ///   at `position`.
   func rewrite(
     _ entry: NodeEntry, at position: Int, level: Int, inserting: Bool
   ) throws(StorageError) {
@@ -45,9 +46,9 @@ extension TreeWriter {
     }
   }
 
-  /// Adds a leaf after the last one, and stores `entry` in it.
+  /// Adds a leaf after the last leaf, and stores `entry` in it.
   ///
-  /// The entry must sort after all existing ones, and the path must end at the last leaf.
+  /// The entry must sort after all existing entries, and the path must end at the last leaf.
   func appendLeaf(_ entry: NodeEntry) throws(StorageError) {
     let right = try pages.allocate(.leaf, tree: root.tree, level: 0)
     let page = try pages.writable(right)
@@ -72,7 +73,7 @@ extension TreeWriter {
     let page = try pages.writable(number)
     let node = NodeView(page.bytes)
     // Check that the new separator lies between its neighbours. A separator from a corrupt child
-    // might not, in which case it would break the order of the branch.
+    // could be outside this range and break the order of the branch.
     guard isBetween(entry.key, node, position) else {
       throw .corrupt(
         "A child contains keys outside the separators around it. Restore a backup.", page: number)
@@ -112,8 +113,8 @@ extension TreeWriter {
 
   /// Writes the two nodes that result from a split, and returns the right node and its separator.
   ///
-  /// The caller must insert the returned node and separator into the level above, unless the node
-  /// that was split was the root.
+  /// If the split node was not the root, the caller must insert the returned node and separator
+  /// into the level above.
   private func divide(
     _ entries: NodeRebuild, _ split: NodeSplit, level: Int
   ) throws(StorageError) -> (page: PageNumber, key: Bytes) {

@@ -1,4 +1,5 @@
-// This extension removes a range of keys: complete pages within it, and single entries at its ends.
+// This extension removes a range of keys. It frees complete pages within the range, and removes
+// single entries at both ends.
 extension TreeWriter {
   /// Removes all keys from `lower` up to, but not including, `upper`, and returns their number.
   ///
@@ -14,9 +15,9 @@ extension TreeWriter {
     return count
   }
 
-  // The recursion ends even if the tree is corrupt, because `level` decreases with each call. Do
-  // not keep a node's address while a child is processed: `makeRoom` may spill the node's page,
-  // which makes the address invalid.
+  // The recursion ends even if the tree is corrupt, because `level` decreases with each call. While
+  // a child is processed, `makeRoom` may spill the node's page, which makes the node's address
+  // invalid. Do not keep that address.
   private func removeRange(
     _ number: PageNumber, level: Int, _ lower: SearchKey?, _ upper: SearchKey?
   ) throws(StorageError) -> UInt64 {
@@ -81,7 +82,7 @@ extension TreeWriter {
 
   /// Merges or balances the underfull nodes on the path to one end of a deleted range.
   ///
-  /// The method works from the root downwards, so that each node has a neighbour under the same
+  /// The method works from the root downwards, so that each node has a neighbour below the same
   /// branch.
   private func rebalanceEdge(_ key: SearchKey?, isLast: Bool) throws(StorageError) {
     var level = Limits.maxTreeLevel + 1

@@ -1,7 +1,8 @@
 // This extension shrinks a tree: it merges and balances neighbours, and removes the root's level.
 extension TreeWriter {
-  /// Merges or balances underfull nodes on the path, from level `first` upwards, and then removes
-  /// the root's level if the root has only one child.
+  /// Merges or balances underfull nodes on the path, from level `first` upwards.
+  ///
+  /// Afterwards, the method removes the root's level if the root has only one child.
   func rebalance(from first: Int) throws(StorageError) {
     var level = first
     while level < path.top {
@@ -17,7 +18,8 @@ extension TreeWriter {
 
   /// Merges the node at `level` with a neighbour, or balances the two.
   ///
-  /// Returns whether the nodes were merged, in which case the branch above has lost an entry.
+  /// The result is `true` if the nodes were merged. In that case, the branch above has lost an
+  /// entry.
   private func mergeOrBalance(_ level: Int) throws(StorageError) -> Bool {
     let parent = try view.node(path.page(level + 1), tree: root.tree, level: level + 1)
     let count = NodeView(parent.bytes).count
@@ -81,7 +83,7 @@ extension TreeWriter {
     return true
   }
 
-  /// Moves the contents of the root's child into the root, as long as the root has only one child.
+  /// Moves the contents of the root's child into the root while the root has only one child.
   private func collapseRoot() throws(StorageError) {
     while true {
       let reference = try view.root(root)

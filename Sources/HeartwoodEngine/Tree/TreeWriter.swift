@@ -1,7 +1,8 @@
-/// Changes one tree within a write transaction.
+/// A writer that changes one tree within a write transaction.
 ///
-/// A page is copied only when it changes. A value that is passed to a method may be in a page of
-/// the transaction. A key must not be, because its bytes could move during the change.
+/// The writer copies a page only when the page changes. A value that is passed to a method may be
+/// in a page of the transaction. A key must not be in such a page, because its bytes could move
+/// during the change.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot
@@ -133,10 +134,10 @@ package struct TreeWriter {
     return level > 0 ? (node.child(index), nil) : (0, try overflow(of: node, index))
   }
 
-  /// Frees all pages of a subtree, and returns the number of entries in it.
-  // The recursion ends even if the tree is corrupt, because `level` decreases with each call. Do
-  // not keep a node's address while a child is processed: `makeRoom` may spill the node's page,
-  // which makes the address invalid.
+  /// Frees all pages of a subtree, and returns the number of entries in the subtree.
+  // The recursion ends even if the tree is corrupt, because `level` decreases with each call. While
+  // a child is processed, `makeRoom` may spill the node's page, which makes the node's address
+  // invalid. Do not keep that address.
   func freeSubtree(_ number: PageNumber, level: Int) throws(StorageError) -> UInt64 {
     var index = 0
     var count: UInt64 = 0

@@ -1,6 +1,7 @@
-/// Allocates and frees the pages of a transaction.
+/// An allocator for the pages of a transaction.
 ///
-/// The lowest free page is allocated first, so that pages at the end of the page file become free.
+/// The allocator uses the lowest free page first, so that pages at the end of the page file become
+/// free.
 struct FreeSpace {
   private let pageByteCount: Int
   private let pagesPerBitmap: Int
@@ -8,7 +9,8 @@ struct FreeSpace {
   ///
   /// No lower page is free.
   private(set) var lowestFree: PageNumber
-  /// Whether pages were freed, in which case the last page may now be free.
+  /// A Boolean value that indicates whether the transaction freed pages, so that the last page may
+  /// now be free.
   private var hasFreed = false
   /// The number of pages allocated minus the number of pages freed.
   private(set) var growth = 0
@@ -65,8 +67,9 @@ struct FreeSpace {
     growth -= 1
   }
 
-  /// Removes the free pages at the end of the page file, and any bitmaps there that cover no other
-  /// page in use.
+  /// Removes the free pages at the end of the page file.
+  ///
+  /// The method also removes bitmaps at the end of the file that cover no other page in use.
   ///
   /// - Parameter always: Whether to check even if this transaction has freed nothing.
   /// - Complexity: Reads one page, and one more for each bitmap whose pages are removed. Reads no

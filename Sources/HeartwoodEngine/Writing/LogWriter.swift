@@ -1,11 +1,14 @@
-/// Appends the groups of one transaction after the newest commit, under the writer lock.
+/// A writer that appends the groups of one transaction after the newest commit.
 ///
-/// Until the transaction commits, all other readers ignore its groups. A failed append leaves the
-/// writer unchanged, and the next append writes to the same location.
+/// The caller must hold the writer lock. Until the transaction commits, all readers of the log
+/// ignore its groups. A failed append leaves the writer unchanged, and the next append writes to
+/// the same location.
 package struct LogWriter {
   package let files: LogFiles
   package let lineage: UInt64
-  /// The newest generation known to be synced, which every header records as the durable watermark.
+  /// The newest generation known to be synced.
+  ///
+  /// Every header records this generation as the durable watermark.
   package let durableUpTo: FrameNumber
   /// The segments of the log, to which new segments are added.
   package private(set) var table: SegmentTable
@@ -20,7 +23,7 @@ package struct LogWriter {
 
   /// A page image to append.
   ///
-  /// Before it is written, its frame number and hash are stamped into `bytes`.
+  /// The writer stamps the frame number and the hash into `bytes` before it writes the image.
   package struct Image {
     package let page: PageNumber
     package let bytes: MutableBytes
@@ -63,8 +66,8 @@ package struct LogWriter {
 
   /// Writes images of a transaction that is still in progress.
   ///
-  /// - Parameter parts: Nonempty runs of images. Each run is written in its own groups, so that it
-  ///   can be voided separately.
+  /// - Parameter parts: Nonempty runs of images. Each run is written in separate groups, so that a
+  ///   rollback can void it separately.
   /// - Complexity: The same as ``commit(_:voids:pageCount:time:)``.
   package mutating func spill(_ parts: [[Image]]) throws(StorageError) -> [Location] {
     try append(parts.map { groups(of: $0, voids: []) }, commit: nil, mayUseReserve: false)
@@ -90,7 +93,7 @@ package struct LogWriter {
     return (point, locations[0].frames)
   }
 
-  /// Divides images and void ranges into groups, with as many images in each header as fit.
+  /// Divides images and void ranges into groups, and fills each header with as many images as fit.
   private func groups(of images: [Image], voids: [VoidRange]) -> [Group] {
     let pageByteCount = files.geometry.pageByteCount
     var images = images[...]
@@ -108,7 +111,7 @@ package struct LogWriter {
 
   /// Writes all parts or none.
   ///
-  /// The commit mark, if there is one, is in the last group.
+  /// If there is a commit mark, it is in the last group.
   private mutating func append(
     _ parts: [[Group]], commit: GroupHeader.Commit?, mayUseReserve: Bool
   ) throws(StorageError) -> [Location] {
@@ -177,7 +180,7 @@ package struct LogWriter {
     do throws(StorageError) {
       try write([block.bytes.bytes], at: base)
     } catch {
-      // Do not mark the error as having changed nothing, because the commit may or may not exist.
+      // The commit may or may not exist, so do not mark the error as having changed nothing.
       throw StorageError(
         .io,
         "Writing a commit failed, and the commit could not be revoked, so it may or may not take "
@@ -186,18 +189,18 @@ package struct LogWriter {
     }
   }
 
-  /// Adds all missing segments up to the one that contains the frame `last`.
+  /// Adds all missing segments up to the segment that contains the frame `last`.
   private mutating func addSegments(
     through last: FrameNumber, mayUseReserve: Bool
   ) throws(StorageError) {
     let needed = files.geometry.segment(of: last)
-    // Do not add segments before the one that contains `base`: they are missing only if they were
-    // reclaimed.
+    // Do not add segments before the segment that contains `base`. Such segments are missing only
+    // if maintenance has reclaimed them.
     let first = max(
       table.segments.last.map { $0.number + 1 } ?? 0, files.geometry.segment(of: base))
     guard first <= needed else { return }
-    // Refuse to create segments that are farther apart than this, because readers of the log would
-    // treat them as corruption.
+    // Refuse to create segments that are farther apart than this limit, because readers of the log
+    // would treat them as corruption.
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
         .diskFull,

@@ -1,9 +1,9 @@
 /// W3: group commit, which makes appended commits durable with one sync for all waiting threads.
 ///
-/// One waiting thread syncs everything appended so far. The other threads wake when the sync is
-/// done. Thread-safe.
+/// One waiting thread syncs all commits appended so far. The other threads wake when the sync is
+/// done.
 package final class SyncQueue: @unchecked Sendable {
-  // @unchecked because `isSyncing` is guarded by `lock`.
+  // `@unchecked` is safe because `lock` guards `isSyncing`.
   private let files: StoreFiles
   private let table: GenerationTable
   private let lock = Lock()
@@ -14,17 +14,18 @@ package final class SyncQueue: @unchecked Sendable {
     self.table = table
   }
 
-  /// Makes `generation` durable and visible, either by syncing the log or by waiting for another
-  /// thread that is already syncing it.
+  /// Makes `generation` durable and visible.
   ///
-  /// - Throws: `writesDisabled` after an earlier failure; any error from the sync. A failed sync
+  /// The thread either syncs the log or waits for another thread that is already syncing it.
+  ///
+  /// - Throws: `writesDisabled` after an earlier failure, or any error from the sync. A failed sync
   ///   disables writing and is never repeated, because the system may have discarded the bytes that
   ///   it could not write.
   /// - Complexity: At most one sync for each segment that has received frames since the last sync.
   package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
     assert(
       LockOrder.enter(LockByte.sync, of: files.locks.file),
-      "A sync was requested out of lock order.")
+      "A thread requested a sync out of lock order.")
     defer { assert(LockOrder.leave(LockByte.sync, of: files.locks.file)) }
     lock.acquire()
     defer { lock.release() }
@@ -46,11 +47,12 @@ package final class SyncQueue: @unchecked Sendable {
     }
   }
 
-  /// W3.1: syncs on behalf of all processes, or waits for another process that is doing so.
+  /// W3.1: syncs on behalf of all processes, or waits for another process that is already syncing.
   ///
   /// Waiting threads take a shared lock on the `sync` byte, so that they continue in parallel. If
   /// the other process's sync did not cover a thread's commit, the thread then waits only for the
-  /// exclusive lock. Threads that alternated between the two kinds of lock would block each other.
+  /// exclusive lock. If threads alternated between the two kinds of lock, they would block each
+  /// other.
   private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
     let locks = files.locks
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {
@@ -73,7 +75,7 @@ package final class SyncQueue: @unchecked Sendable {
     }
   }
 
-  /// W3.2 to W3.5: syncs everything that any process has appended so far, then publishes it.
+  /// W3.2 to W3.5: syncs and publishes all commits that any process has appended so far.
   private func sync() throws(StorageError) {
     guard !files.counters.hasFailed else { throw Self.writesDisabled }
     let end = files.counters.appended
@@ -81,14 +83,14 @@ package final class SyncQueue: @unchecked Sendable {
     let first = geometry.segment(of: geometry.next(after: files.counters.durable))
     let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
-      // Sync the newest files first: their descriptors are open, and can be closed after the sync
+      // Sync the newest files first. Their descriptors are open, and can be closed after the sync
       // if older files need to be opened.
       for file in segments.reversed() {
         try file.sync()
         files.activity.update { $0.logSyncCount += 1 }
       }
     } catch {
-      // Let writing continue if a file could not be opened, because no sync has failed.
+      // If a file could not be opened, let writing continue, because no sync has failed.
       if !error.changedNothing { files.counters.setFailed() }
       throw error
     }

@@ -1,8 +1,9 @@
 extension WorkingPages {
   private struct Departure {
     let image: LogWriter.Image
-    /// The number of the savepoint in which the page was changed, counted from 1, or 0 if there is
-    /// none.
+    /// The number of the savepoint in which the page was changed, counted from 1.
+    ///
+    /// The number is 0 if the page was changed outside of savepoints.
     let owner: Int
   }
 
@@ -48,8 +49,8 @@ extension WorkingPages {
       let held = holder < savepoints.count ? savepoints[holder].replaced : table.pointee
       held.forEach { number, block in
         guard let block else { return }
-        // For bytes that a savepoint holds, search only the enclosing savepoints: these bytes are
-        // older than the savepoint's own changes. The table's newest bytes can belong to any
+        // If a savepoint holds the bytes, search only the enclosing savepoints, because the bytes
+        // are older than the savepoint's own changes. The table's newest bytes can belong to any
         // savepoint.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
@@ -64,8 +65,8 @@ extension WorkingPages {
 
   /// Records the frame of a written page in the indexes that contain this version of the page.
   ///
-  /// The indexes are those of the transaction and of savepoints that began after the change. The
-  /// frame is recorded even if the page was freed or changed again later.
+  /// These are the indexes of the transaction and of the savepoints that began after the change.
+  /// The frame is recorded even if the page was freed or changed again later.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)
@@ -75,12 +76,13 @@ extension WorkingPages {
 
   /// W1.4 and W1.5: writes the pages in memory, the void ranges and the commit mark to the log.
   ///
-  /// - Throws: `diskFull` or another error that changed nothing; any other error disables writing.
+  /// - Throws: `diskFull` or another error that changed nothing. Any other error disables writing.
   package func commit() throws(StorageError) -> GenerationState {
     let images = departures().map(\.image)
     let (point, frames) = try write(imageCount: images.count) { writer throws(StorageError) in
       // Allocate disk space now, so that a checkpoint cannot run out of it. If the page count has
-      // not grown, the space exists, because the file always keeps all pages of the newest commit.
+      // not grown, the space already exists, because the file always keeps all pages of the newest
+      // commit.
       try files.pageFile.reserve(pageCount, mayHaveBeenCut: pageCount > state.point.pageCount)
       // Create the mappings now, because a failure after the commit would disable writing.
       _ = try files.pageFile.regions(covering: pageCount)
@@ -94,8 +96,8 @@ extension WorkingPages {
         point: point, index: index, segments: segments, files: files,
         lowestFree: lowestFree)
     } catch {
-      // Disable writing, because the commit is complete on disk, and nothing may overwrite it until
-      // the store is reopened.
+      // Disable writing. The commit is complete on disk, and nothing may overwrite it until the
+      // store is reopened.
       files.counters.setFailed()
       throw error
     }
@@ -126,7 +128,7 @@ extension WorkingPages {
       }
       return result
     } catch {
-      // If the error does not disable writing, `appended` remains unchanged, so the next writer
+      // If the error does not disable writing, `appended` remains unchanged. The next writer then
       // overwrites the frames that this transaction has written.
       files.counters.disableWriting(after: error)
       throw error
@@ -135,11 +137,11 @@ extension WorkingPages {
 
   /// Ends a transaction that does not commit.
   ///
-  /// Its pages must not be used afterwards.
+  /// The transaction's pages must not be used afterwards.
   ///
-  /// Everything that was cached from the transaction's frames is discarded, because the next
-  /// transaction overwrites these frames. If writing is disabled, nothing is discarded: a commit
-  /// that seems to have failed may be complete, so the frames remain unchanged until the store is
+  /// The next transaction overwrites this transaction's frames, so the method discards all cached
+  /// data from these frames. If writing is disabled, the method discards nothing. A commit that
+  /// seems to have failed may be complete, so the frames remain unchanged until the store is
   /// reopened.
   package func abandon() {
     guard let writer, !files.counters.hasFailed else { return }
@@ -152,13 +154,13 @@ extension WorkingPages {
       for slot in slot..<geometry.framesPerSegment { region.clearVerified(slot) }
     }
     let allocated = writer.table.segments.dropFirst(state.segments.segments.count)
-    // Do not truncate the files if others now have the same names, because these may belong to
+    // If other files now have the same names, do not truncate them, because they may belong to
     // another store.
     guard let next = allocated.first, (try? requireOpened()) != nil else { return }
     files.allocator.reclaim(after: next.number - 1, allocated: Array(allocated))
   }
 
-  /// Checks that the files that are about to be written still belong to the store.
+  /// Checks that the files to which the transaction is about to write still belong to the store.
   ///
   /// No checkpoint covers the segment of the next frame, so the store itself does not delete it.
   private func requireOpened() throws(StorageError) {

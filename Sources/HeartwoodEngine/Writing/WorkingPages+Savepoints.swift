@@ -1,10 +1,10 @@
 /// The pages to restore if a savepoint is rolled back, and the log frames of its spilled changes.
 struct SavepointPages {
-  /// The earlier bytes of each page that was changed in the savepoint, or `nil` if the page was not
-  /// in memory.
+  /// The earlier bytes of each page that was changed in the savepoint.
+  ///
+  /// The bytes are `nil` if the page was not in memory.
   var replaced = WorkingTable()
-  /// The locations of pages that were not in memory when the savepoint began, or have been spilled
-  /// since then.
+  /// The locations of pages that were not in memory when the savepoint began or were spilled later.
   var index: PageIndex
   let pageCount: PageNumber
   let freeSpace: FreeSpace
@@ -12,10 +12,8 @@ struct SavepointPages {
 }
 
 extension WorkingPages {
-  /// Begins a savepoint within the innermost open savepoint or, if none is open, within the
-  /// transaction.
-  ///
-  /// Does not copy pages.
+  /// Begins a savepoint within the innermost open savepoint, or within the transaction if none is
+  /// open.
   package func beginSavepoint() {
     savepoints.append(
       SavepointPages(

@@ -1,10 +1,10 @@
 /// The pages that a transaction has created or changed.
 ///
-/// They are used only under the writer lock.
+/// These pages are used only under the writer lock.
 ///
-/// An existing page is copied when it is first changed. When too many pages are in memory, they are
-/// spilled to the log and read from there; see ``makeRoom(above:)``. While a savepoint is open, the
-/// pages that it would restore are kept alongside the current pages.
+/// The first change to an existing page copies the page. When too many pages are in memory, the
+/// transaction spills them to the log and reads them from there; see ``makeRoom(above:)``. While a
+/// savepoint is open, the pages that it would restore are kept alongside the current pages.
 package final class WorkingPages {
   /// The transaction's first frame, which is also the version of the rows that it writes.
   package let base: FrameNumber
@@ -16,16 +16,16 @@ package final class WorkingPages {
   let files: StoreFiles
   /// The maximum number of pages in memory.
   ///
-  /// If there are more, ``makeRoom(above:)`` spills them to the log.
+  /// If there are more pages, ``makeRoom(above:)`` spills them to the log.
   let memoryPageLimit: Int
   let table: UnsafeMutablePointer<WorkingTable>
   var freeSpace: FreeSpace
   /// The locations of pages that are not in memory.
   var index: PageIndex
   var writer: LogWriter?
-  /// The frames to which rolled-back savepoints have spilled pages, to be listed as void.
+  /// The frames that rolled-back savepoints have spilled, to be listed as void.
   var voids: [VoidRange] = []
-  /// The open savepoints, with the innermost one last.
+  /// The open savepoints, with the innermost savepoint last.
   var savepoints: [SavepointPages] = []
   private let source: UnsafeMutablePointer<PageSource>
   private var loader: PageLoader
@@ -80,7 +80,7 @@ package final class WorkingPages {
   var segments: SegmentTable { writer?.table ?? state.segments }
 
   package var isUnchanged: Bool {
-    // Compare the roots: an index that was never changed or was rolled back has the same root as
+    // Compare the roots. An index that was never changed or was rolled back has the same root as
     // the state's index.
     memoryPageCount == 0 && index.root == state.index.root
       && pageCount == state.point.pageCount
@@ -88,7 +88,8 @@ package final class WorkingPages {
 
   /// Returns a page's bytes for writing.
   ///
-  /// The page is copied first, unless this transaction or savepoint already has its own copy.
+  /// Unless this transaction or savepoint already has its own copy of the page, the method first
+  /// copies it.
   ///
   /// The address remains the same until the page is freed or ``moveCount`` grows.
   package func writable(_ number: PageNumber) throws(StorageError) -> MutableBytes {
@@ -121,7 +122,7 @@ package final class WorkingPages {
     forget(number)
   }
 
-  /// Removes the pages after the last one in use, as the last step before a commit.
+  /// Removes the pages after the last page in use, as the last step before a commit.
   ///
   /// - Parameter always: Whether to check even if this transaction has freed nothing.
   package func cutTail(always: Bool = false) throws(StorageError) {
@@ -132,15 +133,13 @@ package final class WorkingPages {
   func cut(to count: PageNumber) { source.pointee.pageCount = count }
 
   func forget(_ number: PageNumber) {
-    // Leave any image in the log in the index, because free pages are never read.
+    // Free pages are never read, so leave any image in the log in the index.
     if table.pointee.block(of: number) != nil { enter(nil, of: number) }
   }
 
   package func recordChange() { view.recordChange() }
 
   /// Creates a page with an empty body, without consulting the bitmaps.
-  ///
-  /// The page count may grow.
   func makePage(_ number: PageNumber, _ kind: PageKind, tree: TreeID, level: UInt8) {
     let bytes = MutableBytes(allocateBlock(), count: files.geometry.pageByteCount)
     bytes.clear(0, bytes.count)
@@ -160,8 +159,9 @@ package final class WorkingPages {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)
   }
 
-  /// Sets the bytes of a page, keeping the previous bytes if the innermost savepoint needs them for
-  /// a rollback.
+  /// Sets the bytes of a page.
+  ///
+  /// The method keeps the previous bytes if the innermost savepoint needs them for a rollback.
   private func enter(_ block: UnsafeMutableRawPointer?, of number: PageNumber) {
     let old = table.pointee.block(of: number)
     if isOwned(number) {
@@ -204,10 +204,10 @@ package final class WorkingPages {
 
 /// A pool of page buffers, kept between transactions to save allocations in small commits.
 package final class PagePool: @unchecked Sendable {
-  // @unchecked because only the holder of the writer lock uses the pool.
+  // `@unchecked` is safe because only the holder of the writer lock uses the pool.
   private var free: [UnsafeMutableRawPointer] = []
   private let pageByteCount: Int
-  /// The number of buffers to keep, which is enough for the pages of a typical small transaction.
+  /// The number of buffers to keep.
   private static let keptCount = 256
 
   package init(pageByteCount: Int) { self.pageByteCount = pageByteCount }
@@ -223,7 +223,8 @@ package final class PagePool: @unchecked Sendable {
 
   /// Frees all buffers in excess of `keptCount`.
   ///
-  /// Not called during a transaction, whose later pages reuse the buffers of its spilled pages.
+  /// This method is not called during a transaction, whose later pages reuse the buffers of its
+  /// spilled pages.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }

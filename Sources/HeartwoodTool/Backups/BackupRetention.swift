@@ -29,14 +29,14 @@ struct BackupRetention {
   }
 
   private static func invalid(_ text: Substring) -> ToolFailure {
-    .usage("--keep \(text) is invalid: use a list such as 2h,24hourly,30daily,52weekly.")
+    .usage("--keep \(text) is invalid. Use a list such as 2h,24hourly,30daily,52weekly.")
   }
 
   /// Removes the restore points that the list does not keep, and returns their number.
   func apply(to backup: Backup) throws -> Int {
     let now = UInt64(Date.now.timeIntervalSince1970 * 1000)
     let points = try backup.restorePoints()
-    // Name the points to remove, so that points added by another process in the meantime remain.
+    // List the points to remove, so that points that another process has added since then remain.
     let removed = Set(points.map(\.generation)).subtracting(kept(points, now: now))
     return try backup.thin { !removed.contains($0.generation) }
   }

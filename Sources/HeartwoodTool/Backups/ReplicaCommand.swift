@@ -38,8 +38,8 @@ enum ReplicaCommand {
     repeat {
       do {
         let added = try replica.advance { point in
-          // Ignore a failure to write: if the process that reads the output has ended, the next
-          // wait reports it.
+          // Ignore write errors. If the process that reads the output has ended, the next wait
+          // reports the error.
           try? show(Document(point), invocation, output)
         }
         if added.isEmpty, !follows { try showUnchanged(replica, invocation, output) }
@@ -82,12 +82,13 @@ enum PromoteCommand {
     let path = invocation.required(.replica)
     try Replica.promote(path)
     if invocation.wantsJSON { return try output.json(Document(path: path)) }
-    try output.line("\(QuotedText.escaped(path)) can be written now.")
+    try output.line("\(QuotedText.escaped(path)) is now a writable store.")
   }
 }
 
 extension StorageError {
-  /// Whether a later attempt may succeed, because the directory changes or disk space is freed.
+  /// A Boolean value that indicates whether a later attempt may succeed, for example because the
+  /// directory has changed or disk space has been freed.
   fileprivate var mayPass: Bool {
     [.corrupt, .notAStore, .io, .diskFull, .busy].contains(kind)
   }

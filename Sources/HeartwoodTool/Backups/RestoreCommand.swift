@@ -1,7 +1,8 @@
 import Foundation
 import HeartwoodEngine
 
-/// `restore`: lists the restore points of a backup directory, or restores one as a new store.
+/// `restore`: lists the restore points of a backup directory, or restores a restore point as a new
+/// store.
 enum RestoreCommand {
   private struct Point: Encodable {
     let generation: UInt64

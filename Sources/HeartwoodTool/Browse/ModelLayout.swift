@@ -1,7 +1,7 @@
 /// The positions of the boxes in a model diagram.
 ///
 /// Boxes are arranged in columns. In each group of connected boxes, the neighbours of the middle
-/// box are in the columns next to it, their own neighbours are one column further out, and so on.
+/// box are in the columns next to it. Their own neighbours are one column further out, and so on.
 /// Lines therefore connect only boxes in the same column or in adjacent columns, and never cross a
 /// box.
 struct ModelLayout {
@@ -15,7 +15,7 @@ struct ModelLayout {
   /// The widths of the boxes.
   ///
   /// All boxes in a column have the same width, so that no line that leaves a narrow box crosses a
-  /// wide one.
+  /// wide box.
   private(set) var widths: [Double]
   private(set) var size = Point(x: 0, y: 0)
   private let graph: ModelGraph
@@ -113,8 +113,7 @@ struct ModelLayout {
       }
       next += 1
     }
-    // Boxes that are connected to each other, other than through the middle box, must be on the
-    // same side of it.
+    // Boxes that are connected without the middle box must be on the same side of the middle box.
     let others = neighbors.map { $0.subtracting([middle]) }
     let parts = Self.groups(of: queue.filter { $0 != middle }, others)
     var heights = [0.0, 0.0]
@@ -162,8 +161,8 @@ struct ModelLayout {
       for (near, far) in [(line.ends[0], line.ends[1]), (line.ends[1], line.ends[0])]
       where near.box != far.box {
         guard let height = self.height(of: far, columns) else { continue }
-        // Subtract the offset of the line's end within its box, so that the ends of the line are
-        // aligned rather than the tops of the boxes.
+        // Subtract the offset of the line's end within its box. This aligns the ends of the line
+        // instead of the tops of the boxes.
         let target = height - graph.boxes[near.box].offset(of: near.row)
         let sum = sums[near.box] ?? (0, 0)
         sums[near.box] = (sum.height + target, sum.count + 1)

@@ -3,7 +3,7 @@ import HeartwoodEngine
 
 /// JSON that is safe within a script element of a page.
 ///
-/// It contains neither markup nor invisible characters: both are escaped.
+/// The JSON contains neither markup nor invisible characters, because both are escaped.
 enum PageJSON {
   /// The maximum number of bytes of a string to include in a page.
   ///
@@ -44,8 +44,8 @@ enum PageJSON {
   ///   of hexadecimal digits. A value that is too long becomes an object that contains the
   ///   beginning of the string and the length of the value in bytes.
   /// - Dates become the number of seconds since the start of 2001.
-  /// - A reference becomes the ID of the object. A to-many relationship becomes an array of the
-  ///   number of members, followed by the IDs of the first ones.
+  /// - A reference becomes the ID of the object. A to-many relationship becomes an array that
+  ///   contains the number of members, followed by the IDs of the first members.
   static func cell(_ value: ObjectValue, memberCount: Int) -> String {
     switch value {
     case .null: return "null"
@@ -55,8 +55,8 @@ enum PageJSON {
         + "]"
     case .value(.bool(let value), _): return "\(value)"
     case .value(.integer(let value), _):
-      // Return only integers of up to 53 bits as numbers, because JavaScript represents only these
-      // exactly.
+      // Return only integers of up to 53 bits as numbers, because JavaScript cannot represent
+      // larger integers exactly.
       return value.magnitude < 1 << 53 ? "\(value)" : "\"\(value)\""
     case .value(.largeInteger(let value), _): return "\"\(value)\""
     case .value(.double(bits: let bits), .float): return number(Float(Double(bitPattern: bits)))

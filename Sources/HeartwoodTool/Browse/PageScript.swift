@@ -45,7 +45,7 @@ enum PageScript {
       // Characters that cannot be seen, or that change the direction of the text around them.
       // Joiners are excluded, because emoji and some scripts need them.
       const invisible = /(?![\n\t\u200C\u200D])[\p{C}\p{Zl}\p{Zp}]/gu;
-      // The pattern above is slow, and most strings match this one.
+      // The pattern above is slow. Most strings match this faster pattern.
       const plain = /^[\n\t -~]*$/;
 
       // Returns the nodes for a string, in which codes represent invisible characters.

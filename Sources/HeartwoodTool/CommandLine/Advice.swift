@@ -4,13 +4,13 @@ import HeartwoodEngine
 enum Advice {
   /// Returns the message of an error.
   ///
-  /// For some kinds of errors, the command to run next is appended. The engine's own message cannot
-  /// name the command, because the engine does not know this tool.
+  /// For some kinds of errors, the method appends the command to run next. The engine's own message
+  /// cannot name the command, because the engine is independent of this tool.
   static func sentence(for error: StorageError, _ invocation: Invocation) -> String {
     let sentence = error.description
     let path = invocation.path
-    // Suggest a check only if the error names a page: otherwise, the store could not be opened, so
-    // it cannot be verified either.
+    // Suggest a check only if the error names a page. An error without a page means that the store
+    // could not be opened, so it cannot be verified either.
     if error.kind == .corrupt, error.page != nil, invocation.command != .verify {
       return "\(sentence) Run heartwoodctl verify \(path) to list all damage."
     }

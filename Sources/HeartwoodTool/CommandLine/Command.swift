@@ -75,7 +75,7 @@ enum Command: String, CaseIterable {
     }
   }
 
-  /// Whether long output is shown page by page on a terminal.
+  /// A Boolean value that indicates whether long output is shown page by page on a terminal.
   var isPaged: Bool {
     switch self {
     case .entities, .query, .object, .history, .diff, .keys, .dump: true
@@ -133,12 +133,12 @@ enum Command: String, CaseIterable {
     case .history: "list the transactions in the history"
     case .diff: "show the objects that differ between two generations"
     case .follow: "print changes as they are committed, as JSON lines"
-    case .apply: "apply changes that follow printed from another store"
+    case .apply: "apply the output of follow from another store"
     case .shell: "run commands on one generation, with history and completion"
     case .export: "write objects as JSON lines, CSV or a SQLite file"
     case .import: "insert and update objects from JSON or CSV"
     case .set: "set attributes and to-one relationships of an object"
-    case .delete: "delete an object, under the delete rules of the model"
+    case .delete: "delete an object, applying the model's delete rules"
     case .info: "show properties, sizes and keyspaces of the store"
     case .keys: "list the keyspaces, or the keys of one keyspace"
     case .dump: "show entries with their values"
@@ -163,106 +163,107 @@ enum Command: String, CaseIterable {
     switch self {
     case .entities:
       [
-        "Reads the model that the store contains, so the program's classes are not needed. Sizes "
-          + "are those of the pages that hold the rows and the indexes."
+        "Reads the model from the store, so the program's classes are not needed. Sizes count the "
+          + "pages that contain the rows and the indexes."
       ]
     case .query:
       [
-        "CONDITION is a predicate in the format language, such as 'magnitude >= 5 AND place "
-          + "CONTAINS[cd] \"chile\"'. Without it, all objects are shown.",
-        "--columns and --sort take values in the format language, separated by commas: "
-          + "place,network.title,reports.@count. With a minus sign, as in --sort=-time, the order "
-          + "is reversed. Without --columns, all attributes and to-one relationships are shown.",
-        "--search needs a text index. Without --sort, the most relevant objects come first.",
+        "CONDITION is a predicate in the format of NSPredicate, such as 'magnitude >= 5 AND place "
+          + "CONTAINS[cd] \"chile\"'. Without CONDITION, the command shows all objects.",
+        "--columns and --sort take expressions of the same format, separated by commas: "
+          + "place,network.title,reports.@count. A minus sign, as in --sort=-time, reverses the "
+          + "order. Without --columns, the command shows all attributes and to-one relationships.",
+        "--search requires a text index. Without --sort, the most relevant objects come first.",
       ]
     case .object:
-      ["ID is an entity and a number, such as Quake/12, or the URI of an object's ID."]
+      ["ID is either an entity and a number, such as Quake/12, or the URI of an object ID."]
     case .browse:
       [
-        "The page shows one generation. It needs neither the store nor a network connection: its "
+        "The page shows one generation, and needs neither the store nor a network connection. Its "
           + "tables can be searched and sorted, and its links follow relationships.",
-        "--limit is the maximum number of rows of each entity; the default is 10,000. The page "
+        "--limit sets the maximum number of rows of each entity (default: 10,000). The page "
           + "contains the first 4 KiB of each value (256 bytes of binary data), and 20 members of "
-          + "each to-many relationship. It says what it omits.",
+          + "each to-many relationship. The page shows how much it omits.",
       ]
     case .history:
       [
-        "The oldest transaction comes first. With --limit, only the newest N are shown. "
-          + "--after takes the number that this command shows for a transaction."
+        "The oldest transaction comes first. With --limit, the command lists only the newest N "
+          + "transactions. --after takes the number of a transaction, as shown in this list."
       ]
     case .diff:
       [
-        "FROM and TO are numbers, names or times of readable generations. Without TO, FROM is "
-          + "compared with the newest generation. TO may be older than FROM."
+        "FROM and TO are numbers, names or times of readable generations. Without TO, the command "
+          + "compares FROM with the newest generation. TO may be older than FROM."
       ]
     case .follow:
       [
-        "Prints an event in the CloudEvents format for each change to an object, and runs until "
-          + "it is interrupted or, with --once, until it has printed all existing changes. The "
-          + "values are those of the generation that the event names. With --after, it begins "
-          + "after the transaction with that number.",
-        "With --consumer, the events begin after those that this consumer has acknowledged, and "
-          + "the history keeps the later ones. A first run with --snapshot begins with all "
-          + "existing objects. With --acknowledge, events count as processed when they have been "
-          + "written.",
-        "With --before, events also contain the values of the previously read generation. These "
-          + "are missing for changes that were committed before the command started.",
+        "Prints an event in the CloudEvents format for each change to an object. The command runs "
+          + "until it is interrupted or, with --once, until it has printed all existing changes. "
+          + "Each event contains the values in the generation that it names. With --after, the "
+          + "events begin after the transaction with that number.",
+        "With --consumer, the events begin after the events that this consumer has acknowledged. "
+          + "The history keeps all later transactions. A first run with --snapshot begins with all "
+          + "existing objects. With --acknowledge, the command acknowledges events after writing "
+          + "them.",
+        "With --before, events also contain the values in the previously read generation. These "
+          + "values are missing for changes that were committed before the command started.",
       ]
     case .apply:
       [
-        "FILE, or standard input if it is -, contains the events. The store records which of its "
-          + "objects they refer to. An object that is not recorded yet is found by a unique "
-          + "attribute, or inserted. Events applied before are skipped, so they may be "
-          + "repeated after an interruption. Events that arrive together are one transaction of at "
-          + "most 10,000 events.",
-        "With --source and --consumer, applied events are acknowledged in the store from which "
-          + "they come, so that follow continues there.",
+        "Reads events from FILE, or from standard input if FILE is -. The store records the "
+          + "objects to which events refer. If an object is not recorded yet, the command finds it "
+          + "by a unique attribute, or inserts it. The command skips events that it has already "
+          + "applied, so you can repeat a feed after an interruption. Events that arrive together "
+          + "are applied in one transaction of at most 10,000 events.",
+        "With --source and --consumer, the command acknowledges the applied events in the source "
+          + "store. The consumer's next feed then begins after these events.",
       ]
     case .shell:
       [
-        "Reads commands from the terminal, or from a pipe, and runs them on one pinned generation. "
+        "Reads commands from the terminal or a pipe, and runs them on one pinned generation. "
           + "Type .help in the shell to list the commands."
       ]
     case .export:
       [
         "Writes the attributes and to-one relationships of the objects of ENTITY, but not of "
-          + "entities that inherit from it. A relationship is written as the unique value of "
-          + "its destination. The import command reads both formats.",
-        "With --format sqlite, all objects are written to a new SQLite file, with foreign keys, "
-          + "indexes, a table for each entity, and a view for each one that inherits.",
-        "With --output, FILE is replaced when everything has been written.",
+          + "entities that inherit from ENTITY. A relationship is written as the unique value of "
+          + "its destination. The import command reads both JSON lines and CSV.",
+        "With --format sqlite, the command writes all objects to a new SQLite file with foreign "
+          + "keys and indexes. The file contains a table for each entity, and a view for each "
+          + "entity that inherits from another entity.",
+        "With --output, the command replaces FILE once it has written all data.",
       ]
     case .import:
       [
-        "FILE, or standard input if it is -, is a JSON array, JSON objects one after another, or "
-          + "CSV with a header. Each element updates the object with the same unique value, or "
-          + "becomes a new object. Properties that an element lacks keep their values.",
-        "The import is one transaction: after an error, nothing has changed. Code of the program, "
-          + "such as its validation, does not run.",
+        "Reads FILE, or standard input if FILE is -. The input is a JSON array, a sequence of JSON "
+          + "objects, or CSV with a header. Each element updates the object with the same unique "
+          + "value, or becomes a new object. Properties that an element lacks keep their values.",
+        "The import is one transaction: after an error, nothing has changed. The command does not "
+          + "run the program's own code, such as its validation.",
       ]
     case .set:
       [
         "An assignment is NAME=VALUE. NAME= without a value sets an empty string, and NAME alone "
-          + "sets nil. Dates are in ISO 8601, bytes in base64, and objects are IDs.",
+          + "sets nil. Write dates in ISO 8601, bytes in base64, and objects as IDs.",
         Self.editing,
       ]
     case .delete: [Self.editing]
     case .info:
-      ["Opens the store for reading only. Sizes \"on disk\" do not include holes."]
+      ["Opens the store for reading only. Sizes \"on disk\" exclude holes in the files."]
     case .keys:
       ["Without KEYSPACE, lists the keyspaces with their entry counts.", Self.keyNotation]
     case .dump:
       [
         "Without KEYSPACE, shows all keyspaces. A value is shown as text if it is readable UTF-8, "
-          + "otherwise in hexadecimal. Without --full, it is truncated to the width of the "
-          + "terminal (100 columns in a pipe).", Self.keyNotation,
+          + "and otherwise in hexadecimal. Without --full, the command truncates values to the "
+          + "width of the terminal (100 columns in a pipe).", Self.keyNotation,
       ]
     case .stat:
       [
-        "Reads every page in use. Each mark of the map stands for one or more adjacent pages. "
-          + "It shows their most frequent kind and how full the pages of that kind are. A damaged "
-          + "page is always shown.",
-        "The output has colours on a terminal, unless NO_COLOR is set.",
+        "Reads every page in use. Each mark of the map stands for one or more adjacent pages. The "
+          + "mark shows the most frequent kind of these pages, and how full the pages of that kind "
+          + "are. If any of the pages is damaged, the mark shows the damage instead.",
+        "On a terminal, the output has colours unless NO_COLOR is set.",
       ]
     case .generations:
       [
@@ -277,58 +278,62 @@ enum Command: String, CaseIterable {
     case .checkpoint:
       [
         "Checkpoints also run automatically while a program writes. This command runs a checkpoint "
-          + "now."
+          + "immediately."
       ]
     case .compact:
       [
         "Moves pages from the end of the file into free pages, in many small transactions, and "
-          + "truncates the file. Contents do not change, and the command can be interrupted safely."
+          + "truncates the file. The contents of the store do not change. You can interrupt the "
+          + "command at any time."
       ]
     case .copy:
       [
-        "TARGET must not exist. It is created when the copy is complete, and has no free pages. "
-          + "The store itself is only read."
+        "TARGET must not exist. It appears when the copy is complete, and contains no free pages. "
+          + "The command does not change the original store."
       ]
     case .backup:
       [
-        "The first backup writes all pages, and each later one only those changed since the last. "
-          + "Programs can use the store meanwhile. DIRECTORY is created if it does not exist.",
-        "--keep removes restore points after each backup. 2h,24hourly,30daily keeps those of the "
-          + "last 2 hours, the last one of each of 24 hours and 30 days, and all that have names.",
+        "The first backup writes all pages. Each later backup writes only the pages that have "
+          + "changed since the previous backup. Programs can use the store during a backup. If "
+          + "DIRECTORY does not exist, the command creates it.",
+        "--keep removes restore points after each backup. 2h,24hourly,30daily keeps all restore "
+          + "points of the last 2 hours, and the last restore point of each of 24 hours and 30 "
+          + "days. Named restore points always remain.",
       ]
     case .restore:
       [
-        "Without NEW, lists the restore points. --at is a generation's number, a name, or a time; "
-          + "a time selects the newest restore point that is not later. NEW is created when it is "
-          + "complete and every page has been verified.",
-        "NEW keeps the identity of the store, so that tokens stay valid. With --fork, it gets its "
-          + "own identity, as a copy does.",
+        "Without NEW, lists the restore points. --at takes a generation number, a name, or a time. "
+          + "A time selects the newest restore point at or before that time. NEW appears when it "
+          + "is complete and every page has been verified.",
+        "NEW keeps the identity of the store, so that tokens remain valid. With --fork, NEW gets a "
+          + "new identity, like a copy.",
       ]
     case .replica:
       [
-        "Adds the generations that DIRECTORY contains to REPLICA, which is created if it does not "
-          + "exist. Programs can read REPLICA meanwhile, and see each generation as it arrives.",
-        "--follow repeats this when new files arrive, until it is interrupted. Files that are "
-          + "damaged or incomplete are reported and tried again; heartwoodctl info shows the last "
-          + "error.",
+        "Adds the generations in DIRECTORY to REPLICA. If REPLICA does not exist, the command "
+          + "creates it. Programs can read REPLICA at the same time, and see each generation as it "
+          + "arrives.",
+        "With --follow, the command adds new generations as their files arrive, until it is "
+          + "interrupted. It reports damaged or incomplete files, and tries them again. "
+          + "heartwoodctl info shows the last error.",
       ]
     case .promote:
       [
         "REPLICA stops following its backup and becomes writable. This cannot be undone. "
-          + "Interrupt heartwoodctl replica --follow first; programs that read REPLICA continue."
+          + "Interrupt heartwoodctl replica --follow first. Programs can continue to read REPLICA."
       ]
     case .salvage:
       [
-        "NEW must not exist. It is created when it is complete; BROKEN is only read, and no "
-          + "process may have it open. Use this command only if there is no backup.",
-        "Finds every intact page of the newest generation, and prints what was recovered and which "
-          + "ranges of keys or objects are missing. References to lost objects become nil, and "
-          + "indexes are rebuilt. The exit code is 1 if anything is missing.",
+        "NEW must not exist. It appears when it is complete. The command does not change BROKEN, "
+          + "which no process may have open. Use this command only if there is no backup.",
+        "Finds every intact page of the newest generation. The report lists the recovered "
+          + "keyspaces and the missing ranges of keys or objects. References to lost objects "
+          + "become nil, and indexes are rebuilt. The exit code is 1 if anything is missing.",
       ]
     case .keep:
       [
-        "Keeps the newest generation, or the one given with --at, readable across restarts until "
-          + "it is released. NAME must be 1 to 255 bytes long."
+        "Keeps the newest generation readable across restarts until it is released. --at selects "
+          + "another generation. NAME must be 1 to 255 bytes long."
       ]
     case .release:
       ["The next checkpoint frees the log space of the generation."]
@@ -372,9 +377,10 @@ enum Command: String, CaseIterable {
   }
 
   private static let editing =
-    "Shows all objects that change, with their values before and after, and changes nothing unless "
-    + "--yes is given. Types, unique constraints, delete rules and derived attributes are those of "
-    + "the model; code of the program, such as its validation, does not run."
+    "Shows all objects that would change, with their values before and after. The command makes "
+    + "the change only if --yes is given. The model's types, unique constraints, delete rules and "
+    + "derived attributes apply. The command does not run the program's own code, such as its "
+    + "validation."
 
   private static let keyNotation =
     "Write a key as the tool shows it: 1871, \"open\" (or open), true, nil, 1.5, date 0.0, 0x00FF "

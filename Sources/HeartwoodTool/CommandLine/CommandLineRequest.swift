@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// The request that a command line makes.
+/// A parsed command line.
 enum CommandLineRequest {
   case version
   case help

@@ -6,7 +6,7 @@ enum HelpText {
   /// The help text of the tool.
   static var overview: String {
     var lines = [
-      "heartwoodctl shows the objects of a Heartwood store, and maintains the store.",
+      "heartwoodctl inspects and maintains a Heartwood store.",
       "",
       "Usage: heartwoodctl COMMAND PATH [options]",
     ]
@@ -14,7 +14,7 @@ enum HelpText {
       lines += ["", "\(group.rawValue):"] + Command.allCases.filter { $0.group == group }.map(row)
     }
     lines += ["", "Options:", row(.json), row(.help), row(.version), ""]
-    lines += ["Run heartwoodctl COMMAND --help for the options of a command.", ""]
+    lines += ["Run heartwoodctl COMMAND --help to show the options of a command.", ""]
     return (lines + exitCodes).joined(separator: "\n")
   }
 
@@ -47,7 +47,7 @@ enum HelpText {
   }
 
   private static let exitCodes = [
-    "Exit codes: 0 success; 1 damage found, or the command failed; 2 invalid usage."
+    "Exit codes: 0 success; 1 failure or damage found; 2 invalid usage."
   ]
 
   private static func row(_ command: Command) -> String {

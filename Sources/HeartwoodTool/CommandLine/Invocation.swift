@@ -37,7 +37,7 @@ struct Invocation {
     let formats = [Flag.json, .jsonLines, .csv, .markdown].filter(has)
     if formats.count > 1 { try exclude(formats[0], formats[1], "both select a format") }
     if from != nil, self[.keyspace] == nil {
-      throw .usage("--from needs a keyspace. \(HelpText.usageSentence(command))")
+      throw .usage("--from requires a keyspace. \(HelpText.usageSentence(command))")
     }
   }
 
@@ -54,7 +54,7 @@ struct Invocation {
   /// The directory of the store.
   var path: String { operands[.path] ?? "" }
 
-  /// Returns an operand, or `nil` if the command line does not have it.
+  /// Returns an operand, or `nil` if the command line does not contain it.
   subscript(operand: Operand) -> String? { operands[operand] }
 
   /// Returns an operand that the command requires.
@@ -65,10 +65,10 @@ struct Invocation {
     return word
   }
 
-  /// Returns the value of an option, or `nil` if the command line does not have it.
+  /// Returns the value of an option, or `nil` if the command line does not contain the option.
   subscript(flag: Flag) -> String? { values[flag] }
 
-  /// Returns whether the command line has an option.
+  /// Returns whether the command line contains an option.
   func has(_ flag: Flag) -> Bool { values[flag] != nil }
 
   /// Returns the elements of an option whose value is a list.
@@ -100,7 +100,7 @@ struct Invocation {
     } else {
       value = parts.count == 2 ? String(parts[1]) : remaining.popFirst()
       guard value?.isEmpty == false else {
-        throw .usage("\(name) needs a value: \(flag.usage).")
+        throw .usage("\(name) requires a value: use \(flag.usage).")
       }
     }
     values[flag] = value ?? ""
@@ -114,7 +114,7 @@ struct Invocation {
 
   private static func count(_ flag: Flag, _ value: String) throws(ToolFailure) -> Int {
     guard let count = Int(value), count >= 0 else {
-      throw .usage("\(flag.rawValue) \(value) is invalid: use a number, such as 20.")
+      throw .usage("\(flag.rawValue) \(value) is invalid. Use a number, such as 20.")
     }
     return count
   }

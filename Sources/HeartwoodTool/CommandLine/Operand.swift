@@ -5,7 +5,7 @@ enum Operand: String {
   case copy = "TARGET"
   /// The directory of a damaged store.
   case broken = "BROKEN"
-  /// The path of a store that is created from a damaged one or from a backup.
+  /// The path of a store that is created from a damaged store or a backup.
   case new = "NEW"
   /// A backup directory.
   case backup = "DIRECTORY"
@@ -20,7 +20,7 @@ enum Operand: String {
   case source = "FROM"
   case target = "TO"
 
-  /// Whether a command requires the operand.
+  /// A Boolean value that indicates whether a command requires the operand.
   var isRequired: Bool { self != .keyspace && self != .condition && self != .target }
 
   var summary: String {

@@ -98,8 +98,8 @@ enum Tool {
 
   /// Ensures that descriptors 0 to 2 are open.
   ///
-  /// If the program is started with standard output closed, a file of the store could otherwise be
-  /// opened as descriptor 1. The output of the program would then overwrite that file.
+  /// If standard output is closed when the program starts, the system could assign descriptor 1 to
+  /// a file of the store. The program's output would then overwrite that file.
   private static func occupyStandardDescriptors() {
     var descriptor: Int32 = 0
     while (0...2).contains(descriptor) { descriptor = open("/dev/null", O_RDWR) }

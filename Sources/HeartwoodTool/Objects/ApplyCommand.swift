@@ -51,8 +51,9 @@ enum ApplyCommand {
     progress.clear()
     guard isComplete else {
       throw ToolFailure.refused(
-        "The last line is cut off. \(HumanText.count(total.appliedCount, "event")) before it were "
-          + "applied; apply the feed again from there on.")
+        "The last line is incomplete. The command applied the "
+          + "\(HumanText.count(total.appliedCount, "event")) before that line. Apply the rest of "
+          + "the feed again.")
     }
     if invocation.wantsJSON {
       return try output.json(
@@ -61,7 +62,7 @@ enum ApplyCommand {
     }
     try output.line(
       "\(HumanText.count(total.appliedCount)) applied, "
-        + "\(HumanText.count(total.repeatedCount)) applied before")
+        + "\(HumanText.count(total.repeatedCount)) skipped because already applied")
   }
 
   /// Records in the source store that its events have been applied.

@@ -4,7 +4,7 @@ import HeartwoodEngine
 /// A value as one line of text, safe to print on a terminal.
 struct CellText {
   let text: String
-  /// Whether the value is a number.
+  /// A Boolean value that indicates whether the value is a number.
   ///
   /// Numbers are right-aligned.
   let isNumber: Bool

@@ -3,8 +3,7 @@ import Heartwood
 /// Differences between two states of objects, as readable text.
 enum DifferenceText {
   private static let valueWidth = 60
-  /// The maximum number of added members to show for a relationship, and the maximum number of
-  /// removed ones.
+  /// The maximum number of added members, and of removed members, to show for a relationship.
   private static let memberLimit = 20
 
   /// Returns a line for the object and a line for each value that differs.
@@ -33,7 +32,7 @@ enum DifferenceText {
     let changes =
       after.filter { !old.contains($0) }.map { "+" + $0.shortText }
       + before.filter { !new.contains($0) }.map { "-" + $0.shortText }
-    guard !changes.isEmpty else { return "a different order" }
+    guard !changes.isEmpty else { return "changed order" }
     let rest = changes.count - memberLimit
     return changes.prefix(memberLimit).map(QuotedText.escaped).joined(separator: " ")
       + (rest > 0 ? " and \(HumanText.count(rest)) more" : "")

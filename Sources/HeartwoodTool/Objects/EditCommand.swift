@@ -25,7 +25,7 @@ enum EditCommand {
     try output.line(
       changes.isEmpty
         ? "nothing changes"
-        : commits ? "\(count) changed" : "\(count) would change; nothing was changed without --yes")
+        : commits ? "\(count) changed" : "\(count) would change; use --yes to make the change")
   }
 
   private static func assignment(_ text: String) -> (name: String, text: String?) {

@@ -10,7 +10,7 @@ enum ExportCommand {
     if invocation[.format] == sqliteFormat { return try writeSQLite(invocation, output) }
     guard invocation[.entity] != nil else {
       throw ToolFailure.usage(
-        "ENTITY is missing; only --format sqlite writes all entities. "
+        "ENTITY is missing. Only --format sqlite writes all entities. "
           + HelpText.usageSentence(invocation.command))
     }
     let format: ExportFormat =

@@ -10,7 +10,7 @@ enum FollowCommand {
     let consumer = invocation[.consumer]
     let acknowledges = invocation.has(.acknowledge)
     guard consumer != nil || !acknowledges else {
-      throw ToolFailure.usage("--acknowledge needs --consumer NAME.")
+      throw ToolFailure.usage("--acknowledge requires --consumer NAME. Add a consumer.")
     }
     guard !invocation.has(.after) || !invocation.has(.snapshot) else {
       throw ToolFailure.usage("--after and --snapshot both select a start. Use one of them.")
@@ -65,8 +65,9 @@ enum FollowCommand {
     }
   }
 
-  /// Returns the position at which the events begin: that of the consumer, if the consumer is
-  /// known.
+  /// Returns the position at which the events begin.
+  ///
+  /// For a known consumer, this is the consumer's own position.
   private static func start(
     _ container: PersistentContainer, _ position: PersistentHistoryToken?, _ consumer: String?,
     _ invocation: Invocation
@@ -78,8 +79,9 @@ enum FollowCommand {
       let newest = try container.newestTransactionNumber()
       guard after <= newest else {
         throw ToolFailure.refused(
-          "The history ends with transaction \(newest), before \(after): the store was restored to "
-            + "an earlier state, or is another store. Begin again with --snapshot.")
+          "The history ends with transaction \(newest), but --after names transaction \(after). "
+            + "The store was restored to an earlier state, or is another store. Begin again with "
+            + "--snapshot.")
       }
       return .after(container.historyToken(after: after))
     }

@@ -54,11 +54,11 @@ enum HistoryCommand {
     }
   }
 
-  /// Returns the transaction number that the command line contains.
+  /// Returns the transaction number that the command line specifies.
   static func number(_ text: String) throws(ToolFailure) -> Int64 {
     if let number = Int64(text), number >= 0 { return number }
     throw .usage(
-      "--after \(text) is invalid: use the number of a transaction from heartwoodctl history.")
+      "--after \(text) is invalid. Use the number of a transaction from heartwoodctl history.")
   }
 
   private static func document(_ transaction: StoredObjects.Transaction) -> Document {

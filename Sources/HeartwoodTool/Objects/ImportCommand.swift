@@ -69,7 +69,7 @@ enum ImportCommand {
       if !document.ignoredKeys.isEmpty {
         let names = document.ignoredKeys.joined(separator: ", ")
         try output.line(
-          QuotedText.escaped("ignored, because there is no such property: \(names)"))
+          QuotedText.escaped("ignored keys, because the entity has no such properties: \(names)"))
       }
     }
     return report.refusedCount == 0 ? .fine : .refused

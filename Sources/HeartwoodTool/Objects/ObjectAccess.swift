@@ -23,7 +23,7 @@ enum ObjectAccess {
     }
   }
 
-  /// The author of transactions, unless the command line names another one.
+  /// The author of transactions, unless the command line names another author.
   static let author = "heartwoodctl"
 
   /// Returns the entity with the given name, or throws an error if there is none.

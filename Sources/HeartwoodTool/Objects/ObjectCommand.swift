@@ -30,9 +30,9 @@ enum ObjectCommand {
       let versions = try objects.versions(of: id)
       guard values != nil || !versions.isEmpty else {
         throw ToolFailure.refused(
-          "There is no object \(id.shortText) in \(objects.snapshot.generation), and no version of "
-            + "it is known. Run heartwoodctl query \(invocation.path) \(id.entityName ?? "ENTITY") "
-            + "to list objects.")
+          "There is no object \(id.shortText) in \(objects.snapshot.generation) or in the history. "
+            + "Run heartwoodctl query \(invocation.path) \(id.entityName ?? "ENTITY") to list the "
+            + "existing objects.")
       }
       if invocation.wantsJSON {
         try output.json(

@@ -3,17 +3,18 @@ import SQLiteWriter
 
 /// The tables and views of a SQLite file that contains the objects of a store.
 ///
-/// Each entity has a table. If an entity inherits from another one, its table contains only the
-/// properties that it declares, with the same `id` values as its parent's table. A view joins the
-/// tables. To-one relationships are foreign keys. A to-many relationship that is not determined by
-/// a foreign key has a table of its own.
+/// Each entity has a table. If an entity inherits from another entity, its table contains only the
+/// properties that the entity itself declares. Both tables use the same `id` values. A view joins
+/// the tables. To-one relationships are foreign keys. A to-many relationship that is not determined
+/// by a foreign key has its own table.
 struct SQLiteExportPlan {
   struct Table {
     let entity: EntityFacts
     let definition: SQLiteTable
     /// The properties that are stored in the columns after the `id` and the name of the entity.
     let paths: [String]
-    /// Whether the table has a column that contains the name of each object's entity.
+    /// A Boolean value that indicates whether the table has a column that contains the name of each
+    /// object's entity.
     let namesEntity: Bool
   }
 
@@ -147,7 +148,7 @@ struct SQLiteExportPlan {
   }
 }
 
-/// Names that are unique in a SQLite file, which ignores their case.
+/// Names that are unique in a SQLite file, regardless of their case.
 private struct SQLiteExportNames {
   private var used: Set<String> = []
 
@@ -165,7 +166,9 @@ private struct SQLiteExportNames {
 }
 
 extension EntityFacts.Attribute {
-  /// Whether the column never contains `NULL`, which also stands for NaN.
+  /// A Boolean value that indicates whether the column never contains `NULL`.
+  ///
+  /// The export also writes NaN as `NULL`.
   fileprivate var isRequiredColumn: Bool {
     !isOptional && type != .double && type != .float
   }

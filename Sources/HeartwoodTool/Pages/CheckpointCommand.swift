@@ -29,18 +29,18 @@ enum CheckpointCommand {
 
   private static func text(_ document: Document) -> String {
     var sentences = [
-      "The page file holds generation \(document.checkpointedGeneration); "
-        + "\(HumanText.count(document.pageCount, "page")) moved, "
-        + "\(HumanText.count(document.segmentCount, "log segment")) deleted; the log uses "
+      "The page file contains generation \(document.checkpointedGeneration). The checkpoint moved "
+        + "\(HumanText.count(document.pageCount, "page")) and deleted "
+        + "\(HumanText.count(document.segmentCount, "log segment")). The log uses "
         + "\(HumanText.size(document.logAllocatedByteCount)) on disk."
     ]
     if document.reclaimedByteCount > 0 {
       sentences.append(
-        "\(HumanText.size(document.reclaimedByteCount)) were reclaimed in the remaining segments.")
+        "The remaining segments now use \(HumanText.size(document.reclaimedByteCount)) less.")
     }
     if let generation = document.blockingGeneration {
       sentences.append(
-        "Generation \(generation) is held, so the checkpoint could not advance further.")
+        "The checkpoint could not advance further, because generation \(generation) is held.")
     }
     return sentences.joined(separator: "\n")
   }

@@ -40,7 +40,7 @@ enum CompactCommand {
     var lines = [table.text(), "", "\(HumanText.count(result.movedPageCount, "page")) moved"]
     if let generation = result.blockingGeneration {
       lines.append(
-        "\(generation) is held; release it and run a checkpoint to shorten the file")
+        "\(generation) is held. To shorten the file, release it and run a checkpoint.")
     }
     return lines.joined(separator: "\n")
   }

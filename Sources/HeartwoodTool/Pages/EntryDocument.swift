@@ -19,7 +19,7 @@ final class EntryDocument {
     private let valueBytes: String?
     /// The length of the complete value in bytes.
     private let valueByteCount: Int?
-    /// Whether the value is truncated.
+    /// A Boolean value that indicates whether the value is truncated.
     private let isCut: Bool?
 
     init(key: [UInt8], value: ShownValue?) {

@@ -15,7 +15,8 @@ enum GenerationsCommand {
     let retainedByteCount: Int
     let names: [String]
     let holders: [HolderText]
-    /// Whether the process that holds the generation is unknown, or is not known yet.
+    /// A Boolean value that indicates whether the process that holds the generation is unknown or
+    /// not yet known.
     ///
     /// Only the text output shows this.
     let isHeldByUnknown: Bool

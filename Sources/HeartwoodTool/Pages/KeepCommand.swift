@@ -17,7 +17,7 @@ enum KeepCommand {
     if invocation.wantsJSON {
       try output.json(Document(generation: generation.frame, name: name))
     } else {
-      try output.line("Generation \(generation.frame) is kept as \(QuotedText.quoted(name)).")
+      try output.line("Generation \(generation.frame) is now named \(QuotedText.quoted(name)).")
     }
   }
 }

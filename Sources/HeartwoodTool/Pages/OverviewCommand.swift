@@ -147,19 +147,19 @@ private struct Overview: Encodable {
     ])
     rows.append([
       "page file",
-      "\(HumanText.size(fileByteCount)), \(HumanText.size(fileAllocatedByteCount)) on disk, holds "
-        + "generation \(checkpointedGeneration)",
+      "\(HumanText.size(fileByteCount)), \(HumanText.size(fileAllocatedByteCount)) on disk, "
+        + "contains generation \(checkpointedGeneration)",
     ])
     rows.append(["log", "\(HumanText.size(logAllocatedByteCount)) on disk"])
     rows.append(["recovery", recoveryText])
     if let failure = lastCheckpointError {
       let code = failure.errno.map { ", system error \($0)" } ?? ""
-      rows.append(["checkpoint", "the last one failed: \(failure.kind)\(code)"])
+      rows.append(["checkpoint", "the last checkpoint failed: \(failure.kind)\(code)"])
     }
     for (position, text) in openTexts.enumerated() {
       rows.append([position == 0 ? "open by" : "", text])
     }
-    rows.append(["named", named.isEmpty ? "no generation" : namedText])
+    rows.append(["named", named.isEmpty ? "no generations" : namedText])
     return [rows.text(), "", keyspacesText].joined(separator: "\n")
   }
 
@@ -183,9 +183,9 @@ private struct Overview: Encodable {
 
   private var recoveryText: String {
     let found = "\(HumanText.count(recovery.commitCount, "commit")) found in the log"
-    guard recovery.discardedFrameCount > 0 else { return found + ", none unfinished" }
-    return found
-      + ", \(HumanText.count(recovery.discardedFrameCount, "unfinished frame")) ignored"
+    guard recovery.discardedFrameCount > 0 else { return found + ", no unfinished commits" }
+    return found + ", \(HumanText.count(recovery.discardedFrameCount, "frame")) of unfinished "
+      + "commits ignored"
   }
 
   private var keyspacesText: String {

@@ -12,10 +12,10 @@ struct PageSum {
   let generation: Generation
   let pageByteCount: Int
   let pageCount: Int
-  /// A histogram of how full the leaves are, in steps of 10 percent.
+  /// A histogram of the fill levels of leaf pages, in steps of 10 percent.
   ///
-  /// The first element is the number of leaves that are less than 10 percent full. The last element
-  /// is the number of leaves that are at least 90 percent full.
+  /// The first element is the number of leaf pages that are less than 10 percent full. The last
+  /// element is the number of leaf pages that are at least 90 percent full.
   let leafCounts: [Int]
   private let shares: [PageUsage.Kind: Share]
 
@@ -40,8 +40,9 @@ struct PageSum {
   /// The number of bytes in use in all pages.
   var usedByteCount: Int { shares.values.reduce(0) { $0 + $1.usedByteCount } }
 
-  /// Returns how full the pages of `kind` are on average, in percent, or "-" if there are no such
-  /// pages or if `kind` is `free` or `damaged`.
+  /// Returns the average fill level of the pages of `kind` in percent.
+  ///
+  /// The result is "-" if there are no such pages, or if `kind` is `free` or `damaged`.
   func fill(_ kind: PageUsage.Kind) -> String {
     let share = self[kind]
     guard kind != .free, kind != .damaged, share.pageCount > 0 else { return "-" }
@@ -53,7 +54,7 @@ struct PageSum {
     "\(generation), \(HumanText.count(pageCount, "page")) of "
       + "\(HumanText.count(pageByteCount, "byte")), "
       + "\(HumanText.size(pageCount * pageByteCount)), "
-      + "\(HumanText.share(usedByteCount, of: pageCount * pageByteCount)) of it in use"
+      + "\(HumanText.share(usedByteCount, of: pageCount * pageByteCount)) in use"
   }
 }
 

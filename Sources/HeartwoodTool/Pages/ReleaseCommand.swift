@@ -23,7 +23,7 @@ enum ReleaseCommand {
       try output.json(Document(generation: generation.frame, name: name))
     } else {
       try output.line(
-        "Generation \(generation.frame) is no longer kept as \(QuotedText.quoted(name)).")
+        "Generation \(generation.frame) is no longer named \(QuotedText.quoted(name)).")
     }
   }
 }

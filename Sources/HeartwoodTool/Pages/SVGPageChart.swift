@@ -3,12 +3,12 @@ import HeartwoodEngine
 
 /// An SVG chart of the page usage of a store.
 ///
-/// A map shows the pages as squares, a bar shows the share of each kind of page, a legend contains
-/// the numbers, and a histogram shows how full the leaves are.
+/// A map shows the pages as squares, and a bar shows the share of each kind of page. A legend
+/// contains the numbers, and a histogram shows the fill levels of leaf pages.
 ///
 /// CSS classes set the colours, so that the chart is readable in light and dark mode. To keep the
-/// file small, all squares of one kind are drawn with only two paths. The first draws the squares
-/// in a pale colour, and the second draws the used part of each square over them.
+/// file small, all squares of one kind are drawn with only two paths. The first path draws the
+/// squares in a pale colour, and the second path draws the used part of each square over them.
 struct SVGPageChart {
   /// The maximum number of squares in the map.
   static let cellCount = columnCount * 36
@@ -146,7 +146,7 @@ struct SVGPageChart {
     return lines.joined(separator: "\n")
   }
 
-  /// Returns a histogram that shows how full the leaves are, in steps of ten percent.
+  /// Returns a histogram of the fill levels of leaf pages, in steps of ten percent.
   private func leaves(top: Int) -> String {
     let left = Self.margin + 420
     let base = top + 128

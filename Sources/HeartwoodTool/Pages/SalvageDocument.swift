@@ -4,19 +4,19 @@ import HeartwoodEngine
 /// The report of `salvage`, as it is printed in JSON.
 struct SalvageDocument: Encodable {
   struct Range: Encodable {
-    /// The range as text, given either by keys or by the names of objects.
+    /// A description of the range in terms of keys or object IDs.
     let text: String
     /// The last key before the range, or `nil` if there is none.
     let after: String?
     /// The first key after the range, or `nil` if there is none.
     let before: String?
-    /// Whether some entries of the range were salvaged.
+    /// A Boolean value that indicates whether some entries of the range were salvaged.
     let isPartial: Bool
   }
 
   struct Keyspace: Encodable {
     let name: String
-    /// The entity whose objects the keyspace contains, or `nil` for other keyspaces.
+    /// The entity whose objects the keyspace contains, or `nil` if it contains other data.
     let entity: String?
     let isComplete: Bool
     let isNameLost: Bool
@@ -30,7 +30,7 @@ struct SalvageDocument: Encodable {
     let doubtfulCount: Int
     let misplacedCount: Int
 
-    /// The name of the entity, or of the keyspace.
+    /// The name of the entity or, if there is none, of the keyspace.
     var title: String { entity ?? name }
   }
 
@@ -127,7 +127,7 @@ extension SalvageDocument.Range {
 }
 
 extension SalvageDocument {
-  /// Returns the row ID in a key, or `nil` if the key does not belong to a row.
+  /// Returns the row ID in a key, or `nil` if the key is not the key of a row.
   fileprivate static func row(_ key: [UInt8]) -> Int64? {
     guard let components = KeyNotation.components(of: key), components.count == 1,
       case .integer(let row) = components[0], (0..<Int64.max).contains(row)

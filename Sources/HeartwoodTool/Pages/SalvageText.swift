@@ -1,6 +1,6 @@
 /// Writes the report of `salvage` as text.
 enum SalvageText {
-  /// The maximum number of ranges to show for one keyspace, and the maximum number of values.
+  /// The maximum number of missing ranges, and of damaged values, to show for each keyspace.
   private static let shownCount = 20
 
   static func write(_ document: SalvageDocument, _ output: Output) throws {
@@ -8,8 +8,9 @@ enum SalvageText {
       "Salvaged generation \(document.generation) to the new store "
         + "\(QuotedText.escaped(document.target)).")
     try output.line(
-      "\(HumanText.count(document.pageCount, "page")), "
-        + "\(HumanText.count(document.damagedPageCount)) damaged")
+      "\(HumanText.count(document.damagedPageCount)) of "
+        + "\(HumanText.count(document.pageCount, "page")) "
+        + "\(document.damagedPageCount == 1 ? "is" : "are") damaged.")
     for note in document.notes { try output.line(QuotedText.escaped(note)) }
     if !document.keyspaces.isEmpty {
       try output.line()
@@ -23,7 +24,7 @@ enum SalvageText {
     try output.line(
       document.isComplete
         ? "complete: nothing is missing"
-        : "incomplete: compare the new store with a backup, if there is one")
+        : "incomplete: compare the new store with a backup if you have one")
   }
 
   private static func table(_ document: SalvageDocument) -> String {
@@ -87,7 +88,7 @@ enum SalvageText {
 
   private static func writeRest(_ count: Int, _ noun: String, _ output: Output) throws {
     guard count > shownCount else { return }
-    try output.line("  … and \(HumanText.count(count - shownCount, noun)) more")
+    try output.line("  … and \(HumanText.count(count - shownCount, "more \(noun)"))")
   }
 
   private static func writeObjects(_ document: SalvageDocument, _ output: Output) throws {
@@ -96,7 +97,7 @@ enum SalvageText {
       (objects.clearedReferenceCount, "reference", "to lost objects became nil"),
       (objects.removedMemberCount, "member", "removed from lists"),
       (objects.restoredMemberCount, "member", "restored from inverse relationships"),
-      (objects.removedRowCount, "row", "removed as unreadable or duplicate"),
+      (objects.removedRowCount, "unreadable or duplicate row", "removed"),
     ].filter { $0.0 > 0 }
     guard !facts.isEmpty else { return }
     try output.line()

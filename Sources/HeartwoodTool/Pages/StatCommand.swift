@@ -15,10 +15,10 @@ enum StatCommand {
     let pageCount: Int
     let usedByteCount: Int
     let kinds: [Row]
-    /// A histogram of how full the leaves are, in steps of 10 percent.
+    /// A histogram of the fill levels of leaf pages, in steps of 10 percent.
     ///
-    /// The first element is the number of leaves that are less than 10 percent full. The last
-    /// element is the number of leaves that are at least 90 percent full.
+    /// The first element is the number of leaf pages that are less than 10 percent full. The last
+    /// element is the number of leaf pages that are at least 90 percent full.
     let leafCounts: [Int]
 
     init(_ sum: PageSum) {
@@ -49,8 +49,8 @@ enum StatCommand {
         try Data(chart.svg.utf8).write(to: URL(fileURLWithPath: path))
       } catch {
         throw ToolFailure.refused(
-          "The chart could not be written to \(path): "
-            + "\(error.localizedDescription) Use --svg with another file.")
+          "The chart could not be written to \(path) (\(error.localizedDescription)). Use --svg "
+            + "with another file.")
       }
     }
     if invocation.wantsJSON { return try output.json(Document(sum)) }

@@ -23,8 +23,7 @@ enum StoreAccess {
     // Use buffered access, so that I/O errors are thrown instead of ending the process with a
     // signal.
     options.access = .buffered
-    // Use a small cache: commands read most pages only once, so a larger cache would only use
-    // memory.
+    // Use a small cache, because commands read most pages only once.
     options.cacheByteCount = 16 << 20
     let store = try Store(at: path, options: options)
     do {
@@ -46,8 +45,10 @@ enum StoreAccess {
       ?? store.snapshot()
   }
 
-  /// Returns a snapshot of the generation with the given number or name, or of the newest readable
-  /// generation that is not newer than the given time.
+  /// Returns a snapshot of the generation with the given number or name.
+  ///
+  /// If `text` is a time, returns a snapshot of the newest readable generation that was committed
+  /// by then.
   static func snapshot(
     of store: Store, at text: String, _ invocation: Invocation
   ) throws -> Snapshot {
@@ -66,7 +67,7 @@ enum StoreAccess {
     }
     throw ToolFailure.refused(
       "No readable generation dates from \(text) or earlier. Run heartwoodctl generations "
-        + "\(invocation.path) for a list.")
+        + "\(invocation.path) to list the readable generations.")
   }
 
   private static func snapshot(
@@ -120,8 +121,8 @@ enum StoreAccess {
     guard HeaderSlotLayout.offsets.contains(where: { isHeader(file, at: $0) }) else {
       throw .refused(
         "The directory \(path) contains no store: its file named pages does not have the "
-          + "signature of a Heartwood store. Specify another directory, or restore a backup if "
-          + "this was a store.")
+          + "signature of a Heartwood store. Specify another directory. If the directory used to "
+          + "contain a store, restore a backup.")
     }
   }
 

@@ -10,7 +10,7 @@ final class LineEditor {
   /// The index of the history line that is shown, or the length of the history if no history line
   /// is shown.
   private var shown = 0
-  /// The line that the user was typing, saved while a line of the history is shown instead.
+  /// The line that the user was typing before the editor showed a line of the history.
   private var typed: [Character] = []
   private var prompt = ""
 

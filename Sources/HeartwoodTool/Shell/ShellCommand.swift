@@ -15,7 +15,7 @@ enum ShellCommand {
 /// A sequence of commands on one generation of a store.
 private final class Shell {
   private let store: Store
-  /// The generation that the commands read, which stays readable while it is pinned.
+  /// A snapshot of the generation that the commands read.
   private var snapshot: Snapshot
   private let invocation: Invocation
   private let output: Output
@@ -142,12 +142,12 @@ private final class Shell {
     .help [COMMAND]                 show this text, or the help of a command
     .quit                           end the shell
 
-    All commands read the pinned generation, whatever other programs write.
+    All commands read the pinned generation, even while other programs write.
     """
 }
 
 extension Command {
-  /// Whether the command is available in the shell.
+  /// A Boolean value that indicates whether the command is available in the shell.
   ///
   /// Such a command must not change the store, and must end by itself.
   var isInShell: Bool {

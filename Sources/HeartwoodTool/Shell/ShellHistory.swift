@@ -18,7 +18,7 @@ final class ShellHistory {
     lines = text.split(separator: "\n").suffix(Self.maxCount).map(String.init)
   }
 
-  /// Appends a line, unless it is blank or the same as the last line.
+  /// Appends a line, unless it is blank or equal to the last line.
   ///
   /// Errors are ignored, because the shell works without its history.
   func append(_ line: String) {

@@ -8,7 +8,7 @@ enum DurationText {
   static func seconds(_ text: String, for flag: Flag) throws(ToolFailure) -> Int {
     let unit = units.first { text.hasSuffix($0.key) }
     guard let unit, let count = Int(text.dropLast()), count > 0, count <= 1_000_000 else {
-      throw .usage("\(flag.rawValue) \(text) is invalid: use a time such as 10s, 5m, 2h or 7d.")
+      throw .usage("\(flag.rawValue) \(text) is invalid. Use a time such as 10s, 5m, 2h or 7d.")
     }
     return count * unit.value
   }

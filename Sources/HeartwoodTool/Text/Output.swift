@@ -6,10 +6,10 @@ struct ClosedOutput: Error {}
 
 /// The buffered standard output.
 final class Output {
-  /// Whether the output is a terminal.
+  /// A Boolean value that indicates whether the output is a terminal.
   let isTerminal = isatty(1) == 1
-  /// Whether the output has colours: it is a terminal, and the environment variable `NO_COLOR` is
-  /// unset or empty.
+  /// A Boolean value that indicates whether the output has colours: it is a terminal, and the
+  /// environment variable `NO_COLOR` is unset or empty.
   let hasColors: Bool
   private var pending = Data()
   private var pager: Pager?
@@ -53,7 +53,7 @@ final class Output {
     if isTerminal { pager = Pager() }
   }
 
-  /// If the output is shown by a pager, waits until the user has quit it.
+  /// If a pager shows the output, waits until the user has quit the pager.
   func endPager() {
     pager?.finish()
     pager = nil

@@ -8,7 +8,8 @@ final class Pager {
   /// The descriptor to which the output is written.
   var descriptor: Int32 { pipe.fileHandleForWriting.fileDescriptor }
 
-  /// Starts the program that the environment variable `PAGER` names, or `less` if it is not set.
+  /// Starts the program that the environment variable `PAGER` names, or `less` if the variable is
+  /// not set.
   ///
   /// - Returns: `nil` if `PAGER` is empty, or the program is missing.
   init?() {
@@ -23,7 +24,8 @@ final class Pager {
     else { return nil }
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments = ["-c", "exec \(command)"]
-    // Use the same options as git: quit if one screen is enough, show colours, and keep the screen.
+    // Use the same options as git: quit if the output fits on one screen, show colours, and do not
+    // clear the screen.
     process.environment = environment.merging(["LESS": "FRX"]) { own, _ in own }
     process.standardInput = pipe
     guard (try? process.run()) != nil else { return nil }

@@ -53,7 +53,7 @@ final class ReplacementFile {
     defer { withExtendedLifetime(interruption) {} }
     do {
       let result = try body(temporary)
-      // Copy the mode, because the new file must not be readable by more users than the older one.
+      // Copy the mode, because the new file must not be readable by more users than the older file.
       if let mode { chmod(temporary, mode) }
       guard rename(temporary, target.path) == 0 else { throw failure(path, systemError) }
       return result
@@ -92,7 +92,7 @@ final class ReplacementFile {
     }
   }
 
-  /// Returns the permissions of an existing file, or `nil` if there is none.
+  /// Returns the permissions of an existing file, or `nil` if the file does not exist.
   ///
   /// - Throws: A ``ToolFailure`` if the file is a directory or a device, which must not be
   ///   replaced.

@@ -2,10 +2,10 @@
 struct ShownValue {
   /// The length of the complete value in bytes.
   let byteCount: Int
-  /// The bytes of the value, or only the first ones if the value is truncated.
+  /// The bytes of the value, or only the first bytes if the value is truncated.
   let bytes: [UInt8]
 
-  /// Whether the value is truncated.
+  /// A Boolean value that indicates whether the value is truncated.
   var isCut: Bool { bytes.count < byteCount }
 
   /// The bytes as text, or `nil` if they are not readable UTF-8.

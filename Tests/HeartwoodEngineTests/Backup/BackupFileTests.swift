@@ -126,7 +126,7 @@ struct BackupFileTests {
       try scene.backup.restore(Generation(frame: 1), to: "/a")
     }
     #expect(unknown?.kind == .generationExpired)
-    #expect(unknown?.message.contains("The nearest are \(frames[0])") == true)
+    #expect(unknown?.message.contains("Use generation \(frames[0])") == true)
     try scene.disk.remove("/backup/" + names[2])
     let nothing = #expect(throws: StorageError.self) { try scene.backup.restore(to: "/a") }
     #expect(nothing?.kind == .corrupt || nothing?.kind == .notAStore)

@@ -23,7 +23,7 @@ struct VerificationTests {
       case .missingPageMarkedUsed: "marked as used but does not exist"
       case .lostBitmap: "should be a bitmap"
       case .childTwice, .treesExchanged, .rootInUseTwice, .valuePageTwice:
-        "is referred to more than once"
+        "has more than one reference"
       case .childMissing: "which does not exist"
       case .childrenExchanged: "outside the separators"
       case .wrongTree, .wrongBranchLevel: "is not the expected node"

@@ -138,7 +138,7 @@ struct BackgroundContextTests {
   }
 
   @Test(.evidence("T-02"), .mustEnd, arguments: TestScale.seeds(quick: 3, all: 30))
-  func `no call runs between the reads and the writes of another one`(seed: UInt64) async throws {
+  func `no call runs between the reads and the writes of another call`(seed: UInt64) async throws {
     let (background, other) = (container.newBackgroundContext(), container.newBackgroundContext())
     try await background.perform { context in
       _ = Counter(context: context)

@@ -9,9 +9,7 @@ struct CrewSave {
   var result: CrewGraph
   /// For each new object that has become an existing object, the number of that object.
   var became: [Int: Int] = [:]
-  /// A Boolean value that indicates whether the guarantees permit several orders.
-  ///
-  /// In this case, only the members are compared.
+  /// A Boolean value that indicates whether the guarantees permit several orders of the members.
   var isOrderOpen = false
   /// A Boolean value that indicates whether guarantees contradict each other.
   ///
