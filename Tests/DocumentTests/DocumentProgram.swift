@@ -25,7 +25,6 @@ struct DocumentProgram: CustomTestStringConvertible, Sendable {
       }
   }
 
-  /// Returns the program with the given name.
   static func named(_ name: String) throws -> DocumentProgram {
     try #require(try all().first { $0.name == name })
   }

@@ -2,7 +2,6 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// Checks the documentation comments of public symbols and the landing pages.
 @Suite(
   "API documentation",
   .enabled(if: BuiltModules.directory != nil, "no built modules beside the tests"))

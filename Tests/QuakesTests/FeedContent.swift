@@ -41,7 +41,6 @@ struct FeedContent {
 
   init(_ quakes: [Quake]) { self.quakes = quakes }
 
-  /// The GeoJSON document.
   var content: Data {
     get throws {
       let document: [String: Any] = [

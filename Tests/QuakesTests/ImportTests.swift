@@ -2,7 +2,6 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the effect of `quakes import` on the store.
 @Suite("quakes import")
 struct ImportTests {
   @Test(arguments: [1, 2]) func `an import adds every quake of a feed once`(seed: UInt64) throws {

@@ -2,7 +2,6 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the results of `quakes list` and their order.
 @Suite("quakes list")
 struct ListTests {
   /// Returns a store of quakes that differ in every searchable value.

@@ -13,7 +13,6 @@ struct QuakesFixture {
     path = directory.path(of: "quakes")
   }
 
-  /// Runs a command on the store.
   func run(_ arguments: String..., input: Data = Data()) throws -> ProgramRun {
     try ProgramRun("quakes", arguments + ["--store", path], input: input)
   }
@@ -23,12 +22,10 @@ struct QuakesFixture {
     try StartedProgram("quakes", arguments + ["--store", path])
   }
 
-  /// Imports a feed from standard input.
   func importFeed(_ feed: FeedContent) throws -> ProgramRun {
     try run("import", "-", input: feed.content)
   }
 
-  /// Imports bytes from a file.
   func importFeed(_ content: Data) throws -> ProgramRun {
     let file = directory.path(of: "feed.geojson")
     try content.write(to: URL(filePath: file))

@@ -2,7 +2,6 @@ import Foundation
 import HeartwoodTestSupport
 import Testing
 
-/// Tests `quakes search`.
 @Suite("quakes search")
 struct SearchTests {
   private static func fixture() throws -> QuakesFixture {

@@ -1,7 +1,6 @@
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the figures that `quakes stats` prints.
 @Suite("quakes stats")
 struct StatsTests {
   @Test(arguments: [8, 9]) func `the statistics count every quake once`(seed: UInt64) throws {

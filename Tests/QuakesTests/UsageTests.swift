@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests how `quakes` handles command lines.
 @Suite("The command line of quakes")
 struct UsageTests {
   private func run(_ arguments: String...) throws -> ProgramRun {

@@ -1,6 +1,5 @@
 import SQLiteWriter
 
-/// A reproducible source of random numbers.
 struct SeededSource: RandomNumberGenerator {
   private var state: UInt64
 
@@ -59,7 +58,6 @@ struct RandomTable {
     .declared("VARCHAR(20)"), .declared("double \"precision\""),
   ]
 
-  /// Makes a table whose rows have rowids.
   init(_ name: String, rowCount: Int, _ source: inout SeededSource) {
     let count = source.isOne(in: 6) ? 150 : Int.random(in: 1...9, using: &source)
     let columns = (0..<count).map { position in

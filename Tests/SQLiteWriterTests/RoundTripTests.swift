@@ -2,7 +2,6 @@ import HeartwoodTestSupport
 import SQLiteWriter
 import Testing
 
-/// Tests that SQLite reads exactly the rows that were written.
 @Suite("SQLite files", .enabled(if: SQLiteShell.isInstalled, SQLiteShell.comment))
 struct RoundTripTests {
   @Test(arguments: TestScale.seeds(quick: 4, all: 24))

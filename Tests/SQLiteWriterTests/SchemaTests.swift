@@ -2,7 +2,6 @@ import Foundation
 import SQLiteWriter
 import Testing
 
-/// Tests the schema and the header as SQLite reads them.
 @Suite("Schemas of SQLite files", .enabled(if: SQLiteShell.isInstalled, SQLiteShell.comment))
 struct SchemaTests {
   static let names = [

@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Cuts the power during a history and checks the states that can result.
 extension CrashHistory {
   /// Cuts the power at every call of the steps that changes something, and checks each disk that
   /// can result.

@@ -1,7 +1,6 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
 
-/// Makes up the steps of histories.
 extension CrashHistory {
   /// Returns random steps, some of which are transactions too large for a small memory.
   static func randomSpillingSteps(seed: UInt64, count: Int) -> [Step] {
@@ -17,7 +16,6 @@ extension CrashHistory {
     }
   }
 
-  /// Returns random steps.
   static func randomSteps(seed: UInt64, count: Int) -> [Step] {
     var generator = SeededGenerator(seed: seed)
     return (0..<count).map { _ in

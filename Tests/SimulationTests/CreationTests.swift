@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests power cuts soon after a store has been created.
 @Suite("A new store")
 struct CreationTests {
   /// The directory existed before the store was created, but its name was never synced.

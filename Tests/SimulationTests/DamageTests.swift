@@ -64,7 +64,6 @@ struct DamageTests {
     #expect(noticed > 0)
   }
 
-  /// Truncates and extends every file.
   @Test(.evidence("B2"), .evidence("D10"))
   func `returns correct data or detects every truncated or extended file`() throws {
     let sample = try WrittenStore(seed: 22)
@@ -107,7 +106,6 @@ struct DamageTests {
     case missing, empty, ofAnotherStore, ofAnEarlierCopy
   }
 
-  /// Removes, empties or replaces one file at a time.
   @Test(.evidence("B2"), .evidence("D10"))
   func `shows one state or detects every replaced file`() throws {
     let sample = try WrittenStore(seed: 23)

@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests a disk that becomes full within a savepoint of a transaction.
 @Suite("A savepoint on a full disk")
 struct SavepointFailureTests {
   private struct Outcome {

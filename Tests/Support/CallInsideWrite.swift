@@ -16,7 +16,6 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
   case openingAnother = "opening another store"
   case writingToAnother = "writing to another store"
 
-  /// A Boolean value that indicates whether the call traps.
   package var isRefused: Bool {
     [.write, .checkpoint, .compact, .verify, .close, .suspend].contains(self)
   }

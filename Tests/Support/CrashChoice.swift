@@ -1,6 +1,5 @@
 /// Selects the unsynced changes that survive a power cut.
 package enum CrashChoice: Sendable, Hashable {
-  /// Only durable changes survive.
   case nothing
   /// All changes survive.
   case everything
@@ -42,7 +41,6 @@ package struct CrashOptions: OptionSet, Sendable, Hashable {
   /// A prefix of each write survives; this prefix can have any length.
   package static let tornEnds = CrashOptions(rawValue: 8)
 
-  /// Returns a random combination of the options.
   package static func random(using generator: inout SeededGenerator) -> CrashOptions {
     CrashOptions(rawValue: Int(generator.next() % 16))
   }

@@ -10,6 +10,6 @@ public struct Evidence: TestTrait, SuiteTrait {
 }
 
 extension Trait where Self == Evidence {
-  /// Cites a guarantee.
+  /// Cites the guarantee with the given number.
   public static func evidence(_ guarantee: String) -> Evidence { Evidence(guarantee: guarantee) }
 }

@@ -41,7 +41,6 @@ package struct FaultPlan: Sendable, Equatable {
   /// The number of the only `open` call that fails, counted from 1, or `nil` if none fails.
   package var failingOpen: Int?
 
-  /// Creates a plan without faults.
   package init() { outcome = .powerOff }
 
   /// Returns a plan that cuts the power at the given call.
@@ -68,7 +67,6 @@ package struct FaultPlan: Sendable, Equatable {
     return plan
   }
 
-  /// Returns a plan in which only the given read fails.
   package static func failingRead(_ number: Int) -> FaultPlan {
     var plan = FaultPlan()
     plan.failingRead = number

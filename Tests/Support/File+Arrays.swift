@@ -1,7 +1,6 @@
 package import HeartwoodEngine
 
 extension File {
-  /// Writes an array in one call.
   package func write(_ bytes: [UInt8], at offset: UInt64) throws(StorageError) {
     try bytes.withBytes { (bytes) throws(StorageError) in try write([bytes], at: offset) }
   }
@@ -13,7 +12,6 @@ extension File {
     return block.bytes.bytes.slice(0, count).copied()
   }
 
-  /// Reads all bytes of the file.
   package func allBytes() throws(StorageError) -> [UInt8] {
     try bytes(at: 0, Int(try byteCount()))
   }

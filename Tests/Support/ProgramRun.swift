@@ -51,7 +51,6 @@ package struct ProgramRun {
     return (try FileHandle(forReadingFrom: url), try FileHandle(forWritingTo: url))
   }
 
-  /// The output, split into lines.
   package var lines: [String] {
     output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }

@@ -24,7 +24,6 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
   /// generator.
   package mutating func forked() -> SeededGenerator { SeededGenerator(seed: next()) }
 
-  /// Returns `count` random bytes.
   package mutating func bytes(_ count: Int) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(count + 8)

@@ -40,7 +40,6 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var volume = VolumeType.memory
   /// The defect of the file locks, or `nil` if they work.
   package var lockFault: LockFault?
-  /// A Boolean value that indicates whether holes can be punched into files.
   package var canPunch = true
   /// Returns whether a sync of the given file or directory reports success without syncing
   /// anything.
@@ -51,7 +50,6 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   /// Called before a write takes effect; the hook may read the disk.
   package var onWrite: ((_ path: String, _ offset: UInt64, _ byteCount: Int) -> Void)?
 
-  /// Creates an empty disk.
   package convenience init(seed: UInt64 = 1, faultPlan: FaultPlan = FaultPlan()) {
     self.init(
       DiskContent(), SeededGenerator(seed: seed), milliseconds: 1_750_000_000_000, boot: nil,
@@ -91,14 +89,12 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var calls: [FaultPlan.CallKind] { lock.withLock { history } }
   /// The number of numbered calls so far.
   package var callCount: Int { lock.withLock { history.count } }
-  /// The number of open files.
   package var openFileCount: Int { lock.withLock { openCounts.count } }
 
   /// The number of attempts to open a file so far.
   package var openCount: Int { lock.withLock { opens } }
   /// The number of reads so far.
   package var readCount: Int { lock.withLock { reads } }
-  /// A Boolean value that indicates whether the plan has cut the power.
   package var hasLostPower: Bool { lock.withLock { isPowerOff } }
 
   /// A Boolean value that indicates whether calls are logged as text.

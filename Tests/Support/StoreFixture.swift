@@ -81,7 +81,6 @@ package struct StoreFixture: Sendable {
 
   // MARK: Files
 
-  /// Returns the path of the store's file with the given name.
   package func path(of name: String) -> String { path + "/" + name }
 
   /// Returns the sorted names of the files in the store's directory.
@@ -95,7 +94,6 @@ package struct StoreFixture: Sendable {
     return SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount))
   }
 
-  /// Returns the bytes of the store's file with the given name.
   package func bytes(of name: String) throws -> [UInt8] {
     try #require(try fileSystem.open(path(of: name), .read)).allBytes()
   }

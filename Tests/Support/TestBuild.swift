@@ -1,4 +1,3 @@
-/// The build configuration of the tests.
 package enum TestBuild {
   /// A Boolean value that indicates whether the build is optimised.
   ///

@@ -1,6 +1,5 @@
 import Testing
 
-/// Checks that each numbered guarantee in the documents is cited by a test.
 @Suite("The guarantees")
 struct EvidenceTests {
   private static let documents = [

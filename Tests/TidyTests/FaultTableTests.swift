@@ -1,6 +1,5 @@
 import Testing
 
-/// Checks that the tests named in the table of simulated faults exist.
 @Suite("The table of faults")
 struct FaultTableTests {
   private static let document = "Tests/Faults.md"

@@ -1,6 +1,5 @@
 import Testing
 
-/// Checks the rules for sources that a program can check.
 @Suite("The sources")
 struct SourceTests {
   private static let engine = "Sources/HeartwoodEngine/"

@@ -2,7 +2,6 @@ import Foundation
 
 /// A Swift file, in which comments and the contents of strings are separated from the code.
 struct SwiftSource: Sendable {
-  /// The path of the file within the package.
   let path: String
   let lines: [String]
   /// The lines of the file, with comments and the contents of strings replaced by spaces.
@@ -24,7 +23,6 @@ struct SwiftSource: Sendable {
     tokens = Self.tokens(of: code)
   }
 
-  /// The file name without the directories.
   var name: String { String(path.split(separator: "/").last ?? "") }
 
   /// Returns the Swift files of the package or of one of its directories, sorted by path.

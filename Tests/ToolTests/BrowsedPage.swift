@@ -115,7 +115,6 @@ final class HostileName: ManagedObject {
   override class var entity: Entity { Entity(name) }
 }
 
-/// An installed headless browser.
 enum Browser {
   /// The path of the browser, or `nil` if none is installed.
   static let path: String? = {

@@ -120,7 +120,6 @@ struct FeedRecipeTests {
     }
   }
 
-  /// Returns the number of objects of each entity.
   private func counts() throws -> [String] {
     var result: [String] = []
     try stores.source.change { context in

@@ -32,7 +32,6 @@ struct FeedStores {
     } + lineUps(store)
   }
 
-  /// Expects that both stores have the same objects.
   func expectEqual(
     _ label: String, _ location: SourceLocation = #_sourceLocation
   ) throws {
@@ -41,7 +40,6 @@ struct FeedStores {
     #expect(difference.isEmpty, "\(label): \(difference)", sourceLocation: location)
   }
 
-  /// Returns the line-up of each team.
   func lineUps(_ store: ObjectStore) throws -> [String] {
     var result: [String] = []
     try store.change { context in
@@ -52,7 +50,6 @@ struct FeedStores {
     return result
   }
 
-  /// Changes the source in one transaction.
   func change(_ random: inout SeededGenerator) throws {
     var generator = random.forked()
     try source.change { context in

@@ -3,7 +3,6 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Feeds the changes of one store to another store.
 @Suite("A feed of changes")
 struct FeedTests {
   private let stores: FeedStores

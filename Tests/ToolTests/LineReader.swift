@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-/// Reads lines from a pipe.
 final class LineReader {
   private let handle: FileHandle
   private var pending: [UInt8] = []

@@ -3,7 +3,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the commands that change a store or create another store.
 @Suite("The maintenance commands")
 struct MaintenanceCommandTests {
   @Test func `keep and release generations`() throws {

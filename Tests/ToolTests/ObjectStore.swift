@@ -104,7 +104,6 @@ struct ObjectStore {
     }
   }
 
-  /// Changes objects in one save.
   func change(author: String? = nil, _ body: (ManagedObjectContext) throws -> Void) throws {
     let container = try PersistentContainer(
       url: URL(filePath: fixture.path), schema: Self.schema)
@@ -123,7 +122,6 @@ struct ObjectStore {
     try fixture.run { store in try store.keep(store.snapshot().generation, as: name) }
   }
 
-  /// Runs a command on the store.
   func run(_ command: String, _ arguments: String...) throws -> ToolRun {
     try ToolRun([command, fixture.path] + arguments)
   }

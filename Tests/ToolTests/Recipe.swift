@@ -79,7 +79,6 @@ final class Recipe {
       .map { "\($0)/\(program)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
-  /// Returns whether Python has a module.
   static func hasModule(_ name: String) -> Bool {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")

@@ -11,7 +11,6 @@ protocol RecipeServer: AnyObject {
   func crash(_ random: inout SeededGenerator) throws
 }
 
-/// A process of a server.
 private final class ServerProcess {
   private let process = Process()
 
@@ -37,7 +36,6 @@ private final class ServerProcess {
   }
 }
 
-/// A Redis server.
 final class RedisServer: RecipeServer {
   private let directory: ScratchDirectory
   private var process: ServerProcess?
@@ -83,7 +81,6 @@ final class RedisServer: RecipeServer {
   deinit { process?.end(SIGKILL) }
 }
 
-/// A PostgreSQL server.
 final class PostgresServer: RecipeServer {
   private let directory: ScratchDirectory
   private var process: ServerProcess?
@@ -127,7 +124,6 @@ final class PostgresServer: RecipeServer {
     try start()
   }
 
-  /// Runs a query, and returns the rows.
   func rows(_ query: String) throws -> [String] {
     let connection = ["-h", directory.path, "-U", "recipes", "-d", "postgres"]
     let run = try BuiltModules.run("psql", connection + ["-XAt", "-c", query])

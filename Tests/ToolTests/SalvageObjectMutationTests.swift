@@ -3,7 +3,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Salvages stores of objects whose files were changed at random, and expects a report or an error.
 @Suite("Salvage of a store of objects with changed files")
 struct SalvageObjectMutationTests {
   private static let image: StoreImage = {

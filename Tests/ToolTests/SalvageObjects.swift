@@ -92,7 +92,6 @@ struct SalvageObjects {
     try PersistentContainer(url: URL(filePath: path), schema: schema)
   }
 
-  /// Changes objects in one save.
   func change(_ body: (ManagedObjectContext) throws -> Void) throws {
     let container = try Self.open(at: fixture.path)
     let context = container.newContext()
@@ -101,7 +100,6 @@ struct SalvageObjects {
     try container.store.close()
   }
 
-  /// Returns the books by their codes.
   static func books(in context: ManagedObjectContext) throws -> [Int: Book] {
     var books: [Int: Book] = [:]
     for book in try context.fetch(FetchRequest<SalvageBook>()) {

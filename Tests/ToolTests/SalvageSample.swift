@@ -151,7 +151,6 @@ struct SalvageSample {
 
   // MARK: Damage
 
-  /// The pages in use, in ascending order.
   var usedPages: [PageNumber] { pages.values.joined().sorted() }
 
   /// Returns whether the newest version of a page is in the page file.

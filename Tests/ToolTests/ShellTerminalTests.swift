@@ -41,7 +41,6 @@ struct ShellTerminalTests {
   }
 }
 
-/// Runs commands whose output is paged.
 @Suite(
   "Paged output",
   .enabled(

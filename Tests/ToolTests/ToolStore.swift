@@ -52,7 +52,6 @@ struct ToolStore {
 
   var path: String { fixture.path }
 
-  /// Runs a command on the store.
   func run(_ command: String, _ arguments: String...) throws -> ToolRun {
     try ToolRun([command, path] + arguments)
   }
@@ -75,7 +74,6 @@ struct ToolStore {
     return page
   }
 
-  /// Changes a byte of the page file.
   func flip(_ offset: Int) throws {
     var bytes = try fixture.bytes(of: "pages")
     bytes[offset] ^= 0x40

@@ -32,7 +32,6 @@ final class Label: ManagedObject {
 }
 
 enum FuzzedObjects {
-  /// Returns an empty container in memory.
   static func empty() throws -> PersistentContainer {
     try PersistentContainer.inMemory(schema: Schema(Part.self, Supplier.self, Label.self))
   }

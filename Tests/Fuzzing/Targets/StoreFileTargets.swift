@@ -60,7 +60,6 @@ extension FuzzTarget {
     return block
   }
 
-  /// Returns the input for a file.
   private static func input(_ file: ByteBlock) -> [UInt8] {
     defer { file.keep() }
     let (start, bytes) = (AtomicFileLayout.byteCount, file.bytes.bytes)

@@ -2,7 +2,6 @@ import HeartwoodEngine
 import Synchronization
 import Testing
 
-/// Tests `SystemThread`, which wraps a thread of the operating system.
 @Suite("A thread")
 struct SystemThreadTests {
   /// An object whose deinitialiser takes some time and then sets a flag.

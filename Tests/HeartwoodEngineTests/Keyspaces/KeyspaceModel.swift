@@ -76,7 +76,6 @@ enum AnyKey: Hashable {
   case bytes([UInt8])
   case key(Key)
 
-  /// The encoded form of the key.
   var encoded: Key {
     switch self {
     case .integer(let integer): Key(integer)

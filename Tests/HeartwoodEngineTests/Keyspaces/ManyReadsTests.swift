@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Compares reads of many keys in one call with reads of single keys.
 @Suite("A read of many keys")
 struct ManyReadsTests {
   struct Setting: Sendable, CustomTestStringConvertible {

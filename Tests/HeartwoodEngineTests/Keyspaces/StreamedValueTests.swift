@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests values that are written and read in chunks.
 @Suite("A streamed value")
 struct StreamedValueTests {
   private static let accesses: [StoreOptions.Access] = [.mapped, .buffered]

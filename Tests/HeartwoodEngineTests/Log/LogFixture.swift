@@ -117,7 +117,6 @@ final class LogFixture {
     return result
   }
 
-  /// Writes the footer of a segment.
   func write(_ footer: SegmentFooter, to segment: UInt64) throws {
     let block = ByteBlock(count: geometry.footerFrames * Self.pageByteCount)
     defer { block.keep() }

@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests how much of the log is retained while generations are held.
 @Suite("The log while generations are held")
 struct LogReclamationTests {
   private static func options(_ access: StoreOptions.Access) -> StoreOptions {

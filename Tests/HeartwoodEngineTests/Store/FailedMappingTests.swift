@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests commits after which the new state of the store cannot be mapped.
 @Suite("A store that cannot map its pages")
 struct FailedMappingTests {
   @Test(.evidence("F8")) func `rolls the transaction back, and continues when there is room`()

@@ -11,7 +11,6 @@ import Testing
   import Darwin
 #endif
 
-/// Tests the permissions of the files of a store.
 @Suite("The permissions of a store")
 struct FileModeTests {
   private func fixture(_ mode: UInt16?) throws -> StoreFixture {

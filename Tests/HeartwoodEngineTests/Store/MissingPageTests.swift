@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests damaged trees that refer to pages beyond the end of the page file.
 @Suite("A page beyond the end of the page file")
 struct MissingPageTests {
   @Test(.evidence("B2"), .evidence("B3"), arguments: [StoreOptions.Access.mapped, .buffered])

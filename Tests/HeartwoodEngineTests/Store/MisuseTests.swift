@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests that incorrect use of a store traps or throws.
 @Suite("Misuse of a store")
 struct MisuseTests {
   @Test(.spawning, .evidence("U1"))

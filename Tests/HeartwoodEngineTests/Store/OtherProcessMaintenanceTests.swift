@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests this process's view of a page file that another process has checkpointed.
 @Suite("A page file that another process checkpoints")
 struct OtherProcessMaintenanceTests {
   private let fileSystem = ObservedFileSystem(MemoryFileSystem())

@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the page usage reported for stores with known contents.
 @Suite("The page usage")
 struct PageUsageTests {
   private func count(_ kind: PageUsage.Kind, in pages: [PageUsage]) -> Int {

@@ -3,7 +3,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests stores that are destroyed, moved or replaced.
 @Suite("Stores that are destroyed, moved or replaced")
 struct StoreReplacementTests {
   private let scratch: ScratchDirectory

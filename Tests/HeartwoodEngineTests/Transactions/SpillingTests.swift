@@ -2,7 +2,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests transactions that change more pages than they may keep in memory.
 @Suite("A transaction larger than its memory")
 struct SpillingTests {
   private struct Aborted: Error {}

@@ -3,7 +3,6 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Saves a new person in a separate context.
 private func add(_ name: String, to container: PersistentContainer) throws {
   let context = container.newContext()
   context.transactionAuthor = name

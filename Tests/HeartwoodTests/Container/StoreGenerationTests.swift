@@ -223,7 +223,6 @@ struct StoreGenerationTests {
 }
 
 extension PersistentContainer {
-  /// Saves a stamp.
   fileprivate func performStamp() throws {
     let context = newContext()
     _ = Stamp(context: context)

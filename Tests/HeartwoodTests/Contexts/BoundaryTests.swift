@@ -216,7 +216,6 @@ struct BoundaryTests {
   }
 }
 
-/// An object that records its callbacks.
 private final class CallbackLog: ManagedObject {
   @Attribute var text: String = ""
   @ToMany(inverse: \CallbackLog.parent, deleteRule: .cascade) var children: Set<CallbackLog>

@@ -2,7 +2,6 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Compares the content that contexts read with the reference.
 extension TileRun {
   /// Compares the complete content of a context, or of a new child of it, with the reference.
   mutating func check(_ context: Int) throws {
@@ -67,7 +66,6 @@ extension TileRun {
 
   // MARK: Differences
 
-  /// Returns the IDs of the tiles with the given names.
   private func ids(_ names: some Sequence<String>) -> Set<ManagedObjectID> {
     Set(names.compactMap { ids[$0] })
   }

@@ -66,7 +66,6 @@ struct TileRun {
     guard findings.isEmpty else { throw GraphMismatch("\(findings)") }
   }
 
-  /// Adds a step to the trace.
   mutating func begin(_ step: String) { trace.append(step) }
 
   private mutating func step() throws {

@@ -3,7 +3,6 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Feeds random changes in one container to another container.
 @Suite("The copy of a feed")
 struct FeedCopyTests {
   /// Makes random changes, with two contexts.

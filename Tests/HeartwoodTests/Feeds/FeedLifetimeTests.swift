@@ -3,7 +3,6 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Tests which generations a feed holds, and when the feed ends.
 @Suite("The lifetime of a feed")
 struct FeedLifetimeTests {
   private let fixture: GraphFixture

@@ -3,7 +3,6 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Applies a feed to a copy that was edited.
 @Suite("An edited copy of a feed")
 struct FeedMergeTests {
   private let source: GraphFixture

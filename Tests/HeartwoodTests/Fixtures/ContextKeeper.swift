@@ -22,7 +22,6 @@ extension ContextKeeper {
     return child
   }
 
-  /// Saves a new person in a separate context.
   @discardableResult
   func person(_ name: String, age: Int = 0, cars: Int = 0) throws -> ManagedObjectID {
     let context = context()

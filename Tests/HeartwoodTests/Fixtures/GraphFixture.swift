@@ -20,7 +20,6 @@ final class GraphFixture: ContextKeeper {
     }
   }
 
-  /// Returns the stored values of a person.
   func stored(_ id: ManagedObjectID) throws -> (name: String, age: Int, cars: Int)? {
     let context = context()
     guard let person: Person = try context.existingObject(with: id) else { return nil }

@@ -62,17 +62,14 @@ final class StoresFixture: ContextKeeper {
     }
   }
 
-  /// Returns the location of a store of this test.
   func url(_ name: String) -> URL { URL(filePath: scratch.path(of: name)) }
 
   func addMemos() throws {
     try container.addStore(url: memos, entities: [Memo.self, Remark.self])
   }
 
-  /// Releases the contexts of this test.
   func letGo() { contexts = [] }
 
-  /// Saves a new memo in a separate context.
   @discardableResult
   func memo(_ text: String, rank: Int = 0, remarks: Int = 0) throws -> ManagedObjectID {
     let context = context()
@@ -88,7 +85,6 @@ final class StoresFixture: ContextKeeper {
     return memo.objectID
   }
 
-  /// Changes a memo in a separate context, and saves the change.
   func change(_ id: ManagedObjectID, _ body: (Memo) -> Void) throws {
     let context = context()
     body(try #require(try context.existingObject(Memo.self, with: id)))

@@ -3,7 +3,6 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Tests how JSON text is split into elements.
 @Suite("The elements of JSON text")
 struct JSONElementsTests {
   private func split(

@@ -157,7 +157,6 @@ struct CrateChecks {
     }
   }
 
-  /// Checks predicates that read related objects.
   private func checkRelatedPredicates(_ objects: [ManagedObject]) throws {
     let two = 2
     let several = FetchRequest<Crate>(where: #Predicate { $0.items.count > 1 })

@@ -163,7 +163,6 @@ final class CrateRun {
     }
   }
 
-  /// Checks the objects of a context.
   func checkObjects(_ workspace: CrateWorkspace) throws {
     var checks = CrateChecks(
       workspace.context, container, childOf: workspace.parent?.context)

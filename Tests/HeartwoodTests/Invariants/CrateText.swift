@@ -57,7 +57,6 @@ enum CrateText {
     return line
   }
 
-  /// Fetches all objects of a context.
   static func objects(_ context: ManagedObjectContext) throws -> [ManagedObject] {
     var objects: [ManagedObject] = try context.fetch(FetchRequest<Crate>())
     objects += try context.fetch(FetchRequest<CrateItem>()) as [ManagedObject]
@@ -81,7 +80,6 @@ enum CrateText {
   }
 }
 
-/// A violation of an invariant.
 struct InvariantViolation: Error, CustomStringConvertible {
   /// The violated invariant, which shrinking preserves.
   let invariant: String

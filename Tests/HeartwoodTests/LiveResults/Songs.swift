@@ -26,7 +26,6 @@ final class Recording: Song {
 let songs = Schema(Album.self, Song.self, Recording.self)
 
 extension GraphFixture {
-  /// Saves new songs in a separate context.
   @discardableResult
   func songs(_ ranks: [Int], genre: String? = nil) throws -> [ManagedObjectID] {
     let context = context()
@@ -41,7 +40,6 @@ extension GraphFixture {
     return made.map(\.objectID)
   }
 
-  /// Changes a song in a separate context, and saves the change.
   func changeSong(_ id: ManagedObjectID, _ body: (Song) -> Void) throws {
     let context = context()
     body(try #require(try context.existingObject(Song.self, with: id)))

@@ -182,7 +182,6 @@ struct StoredPropertyTests {
 }
 
 extension GraphFixture {
-  /// Changes an object in a separate context, and saves the change.
   func change<M: ManagedObject>(
     _ type: M.Type, _ id: ManagedObjectID, _ body: (M) -> Void
   ) throws {

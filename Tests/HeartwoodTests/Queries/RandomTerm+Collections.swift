@@ -124,7 +124,6 @@ extension RandomTerms {
       })
   }
 
-  /// Returns a condition on related objects.
   mutating func related() -> Condition {
     let subject = random.below(subjectCount)
     let own = subject == 0 ? "SELF" : "$v\(subject)"

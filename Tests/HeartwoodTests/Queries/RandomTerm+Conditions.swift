@@ -2,7 +2,6 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Generates random conditions.
 extension RandomTerms {
   mutating func condition(_ depth: Int) -> Condition {
     guard depth > 0 else { return simpleCondition() }
@@ -68,7 +67,6 @@ extension RandomTerms {
 
   // MARK: Values
 
-  /// Returns a condition on an optional value.
   private mutating func optionalCondition() -> Condition {
     let bound = random.below(5) - 3
     let none = one(of: ["nil", "NULL", "NIL"])

@@ -2,7 +2,6 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Generates random arithmetic terms.
 extension RandomTerms {
   // MARK: Integers
 

@@ -2,7 +2,6 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 
-/// Generates random string terms.
 extension RandomTerms {
   mutating func text(_ depth: Int) -> Text {
     guard depth > 0 else {

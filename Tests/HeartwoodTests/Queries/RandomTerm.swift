@@ -23,7 +23,6 @@ struct Term<Output, Model> {
 }
 
 extension Term {
-  /// Creates a term with one operand.
   init<A, M>(
     _ operand: Term<A, M>, _ format: (String) -> String?,
     node: ((PredicateNode<A>) -> PredicateNode<Output>)?, value: @escaping (M?) -> Model?
@@ -82,7 +81,6 @@ struct RandomTerms {
 
   var random: SeededGenerator
   var language = Language.both
-  /// The IDs of stored objects.
   let ids: [ManagedObjectID]
   /// The number of animals to which a term can refer.
   var subjectCount = 1

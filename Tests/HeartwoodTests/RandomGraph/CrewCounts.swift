@@ -7,7 +7,6 @@ import Testing
 struct CrewCounts: SuiteTrait, TestScoping {
   private static let all = Mutex<[String: Int]>([:])
 
-  /// Adds the counts of a run.
   static func add(_ counts: [String: Int]) {
     all.withLock { $0.merge(counts) { $0 + $1 } }
   }

@@ -2,7 +2,6 @@ import Heartwood
 import HeartwoodTestSupport
 
 extension CrewRun {
-  /// Changes objects of a context.
   func edit(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     if step.operation == .insert { return try insert(workspace, step) }
     if step.operation == .insertAgain { return try insertAgain(workspace, step) }

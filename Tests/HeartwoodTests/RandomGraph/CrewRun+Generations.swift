@@ -125,7 +125,6 @@ extension CrewRun {
     }
   }
 
-  /// Deletes the complete history.
   func deleteHistory(_ step: CrewStep) throws {
     guard setting.deletesHistory, let token = historyToken else { return }
     try containers[step.a % containers.count].deleteHistory(before: token)

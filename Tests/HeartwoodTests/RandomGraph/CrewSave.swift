@@ -193,8 +193,8 @@ struct CrewSave {
       guard let row = mine[tag], let before = view.base[tag] else { continue }
       for link in row.kind.links where link.isPair {
         if contested.contains(tag), isTheirsChanged(tag, link) || isRewritten(tag) {
-          // Two guarantees contradict each other here: “all references are mine” and “stored if the
-          // edit stands at both ends”.
+          // Two guarantees contradict each other here: "all references are mine" and "stored if the
+          // edit stands at both ends".
           if policy == .overwrite || isRewritten(tag) { isOpen = true }
         }
         guard isEdited(tag, link), stands(tag, isTheirsChanged(tag, link)) else { continue }

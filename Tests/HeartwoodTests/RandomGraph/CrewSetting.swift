@@ -3,7 +3,6 @@ import Heartwood
 /// The parameters of a run, apart from its steps.
 struct CrewSetting: CustomStringConvertible {
   var placeCount = 1
-  /// The merge policies of the contexts.
   var policies: [MergePolicy.Each] = [.error]
   var tracksUndo: [Bool] = [false]
   /// A Boolean value that indicates whether undo also reverts saved changes.

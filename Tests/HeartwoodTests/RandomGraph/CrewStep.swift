@@ -43,7 +43,6 @@ struct CrewStep: CustomStringConvertible {
 
   var description: String { "\(operation)(\(workspace), \(a), \(b), \(c))" }
 
-  /// Returns the given number of random steps.
   static func random(_ count: Int, seed: UInt64) -> [CrewStep] {
     var random = SeededGenerator(seed: seed)
     let weights = CrewOperation.weights

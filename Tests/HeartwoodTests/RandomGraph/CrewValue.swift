@@ -81,7 +81,6 @@ struct CrewPlan: Codable, Hashable, AttributeValue {
   }
 }
 
-/// A class of the random graph.
 enum CrewKind: Int, CaseIterable {
   case member, chief, team, job, tag, badge
 
@@ -98,7 +97,6 @@ enum CrewKind: Int, CaseIterable {
   }
 }
 
-/// An attribute of the random graph.
 enum CrewField: Int, CaseIterable {
   case code, number, weight, title, note, token, search, jobCount
   case budget, teamName, size, jobTitle, tagName, plan, serial, color
@@ -109,7 +107,6 @@ enum CrewField: Int, CaseIterable {
     [.teamName, .size], [.jobTitle], [.tagName, .plan], [.serial, .color],
   ]
 
-  /// The name of the attribute in the model.
   var name: String {
     switch self {
     case .teamName, .tagName: "name"
@@ -126,7 +123,6 @@ enum CrewField: Int, CaseIterable {
   /// Changes to these objects are not changes to this object.
   var isCount: Bool { self == .jobCount || self == .size }
 
-  /// The value that a new object has.
   var initial: CrewValue {
     switch self {
     case .code, .number, .note, .budget, .tagName, .token, .color: .none
@@ -169,7 +165,6 @@ enum CrewLink: Int, CaseIterable {
     [.members, .reserved], [.owner, .reserve, .labels], [.tagMembers, .tagJobs], [.holder],
   ]
 
-  /// The name of the relationship in the model.
   var name: String {
     switch self {
     case .tagMembers: "members"
@@ -219,8 +214,6 @@ enum CrewLink: Int, CaseIterable {
     }
   }
 
-  /// A Boolean value that indicates whether the relationship is one-to-one.
   var isPair: Bool { isToOne && inverse?.isToOne == true }
-  /// A Boolean value that indicates whether the relationship is many-to-many.
   var isManyToMany: Bool { !isToOne && inverse?.isToOne == false }
 }

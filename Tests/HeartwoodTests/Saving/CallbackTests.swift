@@ -3,7 +3,6 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// An object that records its callbacks.
 private final class Diary: ManagedObject {
   @Attribute var text: String = ""
   @Attribute var length: Int = 0

@@ -275,7 +275,6 @@ struct DerivedTests {
     let stop = Stop(context: context)
     stop.next = rome
     try context.save()
-    /// Returns the town with the given ID from the store.
     func stored(_ id: ManagedObjectID) throws -> Town {
       try #require(try fixture.context().existingObject(with: id))
     }

@@ -56,7 +56,6 @@ struct RelationshipConflictTests {
     #expect(try sides() == [[], []])
   }
 
-  /// Saves a new car of the given owner.
   private func car(_ name: String, of owner: ManagedObjectID, _ fixture: GraphFixture) throws {
     try fixture.change(owner) { person in
       guard let context = person.managedObjectContext else { return }

@@ -18,7 +18,6 @@ enum ThingValue: Hashable {
   case text(String)
 }
 
-/// An attribute of a ``Thing`` class.
 struct ThingColumn<M> {
   let name: String
   let isOptional: Bool

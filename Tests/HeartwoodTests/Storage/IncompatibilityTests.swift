@@ -52,7 +52,6 @@ private enum Elsewhere {
   }
 }
 
-/// A version with an additional attribute.
 private enum Next {
   final class Item: ManagedObject {
     @Attribute var count: Int = 1

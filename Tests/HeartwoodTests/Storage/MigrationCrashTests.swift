@@ -2,7 +2,6 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// Checks the state of a store after a power cut during a migration.
 @Suite("An interrupted migration")
 struct MigrationCrashTests {
   /// Migrates repeatedly, with a power cut at every `step`-th file-system call in turn.

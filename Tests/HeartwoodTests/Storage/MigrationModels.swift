@@ -44,7 +44,6 @@ enum Contacts {
         }
       }
     }
-    /// A class that has no objects.
     final class Circle: ManagedObject { @Attribute var name: String = "" }
     static let schema = Schema(version: 3, Contact.self, Circle.self)
   }

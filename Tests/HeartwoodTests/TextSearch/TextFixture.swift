@@ -49,7 +49,6 @@ final class TextFixture {
     return context
   }
 
-  /// Saves essays with the given titles and bodies.
   func save(_ texts: [(title: String, body: String?)]) throws {
     let context = context()
     for (title, body) in texts {

@@ -32,7 +32,6 @@ struct ModelKeyspace: Sendable {
       name: String(repeating: "n", count: 255), kind: .strings, keyCount: 100),
   ]
 
-  /// Returns a random key.
   func key(_ random: inout SeededGenerator) -> ModelKey { key(random.below(keyCount)) }
 
   /// Returns the key for a number; different numbers result in different keys.
@@ -72,7 +71,6 @@ enum ModelKey {
   case bytes([UInt8])
   case parts(Key)
 
-  /// The encoded key.
   var encoded: Key {
     switch self {
     case .integer(let integer): Key(integer)

@@ -4,7 +4,6 @@ import HeartwoodTestSupport
 /// The kind of storage and the options of a run's store.
 struct ModelSetting: CustomStringConvertible {
   enum Storage {
-    /// Real files, in the file system of the machine.
     case files(StoreOptions.Access, StoreOptions.MaintenanceMode)
     /// A simulated disk, for runs in which processes die and the power is cut.
     case simulated(canPunch: Bool)

@@ -46,7 +46,6 @@ enum ModelStep: CaseIterable {
 
   private static let choices = allCases.flatMap { Array(repeating: $0, count: $0.weight) }
 
-  /// Returns a random step.
   static func next(_ random: inout SeededGenerator) -> ModelStep {
     choices[random.below(choices.count)]
   }

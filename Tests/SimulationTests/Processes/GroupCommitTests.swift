@@ -3,7 +3,6 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests that a sync by one process also covers the commits of other processes.
 @Suite("Commits of several processes", .serialized, .waiting)
 struct GroupCommitTests {
   private struct Totals {

@@ -68,7 +68,6 @@ package struct WorkerAssignment: Codable, Sendable {
     return options
   }
 
-  /// A Boolean value that indicates whether the worker should continue.
   package var goesOn: Bool { access(directory + "/stop", F_OK) != 0 }
 
   package static func runFromCommandLine() {
