@@ -126,9 +126,9 @@ extension FetchRequest {
 }
 
 extension FetchOrder.Term {
-  /// Creates the term for a section key, in ascending order.
+  /// Creates the sort term for a section key. The order is ascending.
   ///
-  /// - Throws: `unknownProperty` if the key path does not refer to a value that has an order.
+  /// - Throws: `unknownProperty` if the key path does not refer to a sortable value.
   init(section: AnyKeyPath, _ resolver: QueryResolver) throws {
     try self.init(try resolver.term(at: section), isReversed: false, "be used for sections")
   }

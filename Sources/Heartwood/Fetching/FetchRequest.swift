@@ -129,7 +129,7 @@ public struct FetchRequest<M: ManagedObject> {
     return isBeyond ? nil : end
   }
 
-  /// Returns the objects that the offset and the limit select from a list.
+  /// Returns the part of a list that the offset and the limit select.
   func page<Element>(of all: [Element]) -> [Element] {
     guard offset > 0 || limit != nil else { return all }
     let rest = all.dropFirst(offset)

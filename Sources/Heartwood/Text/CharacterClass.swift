@@ -31,8 +31,8 @@ enum CharacterClass: UInt8 {
     case UInt8(ascii: "_"): .joiner
     case UInt8(ascii: "'"): .midBoth
     case UInt8(ascii: "\""): .quote
-    // Do not join the letters on both sides of a full stop or a colon. They are parts of an
-    // address, and each part is a separate word.
+    // A full stop or a colon between letters separates words, because the text is usually an
+    // address. Each part of an address is a separate word.
     case UInt8(ascii: "."), UInt8(ascii: ","), UInt8(ascii: ";"): .midNumber
     default: .other
     }

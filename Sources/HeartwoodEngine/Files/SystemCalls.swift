@@ -193,7 +193,7 @@ extension Result where Failure == SystemError {
   }
 }
 
-/// An error number of the operating system.
+/// An error number from the operating system.
 struct SystemError: Error {
   let code: Int32
 

@@ -1,5 +1,6 @@
 import Foundation
 import Heartwood
+import HeartwoodTestSupport
 import Testing
 
 /// A container with an in-memory store for one test.
@@ -12,6 +13,7 @@ final class GraphFixture: ContextKeeper {
   init(_ schema: Schema = people) throws { container = try .inMemory(schema: schema) }
 
   deinit {
+    LiveObjects.track(container, contexts)
     do {
       let findings = try container.store.verify().findings
       #expect(findings == [])

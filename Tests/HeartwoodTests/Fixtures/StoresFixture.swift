@@ -52,6 +52,7 @@ final class StoresFixture: ContextKeeper {
   }
 
   deinit {
+    LiveObjects.track(container, contexts)
     for store in container.stores {
       do {
         let findings = try store.verify().findings

@@ -215,6 +215,7 @@ final class CrateRun {
     try checkStore()
     let findings = try container.store.verify().findings
     try expect(findings.isEmpty, "verify finds nothing", "\(findings)")
+    LiveObjects.track(container, workspaces.map(\.context))
     try reopen()
   }
 }

@@ -81,6 +81,10 @@ final class CrewRun {
     let findings = try containers[0].store.verify().findings
     guard findings.isEmpty else { throw CrewMismatch("verify finds \(findings)") }
     try expectFreed()
+    for (number, container) in containers.enumerated() {
+      LiveObjects.track(
+        container, workspaces.filter { $0.container == number }.map(\.context))
+    }
   }
 
   private func perform(_ step: CrewStep) throws {

@@ -34,6 +34,7 @@ final class TextFixture {
   init(_ schema: Schema = essays) throws { container = try .inMemory(schema: schema) }
 
   deinit {
+    LiveObjects.track(container, contexts)
     do {
       #expect(try container.verifyTextIndexes() == [])
       #expect(try container.store.verify().findings == [])

@@ -1,0 +1,65 @@
+import Synchronization
+public import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The objects that tests have created and that must not outlive the tests.
+///
+/// When the process ends, objects that are still alive are printed with the names of their tests,
+/// and the exit code becomes 1. The check is made at the end, because background threads may use a
+/// container for a moment after a test has released it.
+package enum LiveObjects {
+  private struct Entry {
+    weak var object: AnyObject?
+    let type: String
+    let test: String
+  }
+
+  private static let entries = Mutex<[Entry]>([])
+  private static let seconds = 10.0
+
+  /// Registers the check. Static properties are initialised once.
+  private static let isChecked: Bool = atexit { LiveObjects.check() } == 0
+
+  /// Adds objects that must have been deallocated when the process ends.
+  ///
+  /// Does nothing in the process of an exit test, which ends while its objects are alive.
+  package static func track(_ objects: some Sequence<AnyObject>) {
+    guard let test = Test.current?.id, isChecked else { return }
+    entries.withLock { entries in
+      if entries.count > 10_000 { entries.removeAll { $0.object == nil } }
+      entries += objects.map {
+        Entry(object: $0, type: "\(type(of: $0))", test: "\(test)")
+      }
+    }
+  }
+
+  private static func check() {
+    var remaining = left()
+    for _ in 0..<Int(seconds * 100) where !remaining.isEmpty {
+      usleep(10_000)
+      remaining = left()
+    }
+    if remaining.isEmpty { return }
+    for (description, count) in remaining.sorted(by: { $0.key < $1.key }) {
+      print("error: \(count) objects are still alive: \(description)")
+    }
+    fflush(nil)
+    _exit(1)
+  }
+
+  /// Returns the number of live objects by type and test.
+  private static func left() -> [String: Int] {
+    entries.withLock { entries in
+      entries.reduce(into: [:]) { counts, entry in
+        if entry.object != nil { counts["\(entry.type), of \(entry.test)", default: 0] += 1 }
+      }
+    }
+  }
+}
