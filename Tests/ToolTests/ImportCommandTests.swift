@@ -30,7 +30,7 @@ struct ImportCommandTests {
   @Test func `skips elements that violate a constraint as a whole`() throws {
     // The second element has the name and number of a player in the store. The third element has
     // the name and number of the first element. The fourth element lacks a value. The fifth element
-    // changes a team before its member is refused.
+    // changes a team, and then a member of this team is refused.
     let run = try run(
       "Player",
       """

@@ -48,7 +48,7 @@ extension ObjectValue {
 }
 
 extension ObjectValue: Encodable {
-  /// Returns an encoder for values, which writes an object on one line with sorted keys.
+  /// Returns an encoder that writes each value on one line, with sorted keys.
   package static func encoder() -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = ExactDates.encoding

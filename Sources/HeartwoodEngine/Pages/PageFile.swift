@@ -169,7 +169,7 @@ package final class PageFile: @unchecked Sendable {
 
   /// Reads a page, and returns the number of bytes read.
   ///
-  /// The number is smaller than a page if the file ends within the page.
+  /// The number is less than the page size if the file ends within the page.
   package func read(_ page: PageNumber, into target: MutableBytes) throws(StorageError) -> Int {
     try file.read(into: target, at: geometry.offset(ofPage: page))
   }

@@ -188,7 +188,7 @@ package final class TreeCursor {
     return stop == node.count
   }
 
-  /// Skips the current and the following entries of the leaf that precede a key.
+  /// Skips the current entry and the entries after it in the leaf, up to a key.
   ///
   /// Afterwards, the cursor is at the last entry of the leaf. Do not call this method in a writer's
   /// view.

@@ -66,7 +66,7 @@ struct HistoryConsumerTests {
     #expect(throws: ObjectGraphError.self) {
       try container.registerHistoryConsumer("search", at: tokens[0])
     }
-    // The consumer `search`, whose history was deleted by force, no longer prevents deletion.
+    // The consumer `search` no longer prevents deletion, because its history was force-deleted.
     try container.registerHistoryConsumer("sync", at: tokens[3])
     try container.deleteHistory(before: tokens[3])
     #expect(try left().isEmpty)

@@ -259,7 +259,7 @@ struct MembersTests {
     let context = graph.contexts[0]
     context.reset()
     let nodes = try (0..<4).map { try #require(try graph.node($0, context)) }
-    // The save writes the changes of this node first.
+    // The save writes this node before the other node.
     nodes[3].$friends.insert(nodes[0])
     if isOneToMany {
       nodes[0].$queue.append(nodes[2])
