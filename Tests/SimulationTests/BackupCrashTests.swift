@@ -140,12 +140,12 @@ struct BackupCrashTests {
     try whole.run(step)
     let count = whole.disk.callCount - start
     #expect(count > 5)
-    for call in stride(from: 1, through: count, by: TestScale.pick(quick: 3, all: 1)) {
+    for call in stride(from: 1, through: count, by: TestScale.pick(quick: 7, all: 1)) {
       let killed = try Scene(before: step)
       killed.disk.faultPlan = .powerCut(atCall: killed.disk.callCount + call, leavesPart: true)
       #expect(throws: (any Error).self) { try killed.run(step) }
       try expectSound(killed, step, killed.disk.killed(), "\(step) killed at call \(call)")
-      for seed in TestScale.seeds(quick: 2, all: 20) {
+      for seed in TestScale.seeds(quick: 1, all: 20) {
         try expectSound(
           killed, step, killed.disk.crashed(.seeded(seed, .uniform)),
           "\(step) cut at call \(call), seed \(seed)")

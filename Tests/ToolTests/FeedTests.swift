@@ -172,7 +172,7 @@ struct FeedTests {
         usleep(5000)
       }
     }
-    for _ in 0..<TestScale.pick(quick: 6, all: 25, long: 1000) {
+    for _ in 0..<TestScale.pick(quick: 3, all: 25, long: 1000) {
       let process = try run()
       for _ in 0..<random.below(4) { try stores.change(&random) }
       usleep(UInt32(random.below(300_000)))

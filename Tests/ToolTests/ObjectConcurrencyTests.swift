@@ -108,7 +108,7 @@ struct ObjectConcurrencyTests {
     }
   }
 
-  @Test(arguments: TestScale.seeds(quick: 20, all: 100, long: 2000))
+  @Test(arguments: TestScale.seeds(quick: 8, all: 100, long: 2000))
   func `a model or a declaration with a wrong byte is read or rejected`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let store = try ObjectStore(oddities: false)

@@ -78,7 +78,7 @@ struct SalvageCommandTests {
     return books
   }
 
-  @Test(arguments: TestScale.seeds(quick: 2, all: 4, long: 60), [3, 15])
+  @Test(arguments: TestScale.seeds(quick: 1, all: 4, long: 60), [3, 15])
   func `keeps objects consistent when pages are lost`(seed: UInt64, percent: Int) throws {
     let objects = try SalvageObjects(seed: seed)
     let before = try books(of: objects)

@@ -106,7 +106,9 @@ struct ResourceLimitTests {
   }
 
   /// Two processes read the older generation from segments that a maintenance run is deleting.
-  @Test(.spawning, .evidence("F7"), .evidence("I1"), arguments: TestScale.some([true, false]))
+  @Test(
+    .spawning, .evidence("F7"), .evidence("I1"), .enabled(if: TestScale.current >= .all),
+    arguments: [true, false])
   func `reads a held generation from a long log while another process deletes segments`(
     isMapped: Bool
   ) async {

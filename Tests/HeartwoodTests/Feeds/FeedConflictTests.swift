@@ -183,7 +183,7 @@ struct FeedConflictTests {
     #expect(try objects(copy) == objects(source))
   }
 
-  @Test(.mustEnd, .evidence("CF-09"))
+  @Test(.mustEnd, .evidence("CF-09"), .enabled(if: TestScale.current >= .all))
   func `references to later objects need no larger transactions`() async throws {
     let count = 12_000
     let context = source.context()

@@ -41,7 +41,7 @@ struct FeedLifetimeTests {
   func `a feed does not hold a large transaction in memory`() async throws {
     let scratch = try ScratchDirectory()
     let path = scratch.path(of: "store")
-    let count = TestScale.pick(quick: 300_000, all: 1_000_000)
+    let count = TestScale.pick(quick: 150_000, all: 1_000_000)
     // Another process inserts the objects, so that this process does not reuse the memory.
     await #expect(processExitsWith: .success) { [path = path as String, count = count as Int] in
       let container = try PersistentContainer(url: URL(filePath: path), schema: people)
