@@ -37,6 +37,7 @@ extension StoredObjects {
   ) -> ObjectGraphError {
     ObjectGraphError(
       .validation,
-      "\"\(text.prefix(100))\" is not a value of \(entity.name).\(property.name). Use \(wanted).")
+      "\"\(text.prefix(100))\" is not a valid value for \(entity.name).\(property.name). Use "
+        + "\(wanted).")
   }
 }

@@ -115,10 +115,11 @@ package struct BackupHeader: Hashable, Sendable {
       let header = decoded(whole.bytes.bytes, nameByteCount)
     else { throw damaged("The header is damaged.", name) }
     guard try file.byteCount() == header.fileByteCount else {
-      throw damaged("The length does not match the file's \(header.imageCount) pages.", name)
+      throw damaged(
+        "The length of the file does not match its page count (\(header.imageCount)).", name)
     }
     guard header.name.text == name else {
-      throw damaged("The content belongs to \(header.name.text).", name)
+      throw damaged("The contents of the file belong to the backup file \(header.name.text).", name)
     }
     return header
   }
