@@ -64,12 +64,12 @@ extension SQLiteTable {
   }
 
   private func check(_ names: [String], _ owner: String) throws(SQLiteWriterError) {
-    guard !names.isEmpty else { throw invalid("lists no columns in \(owner)") }
+    guard !names.isEmpty else { throw invalid("specifies no columns for \(owner)") }
     for name in names where position(of: name) == nil {
       throw invalid("has no column \(name.sqlQuoted), but \(owner) refers to it")
     }
     guard Set(names.map(\.sqlNameKey)).count == names.count else {
-      throw invalid("lists a column twice in \(owner)")
+      throw invalid("specifies a column twice for \(owner)")
     }
   }
 

@@ -14,7 +14,7 @@ final class FeedPlans: @unchecked Sendable {
 
   static func of(_ decoder: any Decoder) -> FeedPlans {
     guard let plans = decoder.userInfo[key] as? FeedPlans else {
-      preconditionFailure("The decoder has no plans.")
+      preconditionFailure("The decoder's userInfo contains no plans.")
     }
     return plans
   }

@@ -260,7 +260,7 @@ struct ImportedElement: Decodable {
 
   init(from decoder: any Decoder) throws {
     guard let plan = decoder.userInfo[Self.planKey] as? ImportPlan else {
-      preconditionFailure("The decoder has no plan.")
+      preconditionFailure("The decoder's userInfo contains no plan.")
     }
     row = try ImportedRow(plan, try decoder.container(keyedBy: ImportKey.self))
   }

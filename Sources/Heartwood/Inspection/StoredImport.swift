@@ -186,8 +186,8 @@ struct StoredImport {
       else { continue }
       throw row.missing(
         row.plan.key(of: property),
-        "A new \(change.storage.entity.name) needs a value for \(property.name), because the store "
-          + "does not record a default value for this property. Add the value.")
+        "A new \(change.storage.entity.name) requires a value for \(property.name), because the "
+          + "store does not record a default value for this property. Add the value.")
     }
   }
 

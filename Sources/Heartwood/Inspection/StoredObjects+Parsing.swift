@@ -16,7 +16,7 @@ extension StoredObjects {
     guard let text else {
       guard case .attribute(_, isOptional: false) = property.kind else { return .null }
       throw ObjectGraphError(
-        .validation, "\(entity.name).\(property.name) is not optional, so it needs a value.")
+        .validation, "\(entity.name).\(property.name) is not optional. Specify a value.")
     }
     if property.isReference {
       guard let id = id(text), let destination = model.schema.destination(of: property),

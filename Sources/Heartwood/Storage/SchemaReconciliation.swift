@@ -165,7 +165,7 @@ struct SchemaReconciliation {
     if let known {
       reconciled = known
       if known.name != entity.name {
-        changes.append("\(entity.name) is called \(known.name) in the store.")
+        changes.append("\(entity.name) is named \(known.name) in the store.")
       }
       reconciled.name = entity.name
     } else {
@@ -199,7 +199,7 @@ struct SchemaReconciliation {
       let old = matches[property.storedName].flatMap { old in known.first { $0.name == old } }
       if var old {
         if old.name != property.storedName {
-          changes.append("\(name) is called \(old.name) in the store.")
+          changes.append("\(name) is named \(old.name) in the store.")
         }
         old.name = property.storedName
         compare(old.kind, kind, name)

@@ -64,7 +64,7 @@ package struct MemoryPath: Hashable, Sendable {
 
   package static func isNoDirectory(_ path: String) -> StorageError {
     StorageError(
-      .notAStore, "The path leads to a file, but a store is a directory. Check the path.",
+      .notAStore, "The item at this path is a file, but a store is a directory. Check the path.",
       file: path)
   }
 
