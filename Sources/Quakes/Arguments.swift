@@ -26,11 +26,11 @@ struct Arguments {
       let word = words.remove(at: index)
       let isJoined = word.count > name.count
       guard isJoined || index < words.count else {
-        throw CommandError.usage("\(name) needs a value: use \(wanted).")
+        throw CommandError.usage("\(name) requires a value. Use \(wanted).")
       }
       let text = isJoined ? String(word.dropFirst(name.count + 1)) : words.remove(at: index)
       guard let value = read(text) else {
-        throw CommandError.usage("\(name) \(text.visible) is not valid: use \(wanted).")
+        throw CommandError.usage("\(name) \(text.visible) is not valid. Use \(wanted).")
       }
       result = value
     }

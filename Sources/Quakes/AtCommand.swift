@@ -40,7 +40,7 @@ struct AtCommand: Command {
   /// Parses the DATE operand.
   static func moment(_ text: String) throws -> Moment {
     guard let moment = Moment(text) else {
-      throw CommandError.usage("DATE \(text.visible) is not valid: use \(Moment.wanted).")
+      throw CommandError.usage("DATE \(text.visible) is not valid. Use \(Moment.wanted).")
     }
     return moment
   }

@@ -88,7 +88,7 @@ struct Feed: Decodable, Sendable {
   private static func syntaxError(in content: Data) -> String {
     do {
       _ = try JSONSerialization.jsonObject(with: content)
-      return "its content is not JSON."
+      return "its contents are not valid JSON."
     } catch {
       return "\((error as NSError).userInfo["NSDebugDescription"] ?? error.localizedDescription)"
     }

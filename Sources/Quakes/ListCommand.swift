@@ -57,7 +57,7 @@ struct ListCommand: Command {
     wantsExplanation = arguments.flag("--explain")
     wantsJSON = arguments.flag("--json")
     if order == .distance, vicinity == nil {
-      throw CommandError.usage("--sort distance needs a location: use --near LAT,LON as well.")
+      throw CommandError.usage("--sort distance requires a location. Add --near LAT,LON.")
     }
   }
 

@@ -40,7 +40,7 @@ enum Quakes {
     }
     guard let type = commands.first(where: { $0.name == word }) else {
       let names = commands.map { $0.name }.joined(separator: ", ")
-      throw CommandError.usage("There is no command \(word.visible). Use one of: \(names).")
+      throw CommandError.usage("There is no command named \(word.visible). Use one of: \(names).")
     }
     if wantsHelp { return print(type.help + "\n\n" + commonHelp) }
     let command = try type.init(&arguments)

@@ -80,8 +80,8 @@ final class PageOutput {
     guard next <= SQLiteFormat.maximumPage else {
       throw SQLiteWriterError(
         .tooLarge,
-        "The file would have more than \(SQLiteFormat.maximumPage) pages of "
-          + "\(SQLiteFormat.pageByteCount) bytes, which SQLite does not support.")
+        "The file is too large. SQLite supports at most \(SQLiteFormat.maximumPage) pages of "
+          + "\(SQLiteFormat.pageByteCount) bytes. Write fewer rows.")
     }
     return next
   }

@@ -75,10 +75,11 @@ package final class SQLiteFileWriter {
     _ name: String, columns: [String] = [], select: String
   ) throws(SQLiteWriterError) {
     try checkIsOpen()
-    for column in columns { try SQLiteNames.check(column, "column of a view") }
+    for column in columns { try SQLiteNames.check(column, "view column") }
     guard !select.utf8.contains(0) else {
       throw SQLiteWriterError(
-        .invalidDefinition, "The view \(name.sqlQuoted) has a query with a NUL character.")
+        .invalidDefinition,
+        "The query of the view \(name.sqlQuoted) contains a NUL character. Remove the character.")
     }
     var sql = "CREATE VIEW \(name.sqlQuoted)"
     if !columns.isEmpty { sql += " (\(columns.map(\.sqlQuoted).joined(separator: ", ")))" }
@@ -138,7 +139,7 @@ final class SQLiteFileState {
     throw SQLiteWriterError(
       .closed,
       "The file \(path) cannot be extended, because "
-        + (failure.map { "of an earlier error: \($0.message)" } ?? "it is finished."))
+        + (failure.map { "of an earlier error: \($0.message)" } ?? "the file is finished."))
   }
 }
 

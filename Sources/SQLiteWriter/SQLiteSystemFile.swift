@@ -88,7 +88,9 @@ final class SQLiteSystemFile {
   func read(
     into bytes: inout [UInt8], at start: Int, from offset: Int, count: Int
   ) throws(SQLiteWriterError) {
-    precondition(start >= 0 && count >= 0 && start + count <= bytes.count, "out of bounds")
+    precondition(
+      start >= 0 && count >= 0 && start + count <= bytes.count,
+      "The range of bytes is out of bounds.")
     var done = 0
     while done < count {
       let (step, code) = bytes.withUnsafeMutableBytes { buffer -> (Int, Int32) in
@@ -100,7 +102,9 @@ final class SQLiteSystemFile {
       if step > 0 {
         done += step
       } else if step == 0 {
-        throw SQLiteWriterError(.system(code: EIO), "The file \(path) is shorter than expected.")
+        throw SQLiteWriterError(
+          .system(code: EIO),
+          "The file \(path) is shorter than expected. Write the file again.")
       } else if code != EINTR {
         throw Self.failure("read", path, code)
       }
@@ -138,7 +142,8 @@ final class SQLiteSystemFile {
   private static func failure(_ verb: String, _ path: String, _ code: Int32) -> SQLiteWriterError {
     SQLiteWriterError(
       .system(code: code),
-      "The file \(path) could not be \(verb) (\(String(cString: strerror(code)))).")
+      "The file \(path) could not be \(verb) (\(String(cString: strerror(code)))). Correct the "
+        + "cause, then try again.")
   }
 }
 

@@ -11,14 +11,14 @@ extension SQLiteTable {
     if case .rowid(let name?) = key { names.insert(name, at: 0) }
     for name in names { try SQLiteNames.check(name, "column") }
     guard Set(names.map(\.sqlNameKey)).count == names.count else {
-      throw invalid("has two columns of the same name")
+      throw invalid("has two columns with the same name")
     }
-    guard !names.isEmpty else { throw invalid("has no column") }
+    guard !names.isEmpty else { throw invalid("has no columns") }
     guard names.count <= SQLiteFormat.maximumColumnCount else {
       throw invalid("has more than \(SQLiteFormat.maximumColumnCount) columns")
     }
     for column in columns where column.type.declaration.utf8.contains(0) {
-      throw invalid("declares a type with a NUL character")
+      throw invalid("declares a column type that contains a NUL character")
     }
     if case .columns(let key) = key { try check(key, "the primary key") }
     for index in indexes {
@@ -28,7 +28,7 @@ extension SQLiteTable {
     for foreignKey in foreignKeys {
       try check(foreignKey.columns, "a foreign key")
       guard foreignKey.columns.count == foreignKey.parentColumns.count else {
-        throw invalid("has a foreign key whose two lists of columns differ in length")
+        throw invalid("has a foreign key whose two column lists differ in length")
       }
     }
     try SQLiteNames.checkByteCount(of: sql)
@@ -46,8 +46,8 @@ extension SQLiteTable {
       }
       guard parent.isUnique(foreignKey.parentColumns) else {
         throw invalid(
-          "has a foreign key to columns of the table \(parent.name.sqlQuoted) that are neither its "
-            + "primary key nor have a unique index")
+          "has a foreign key to columns of the table \(parent.name.sqlQuoted) that form neither "
+            + "its primary key nor a unique index")
       }
     }
   }
@@ -64,12 +64,12 @@ extension SQLiteTable {
   }
 
   private func check(_ names: [String], _ owner: String) throws(SQLiteWriterError) {
-    guard !names.isEmpty else { throw invalid("lists no columns in \(owner)") }
+    guard !names.isEmpty else { throw invalid("specifies no columns for \(owner)") }
     for name in names where position(of: name) == nil {
-      throw invalid("has no column \(name.sqlQuoted), which \(owner) names")
+      throw invalid("has no column \(name.sqlQuoted), but \(owner) refers to it")
     }
     guard Set(names.map(\.sqlNameKey)).count == names.count else {
-      throw invalid("lists a column twice in \(owner)")
+      throw invalid("specifies a column twice for \(owner)")
     }
   }
 
@@ -92,8 +92,8 @@ struct SQLiteNames {
     guard used.insert(name.sqlNameKey).inserted else {
       throw SQLiteWriterError(
         .invalidName,
-        "The name \(name.sqlQuoted) is already in use. Tables, indexes and views need different "
-          + "names, regardless of upper and lower case.")
+        "The name \(name.sqlQuoted) is already in use. Tables, indexes and views must have "
+          + "different names. SQLite ignores case in names.")
     }
   }
 
@@ -108,14 +108,20 @@ struct SQLiteNames {
     _ name: String, _ what: String, isSchemaName: Bool = false
   ) throws(SQLiteWriterError) {
     let key = name.sqlNameKey
-    guard !key.isEmpty else { throw SQLiteWriterError(.invalidName, "A name is empty (\(what)).") }
+    guard !key.isEmpty else {
+      throw SQLiteWriterError(
+        .invalidName,
+        "The \(what) name is empty. Use another name.")
+    }
     guard !key.contains(0) else {
       throw SQLiteWriterError(
-        .invalidName, "A name contains a NUL character, which SQL cannot express (\(what)).")
+        .invalidName,
+        "The \(what) name contains a NUL character, which SQL does not allow. Use another name.")
     }
     guard !isSchemaName || !key.starts(with: "SQLITE_".utf8) else {
       throw SQLiteWriterError(
-        .invalidName, "The name \(name.sqlQuoted) begins with sqlite_, which SQLite reserves.")
+        .invalidName,
+        "The name \(name.sqlQuoted) begins with sqlite_, which SQLite reserves. Use another name.")
     }
   }
 
@@ -124,7 +130,7 @@ struct SQLiteNames {
     guard sql.utf8.count <= SQLiteFormat.maximumSQLByteCount else {
       throw SQLiteWriterError(
         .tooLarge,
-        "A statement of the schema has \(sql.utf8.count) bytes, but SQLite accepts at most "
+        "A statement of the schema is \(sql.utf8.count) bytes long, but SQLite accepts at most "
           + "\(SQLiteFormat.maximumSQLByteCount) bytes.")
     }
   }

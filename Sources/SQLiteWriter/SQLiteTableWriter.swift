@@ -86,7 +86,7 @@ package final class SQLiteTableWriter {
     rowid: Int64? = nil, _ fill: (inout SQLiteRow) throws -> Void
   ) throws {
     try state.checkIsOpen()
-    guard !isClosed else { throw invalid(.closed, "is closed and takes no more rows") }
+    guard !isClosed else { throw invalid(.closed, "is closed and accepts no more rows") }
     row.removeAll()
     if implicitCount > 0 { row.appendRowidPlaceholder() }
     try fill(&row)
@@ -133,17 +133,23 @@ package final class SQLiteTableWriter {
 
   private func checkedRowid(_ given: Int64?) throws(SQLiteWriterError) -> Int64 {
     guard definition.hasRowid else {
-      guard given == nil else { throw invalid(.invalidRow, "has no rowids, but received one") }
+      guard given == nil else {
+        throw invalid(
+          .invalidRow,
+          "has no rowids, but received a row with a rowid")
+      }
       return 0
     }
     guard let last = lastRowid else { return given ?? 1 }
     if let given {
       guard given > last else {
-        throw invalid(.unorderedRowid, "received row \(given) after row \(last)")
+        throw invalid(
+          .unorderedRowid,
+          "received rowid \(given) after rowid \(last), but rowids must ascend")
       }
       return given
     }
-    guard last < .max else { throw invalid(.unorderedRowid, "has no rowid after \(last)") }
+    guard last < .max else { throw invalid(.unorderedRowid, "has no rowids left after \(last)") }
     return last + 1
   }
 
@@ -172,8 +178,8 @@ package final class SQLiteTableWriter {
       let column = definition.columns[position - implicitCount]
       let reason =
         switch problem {
-        case .null: "requires a value, but a row has none"
-        case .notANumber: "cannot store NaN; store null or a text instead"
+        case .null: "requires a value, but a row has no value for it"
+        case .notANumber: "cannot store NaN (use null or text instead)"
         case .kind(let kind): "is declared \(column.type.declaration) and cannot store \(kind)"
         }
       return SQLiteWriterError(
@@ -181,7 +187,7 @@ package final class SQLiteTableWriter {
     }
     return SQLiteWriterError(
       .tooLarge,
-      "\(table) has a row of \(row.recordByteCount) bytes, but SQLite accepts at most "
+      "\(table) has a row that is \(row.recordByteCount) bytes long, but SQLite accepts at most "
         + "\(SQLiteFormat.maximumRecordByteCount) bytes.")
   }
 

@@ -37,12 +37,12 @@ struct UsageTests {
 
   @Test func `invalid arguments are rejected with a remedy`() throws {
     try run().expectComplaint("Run quakes --help", exitCode: 2)
-    try run("lst").expectComplaint("no command lst. Use one of: import, list,", exitCode: 2)
+    try run("lst").expectComplaint("no command named lst. Use one of: import, list,", exitCode: 2)
     try run("import").expectComplaint("FILE is missing", exitCode: 2)
-    try run("import", "a", "--keep=0").expectComplaint("use a number from 1 to 100", exitCode: 2)
+    try run("import", "a", "--keep=0").expectComplaint("Use a number from 1 to 100", exitCode: 2)
     try run("diff").expectComplaint("A is missing", exitCode: 2)
-    try run("diff", "1d", "x").expectComplaint("DATE x is not valid: use a day", exitCode: 2)
-    try run("at", "x").expectComplaint("DATE x is not valid: use a day", exitCode: 2)
+    try run("diff", "1d", "x").expectComplaint("DATE x is not valid. Use a day", exitCode: 2)
+    try run("at", "x").expectComplaint("DATE x is not valid. Use a day", exitCode: 2)
     try run("at", "--limit=1").expectComplaint("at has no option --limit", exitCode: 2)
     try run("watch", "--changes=0").expectComplaint("--changes 0 is not valid", exitCode: 2)
     try run("undo", "a").expectComplaint("Unexpected argument a.", exitCode: 2)
@@ -50,9 +50,9 @@ struct UsageTests {
     try run("import", "a", "b").expectComplaint("Unexpected argument b.", exitCode: 2)
     try run("list", "--form").expectComplaint("list has no option --form", exitCode: 2)
     try run("list", "--json=1").expectComplaint("no option --json=1", exitCode: 2)
-    try run("list", "--limit").expectComplaint("--limit needs a value", exitCode: 2)
+    try run("list", "--limit").expectComplaint("--limit requires a value", exitCode: 2)
     try run("stats", "--limit", "1").expectComplaint("stats has no option --limit", exitCode: 2)
-    try run("list", "--sort=distance").expectComplaint("use --near LAT,LON as well", exitCode: 2)
+    try run("list", "--sort=distance").expectComplaint("Add --near LAT,LON.", exitCode: 2)
   }
 
   @Test(arguments: [
@@ -63,6 +63,6 @@ struct UsageTests {
   ])
   func `invalid values are rejected`(option: String, value: String) throws {
     try run("list", option, value).expectComplaint(
-      "\(option) \(value) is not valid: use ", exitCode: 2)
+      "\(option) \(value) is not valid. Use ", exitCode: 2)
   }
 }

@@ -91,7 +91,7 @@ struct ErrorTests {
     Self.expect(.invalidDefinition, "foreign key") {
       try table(foreignKeys: [SQLiteForeignKey(["c"], references: "t", ["id"])])
     }
-    Self.expect(.invalidDefinition, "numbers of columns") {
+    Self.expect(.invalidDefinition, "column lists differ") {
       try table(foreignKeys: [SQLiteForeignKey(["a", "b"], references: "t", ["id"])])
     }
     try table(foreignKeys: [SQLiteForeignKey(["a"], references: "t", ["b"])])
@@ -123,14 +123,14 @@ struct ErrorTests {
     rejects(3, .null, "requires a value")
     rejects(3, .real(.nan), "NaN")
     rejects(1, .real(.signalingNaN), "NaN")
-    Self.expect(.invalidRow, "has 4 columns", "5 values") { try table.append(good + [.null]) }
-    Self.expect(.invalidRow, "3 values") { try table.append(Array(good.dropLast())) }
-    Self.expect(.unorderedRowid, "row 5") { try table.append(rowid: 5, good) }
-    Self.expect(.unorderedRowid, "row 5") { try table.append(rowid: -6, good) }
+    Self.expect(.invalidRow, "5 instead of 4") { try table.append(good + [.null]) }
+    Self.expect(.invalidRow, "3 instead of 4") { try table.append(Array(good.dropLast())) }
+    Self.expect(.unorderedRowid, "rowid 5") { try table.append(rowid: 5, good) }
+    Self.expect(.unorderedRowid, "rowid 5") { try table.append(rowid: -6, good) }
     #expect(throws: CancellationError.self) { try table.append { _ in throw CancellationError() } }
     try table.append(good)
     try table.append(rowid: .max, good)
-    Self.expect(.unorderedRowid, "no rowid after") { try table.append(good) }
+    Self.expect(.unorderedRowid, "no rowids left after") { try table.append(good) }
     let keyed = try writer.table(
       SQLiteTable(name: "k", key: .columns(["a"]), columns: [SQLiteColumn("a")]))
     Self.expect(.invalidRow, "no rowids") { try keyed.append(rowid: 1, [.integer(1)]) }

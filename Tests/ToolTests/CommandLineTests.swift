@@ -50,9 +50,10 @@ struct CommandLineTests {
 
   @Test func `rejects an unknown command`() throws {
     try ToolRun([]).expectComplaint("A command is missing", exitCode: 2)
-    try ToolRun("dmup", "x").expectComplaint("no command dmup. Did you mean dump?", exitCode: 2)
+    try ToolRun("dmup", "x").expectComplaint(
+      "no command named dmup. Did you mean dump?", exitCode: 2)
     try ToolRun("veri", "x").expectComplaint("Did you mean verify?", exitCode: 2)
-    try ToolRun("q", "x").expectComplaint("no command q. Run ", exitCode: 2)
+    try ToolRun("q", "x").expectComplaint("no command named q. Run ", exitCode: 2)
   }
 
   @Test func `requires exactly the operands of a command`() throws {
@@ -63,7 +64,7 @@ struct CommandLineTests {
     try ToolRun("info", "a", "b").expectComplaint("Unexpected argument b.", exitCode: 2)
     try ToolRun("info", "").expectComplaint("PATH is empty", exitCode: 2)
     try ToolRun("copy", "a", "").expectComplaint("TARGET is empty", exitCode: 2)
-    try ToolRun("a\u{1B}[31m\n").expectComplaint(#"no command a\u{1B}[31m\n."#, exitCode: 2)
+    try ToolRun("a\u{1B}[31m\n").expectComplaint(#"no command named a\u{1B}[31m\n."#, exitCode: 2)
   }
 
   @Test func `rejects invalid options`() throws {
@@ -73,7 +74,8 @@ struct CommandLineTests {
     try ToolRun("dump", "a", "--limit")
       .expectComplaint("requires a value: use --limit N", exitCode: 2)
     try ToolRun("dump", "a", "--limit=x").expectComplaint("--limit x is invalid", exitCode: 2)
-    try ToolRun("info", "a", "--json=1").expectComplaint("--json takes no value", exitCode: 2)
+    try ToolRun("info", "a", "--json=1").expectComplaint(
+      "--json does not accept a value", exitCode: 2)
     try ToolRun("dump", "a", "--at", "1", "--named", "b").expectComplaint(
       "Use only one of them", exitCode: 2)
     try ToolRun("dump", "a", "--from", "1").expectComplaint("requires a keyspace", exitCode: 2)

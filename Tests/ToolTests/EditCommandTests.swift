@@ -47,12 +47,12 @@ struct EditCommandTests {
   @Test(.evidence("M-08")) func `changes obey types, constraints and delete rules`() throws {
     let store = try ObjectStore()
     try store.run("set", "Player/1", "weight=heavy").expectComplaint(
-      "is not a value of Player.weight", exitCode: 1)
+      "is not a valid value for Player.weight", exitCode: 1)
     try store.run("set", "Player/1", "number=40000").expectComplaint("Player.number", exitCode: 1)
     try store.run("set", "Player/1", "team=Player/2").expectComplaint("Team/1", exitCode: 1)
     try store.run("set", "Player/1", "weight").expectComplaint("weight", exitCode: 1)
     try store.run("set", "Player/1", "wait=1").expectComplaint(
-      "no attribute and no to-one relationship called wait", exitCode: 1)
+      "no attribute or to-one relationship named wait", exitCode: 1)
     try store.run("set", "Team/2", "name=Reds", "--yes").expectComplaint(
       "same name", exitCode: 1)
     try store.run("set", "Player/2", "name=P0", "number=0", "--yes").expectComplaint(
@@ -150,7 +150,8 @@ struct EditCommandTests {
     #expect(skipped.exitCode == 1)
     #expect(skipped.output.hasPrefix("1 inserted, 0 updated, 0 unchanged, 2 refused\n  [1].name"))
     try run("name,size\r\nA,1\r\n", "--format", "csv").expectComplaint("size", exitCode: 1)
-    try run("name\n\"A", "--format", "csv").expectComplaint("within a field", exitCode: 1)
+    try run("name\n\"A", "--format", "csv").expectComplaint(
+      "no closing quotation mark", exitCode: 1)
     try run("[]", "--key", "size").expectComplaint("unique", exitCode: 1)
     try run("[", "--format", "xml").expectComplaint("no format xml", exitCode: 2)
     try store.run("verify").expectFine()

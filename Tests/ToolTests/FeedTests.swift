@@ -77,7 +77,7 @@ struct FeedTests {
 
   @Test func `says what to do if the history does not contain the next changes`() throws {
     try source.run("follow", "--once", "--after", "0", "--snapshot").expectComplaint(
-      "Use one of them", exitCode: 2)
+      "Use only one of them", exitCode: 2)
     let container = try PersistentContainer(
       url: URL(filePath: source.fixture.path), schema: ObjectStore.schema)
     try container.deleteHistory(before: .distantFuture)

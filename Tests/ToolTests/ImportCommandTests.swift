@@ -99,7 +99,7 @@ struct ImportCommandTests {
     #expect(
       run.output == """
         2 inserted, 0 updated, 0 unchanged, 0 refused
-        ignored keys, because the entity has no such properties: size, titel
+        ignored keys that are not properties of the entity: size, titel
 
         """)
     let long = String(repeating: "x", count: 3000)

@@ -154,7 +154,7 @@ struct InspectionCommandTests {
     let old = try store.run("keys", "--named", "before")
     #expect(old.lines.dropFirst(2) == ["numbers       500", "rings           2", ""])
     try store.run("keys", "rigs").expectComplaint(
-      #"no keyspace "rigs" in generation \#(store.newest.frame). Did you mean rings?"#,
+      #"no keyspace named "rigs" in generation \#(store.newest.frame). Did you mean rings?"#,
       exitCode: 1)
     try store.expectSound()
   }

@@ -109,7 +109,7 @@ struct ObjectCommandTests {
       "no entity", "Did you mean Player?", exitCode: 1)
     try store.run("query", "Player", "weight >").expectComplaint("column", exitCode: 1)
     try store.run("query", "Player", "heft > 1").expectComplaint(
-      "has no property heft", exitCode: 1)
+      "has no property named heft", exitCode: 1)
     try store.run("query", "Team", "--columns", "players").expectComplaint(
       "players.@count", exitCode: 1)
     try store.run("query", "Player", "--sort", "team").expectComplaint("order", exitCode: 1)

@@ -50,7 +50,7 @@ struct ReplicaCommandTests {
     try addTeam("A")
     let created = try ToolRun("replica", backup, replica)
     created.expectFine()
-    #expect(created.output.contains("is the newest of the backup"))
+    #expect(created.output.contains("is the newest generation in the backup"))
     let container = try openReplica()
     let request = FetchRequest<ToolTeam>(sort: [SortDescriptor(\.name)])
     let controller = FetchedResultsController(

@@ -67,7 +67,7 @@ struct SQLiteExportTests {
     let file = directory.path(of: "export.sqlite")
     try Data("old".utf8).write(to: URL(filePath: file))
     try ToolRun("export", directory.path(of: "nothing"), "--format", "sqlite", "--output", file)
-      .expectComplaint("nothing at", exitCode: 1)
+      .expectComplaint("no file or directory at", exitCode: 1)
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "old")
     _ = try exported(store, directory)
     #expect(try SQLiteProgram.lines(file, "SELECT count(*) FROM Player") == ["6"])

@@ -203,7 +203,7 @@ struct SalvageCommandTests {
     let run = try salvage(objects.fixture)
     #expect(run.exitCode == 1)
     for name in ["heartwood.model", "heartwood.rows", "heartwood.history"] {
-      #expect(run.output.contains("recognised as \(name)"))
+      #expect(run.output.contains("recognised by its contents as \(name)"))
     }
     let after = try expectConsistent(target(objects.fixture))
     #expect(after == before)

@@ -30,7 +30,7 @@ struct ShellTerminalTests {
     terminal.type("pin 77\u{3}")
     try terminal.expect("^C")
     terminal.type("nonsense\r")
-    try terminal.expect("There is no command nonsense")
+    try terminal.expect("There is no command named nonsense")
     try terminal.expect("> ")
     terminal.type("\u{4}")
     #expect(try terminal.exitCode() == 0)

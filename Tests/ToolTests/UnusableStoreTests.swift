@@ -19,7 +19,8 @@ struct UnusableStoreTests {
   @Test func `rejects a missing store`() throws {
     let directory = try ScratchDirectory()
     for run in try runs(directory.path(of: "none")) {
-      run.expectComplaint("There is nothing at ", "Specify the directory of a store.", exitCode: 1)
+      run.expectComplaint(
+        "There is no file or directory at ", "Specify the directory of a store.", exitCode: 1)
     }
     // A command that opened the path for writing would have created a store.
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])

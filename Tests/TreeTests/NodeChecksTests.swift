@@ -122,12 +122,12 @@ struct NodeChecksTests {
     let check = { NodeChecks.check(page.bytes) }
     #expect(check() == nil)
     page.store8(9, PageLayout.kind.offset)
-    #expect(check() == "The kind of the page is not valid in a tree.")
+    #expect(check() == "The page has a kind that is not valid in a tree.")
     page.store8(PageKind.leaf.rawValue, PageLayout.kind.offset)
     #expect(check() == "A leaf has a level above 0.")
     page.store8(PageKind.branch.rawValue, PageLayout.kind.offset)
     page.store16(0, NodeLayout.count.offset)
-    #expect(check() == "A branch has no child.")
+    #expect(check() == "A branch has no children.")
     page.store16(0xFFFF, NodeLayout.count.offset)
     #expect(check() == "The entries of the node do not fit between its prefix and its cells.")
   }

@@ -26,7 +26,8 @@ extension PersistentContainer {
     }
     guard var changes = all.first else {
       throw StorageError(
-        .foreignStore, "The two tokens have no store in common. Use two tokens of the same store.")
+        .foreignStore,
+        "The two tokens have no store in common. Use two tokens from the same store.")
     }
     for other in all.dropFirst() { changes.merge(other) }
     return changes
@@ -100,8 +101,8 @@ extension PersistentContainer {
       let names = changed.map(\.attached.name).joined(separator: ", ")
       throw ObjectGraphError(
         .multipleStores,
-        "Objects of several stores have changed: \(names). A revert can change only one store. "
-          + "Use a container that contains only the store to be reverted.")
+        "Objects in several stores have changed: \(names). A revert can change only one store. Use "
+          + "a container that contains only the store to be reverted.")
     }
     guard let found = changed.first ?? all.first else {
       throw StorageError(.invalidArgument, "The container has no stores. Add a store first.")
@@ -117,8 +118,8 @@ extension PersistentContainer {
     guard !difference.isEmpty else { return }
     throw ObjectGraphError(
       .mergeConflict,
-      "Objects have changed since the generation passed as `unlessChangedSince`. Check the "
-        + "changes, and then revert again, passing a newer generation as `unlessChangedSince`.",
+      "Objects have changed since the generation that was passed as `unlessChangedSince`. Review "
+        + "the changes, and then try again with a newer generation.",
       objectID: difference.numbers.first.map { ManagedObjectID($0, model.space) })
   }
 }

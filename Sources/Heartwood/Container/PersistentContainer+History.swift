@@ -151,7 +151,7 @@ extension PersistentContainer {
     guard attachedStores.contains(where: { token.position(in: $0.model.space.store) != nil }) else {
       throw StorageError(
         .foreignStore,
-        "The token belongs to the history of another store. Use a token of this container.")
+        "The token belongs to the history of another store. Use a token from this container.")
     }
   }
 

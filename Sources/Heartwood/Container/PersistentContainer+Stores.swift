@@ -79,7 +79,7 @@ extension PersistentContainer {
   private func requireAssignable(_ types: [ManagedObject.Type], _ schema: Schema.Content) throws {
     guard !types.isEmpty else {
       throw ObjectGraphError(
-        .invalidModel, "No classes were specified for the store. Specify at least one.")
+        .invalidModel, "No classes were specified for the store. Specify at least one class.")
     }
     let named = Set(types.map { ObjectIdentifier($0) })
     func isNamed(_ entity: EntityDescription) -> Bool {

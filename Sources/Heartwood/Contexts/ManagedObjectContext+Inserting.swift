@@ -76,8 +76,8 @@ extension ManagedObjectContext {
     let entity = entity(of: object)
     guard !entity.isAbstract else {
       fatalError(
-        "\(entity.name) is abstract, so its objects cannot be inserted. Insert an object of a "
-          + "subclass instead.")
+        "\(entity.name) is abstract, so it cannot have objects. Insert an object of a subclass "
+          + "instead.")
     }
     object.entityDescription = entity
     object.version = 0

@@ -185,8 +185,9 @@ extension ManagedObjectContext {
     guard object.source === self else {
       throw ObjectGraphError(
         .foreignObject,
-        "This \(type(of: object)) does not belong to this context. Pass it to its own context. If "
-          + "it is in no context, look it up here by its objectID, or insert it if it is new.")
+        "This \(type(of: object)) does not belong to this context. Use the object with its own "
+          + "context. A new object that belongs to no context can be inserted into this context. A "
+          + "saved object can be looked up by its objectID.")
     }
   }
 }

@@ -197,8 +197,8 @@ extension ManagedObjectContext {
     if let other = object.storeContext, other.store !== store {
       // Use `fatalError`, because `precondition` would drop the message in a release build.
       fatalError(
-        "This \(type(of: object)) is in another store, and a relationship cannot refer to it. "
-          + "Store the URI of its objectID in an attribute instead.")
+        "This \(type(of: object)) is in another store, so a relationship cannot refer to it. "
+          + "Instead, store the URI of its objectID in an attribute.")
     }
     fatalError(
       "This \(type(of: object)) is not in this context, so a relationship cannot refer to it. If "

@@ -14,7 +14,7 @@ final class FeedPlans: @unchecked Sendable {
 
   static func of(_ decoder: any Decoder) -> FeedPlans {
     guard let plans = decoder.userInfo[key] as? FeedPlans else {
-      preconditionFailure("The decoder has no plans.")
+      preconditionFailure("The decoder's userInfo contains no plans.")
     }
     return plans
   }
@@ -107,7 +107,7 @@ struct FeedElement: Decodable {
       throw DecodingError.dataCorrupted(
         DecodingError.Context(
           codingPath: data.codingPath + [ImportKey("entity")],
-          debugDescription: "The store has no entity named \(name)."))
+          debugDescription: "The store has no entity named \(name). Add the entity to the schema."))
     }
     entity = plan.entity
     if operation == .updated {
@@ -119,7 +119,8 @@ struct FeedElement: Decodable {
           ImportKey("after"),
           DecodingError.Context(
             codingPath: data.codingPath,
-            debugDescription: "The feed lacks the values after changes. Include them in the feed."))
+            debugDescription: "The event lacks the values after the change. Include these values "
+              + "in the feed."))
       }
       values = try Self.container("after", in: data).map { try FeedValues(plan, $0) }
     }

@@ -101,6 +101,7 @@ struct FeedEvents {
       .historyExpired, element.source,
       "The feed contains a new transaction \(element.transaction), although events up to "
         + "transaction \(known.transaction) have already been applied. The source was restored to "
-        + "an earlier state. Start a new feed from the existing objects, with another consumer.")
+        + "an earlier state. Start a new feed that begins with the existing objects, and use "
+        + "another consumer.")
   }
 }

@@ -21,8 +21,9 @@ struct FeedFailure: Error {
     FeedFailure(
       error.kind, source,
       error.message
-        + " The feed ends within a generation. Later changes of that generation may resolve the "
-        + "error. Apply the feed again, starting after the last acknowledged transaction.", error)
+        + " The feed ends in the middle of a generation. Later changes in that generation may "
+        + "resolve the error. Apply the feed again, starting after the last acknowledged "
+        + "transaction.", error)
   }
 }
 

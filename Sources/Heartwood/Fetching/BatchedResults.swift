@@ -87,7 +87,8 @@ final class ObjectBatches {
 
   private func loaded(_ number: ObjectNumber) -> ManagedObject {
     guard let object = unsaved[number] ?? context.object(number) else {
-      preconditionFailure("A row belongs to an entity that is not in the model.")
+      preconditionFailure(
+        "The entity of a fetched row is not in the model. Add the entity's class to the schema.")
     }
     guard object.isFault else { return object }
     if let view { context.fire(object, in: view) } else { context.fire(object) }

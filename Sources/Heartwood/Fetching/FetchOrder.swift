@@ -139,7 +139,7 @@ extension FetchOrder.Term {
   ///   refer to a value that has an order.
   init(_ path: String, isReversed: Bool, _ resolver: QueryResolver) throws {
     let term = try resolver.resolve(try FormatParser.expression(path, []))
-    try self.init(term, isReversed: isReversed, "order objects")
+    try self.init(term, isReversed: isReversed, "be used for sorting")
   }
 
   /// - Parameter use: The purpose of the term, for the error message.
@@ -147,8 +147,8 @@ extension FetchOrder.Term {
     guard case .value(let value) = term.content, term.type.hasOrder else {
       throw ObjectGraphError(
         .unknownProperty,
-        "\(term.name) cannot \(use), because it is \(term.type.phrase), and such values have no "
-          + "order. Use another property.")
+        "\(term.name) cannot \(use), because it is \(term.type.phrase). Values of this type have "
+          + "no order. Use another property.")
     }
     self.init(
       name: term.name, value: value, slot: term.property?.slot, isReversed: isReversed,

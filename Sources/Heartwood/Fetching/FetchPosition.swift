@@ -19,8 +19,8 @@ extension FetchRequest {
     guard let context = object.storeContext else {
       throw ObjectGraphError(
         .foreignObject,
-        "A page cannot begin after an object that is in no context. Call `after` before the "
-          + "deletion of the object is saved."
+        "A page cannot begin after an object that belongs to no context. Call `after` before you "
+          + "save the deletion of the object."
       )
     }
     let model = context.model
@@ -28,12 +28,13 @@ extension FetchRequest {
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
     guard textQuery == nil || !sortDescriptors.isEmpty else {
       throw QueryResolver.unsupported(
-        "A page cannot begin after an object if objects are sorted by relevance. Use an offset.")
+        "If objects are sorted by relevance, a page cannot begin after an object. Use an offset "
+          + "instead.")
     }
     guard let order = try FetchOrder(self, resolver, nil) else {
       throw QueryResolver.unsupported(
-        "A page cannot begin after an object if a sort descriptor has a comparator. Sort by stored "
-          + "values, or use an offset.")
+        "If a sort descriptor has a comparator, a page cannot begin after an object. Sort by "
+          + "stored values, or use an offset.")
     }
     if object.isFault { context.fire(object) }
     let scope = QueryScope(model, nil, variableCount: 1) { context.object($0) }

@@ -111,7 +111,8 @@ public struct FetchRequest<M: ManagedObject> {
     guard let named else { return try schema.requiredEntity(of: M.self) }
     if let entity = schema.entity(named: named.name) { return entity }
     throw ObjectGraphError(
-      .unknownEntity, "The store has no entity named \(named.name). Use the name of an entity.")
+      .unknownEntity,
+      "The store has no entity named \(named.name). Use the name of an existing entity.")
   }
 
   // MARK: Pages

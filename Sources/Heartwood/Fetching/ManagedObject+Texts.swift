@@ -34,8 +34,8 @@ extension ManagedObject {
     guard let context = storeContext, let entity = entityDescription else {
       throw ObjectGraphError(
         .foreignObject,
-        "The object is in no context, so its text index is unknown. Use an object that is in a "
-          + "context.")
+        "The object belongs to no context, so its text index is unknown. Use an object that "
+          + "belongs to a context.")
     }
     let schema = context.model.schema
     let search = try TextSearch(query, entity, schema)

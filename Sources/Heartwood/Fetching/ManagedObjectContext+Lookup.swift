@@ -60,7 +60,7 @@ extension ManagedObjectContext {
     else {
       throw ObjectGraphError(
         .unknownProperty,
-        "Objects cannot be found by this value of \(entity.name).\(property.name). Use an "
+        "Objects cannot be looked up by this value of \(entity.name).\(property.name). Use an "
           + "attribute that is unique by itself and is neither a decimal number nor a very long "
           + "string.")
     }

@@ -119,8 +119,8 @@ final class RowColumns {
         key,
         DecodingError.Context(
           codingPath: path,
-          debugDescription: "\(nodes[node].entity.name) has no attribute and no to-one "
-            + "relationship called \(name). Use the names of the class's properties as coding keys."
+          debugDescription: "\(nodes[node].entity.name) has no attribute or to-one relationship "
+            + "named \(name). Use the names of the class's properties as coding keys."
         ))
     }
     if missing == nil { missing = column }

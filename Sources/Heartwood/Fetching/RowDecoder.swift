@@ -137,7 +137,8 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     guard property?.isReference == true else {
       throw ValueContainer.mismatch(
         Nested.self, codingPath + [key],
-        "The value has no keys. Only to-one relationships and composite attributes have keys.")
+        "The value has no keys, because only to-one relationships and composite attributes have "
+          + "keys. Decode it as a single value.")
     }
     return try decoder(of: property, key).container(keyedBy: type)
   }

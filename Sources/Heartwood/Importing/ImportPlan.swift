@@ -75,7 +75,8 @@ final class ImportPlan: @unchecked Sendable {
     guard let destination = schema.destination(of: property) else {
       throw ObjectGraphError(
         .unknownEntity,
-        "The model does not contain the destination of \(property.name). Add it to the model.")
+        "The model does not contain the destination class of \(property.name). Add the class to "
+          + "the schema.")
     }
     let new = try ImportPlan(destination, schema)
     plans[property.slot] = new
@@ -197,8 +198,8 @@ struct ImportedRow {
         DecodingError.Context(
           codingPath: decoder.codingPath,
           debugDescription: "A value alone cannot identify a related object, because "
-            + "\(plan.entity.name) has \(unique.count) unique attributes. Use a JSON object that "
-            + "contains a unique attribute."))
+            + "\(plan.entity.name) does not have exactly one unique attribute. Use a JSON object "
+            + "that contains a unique attribute."))
     }
     return .key(plan, unique[0], try unique[0].storage.decodedValue(decoder))
   }
@@ -214,7 +215,7 @@ extension ImportedRow {
     }
     throw missing(
       plan.key(of: property),
-      "An element needs a value for \(property.name), which identifies its object.")
+      "The element has no value for \(property.name), which identifies its object. Add the value.")
   }
 
   /// Returns the first unique attribute for which a related object has a value.
@@ -227,7 +228,8 @@ extension ImportedRow {
     if let present { return present }
     throw missing(
       ImportKey(plan.uniqueProperties.first?.name ?? "a unique attribute"),
-      "A related object needs a value for a unique attribute, which identifies it.")
+      "The related object has no value for a unique attribute, which would identify it. Add the "
+        + "value.")
   }
 
   /// Returns the error for a related object that does not exist and cannot be created, because its
@@ -258,7 +260,7 @@ struct ImportedElement: Decodable {
 
   init(from decoder: any Decoder) throws {
     guard let plan = decoder.userInfo[Self.planKey] as? ImportPlan else {
-      preconditionFailure("The decoder has no plan.")
+      preconditionFailure("The decoder's userInfo contains no plan.")
     }
     row = try ImportedRow(plan, try decoder.container(keyedBy: ImportKey.self))
   }

@@ -167,12 +167,17 @@ struct ImportRun {
       guard !value.isNull else {
         throw DecodingError.valueNotFound(
           Any.self,
-          DecodingError.Context(codingPath: path, debugDescription: "A related object is null."))
+          DecodingError.Context(
+            codingPath: path,
+            debugDescription: "A related object is null. Use the value of its unique attribute "
+              + "instead."))
       }
       return try object(of: plan.entity, with: value, of: property).object
     case .number(let number):
       guard let object = context.object(number) else {
-        throw ObjectGraphError(.foreignObject, "A related object does not exist.")
+        throw ObjectGraphError(
+          .foreignObject,
+          "A related object does not exist. Use the ID of an existing object.")
       }
       return object
     case .row(let row):

@@ -45,7 +45,10 @@ package struct JSONElements {
       }
       if !isFirst {
         try expect(",")
-        if try skipSpace() == UInt8(ascii: "]") { throw Self.invalid("A comma ends the array.") }
+        if try skipSpace() == UInt8(ascii: "]") {
+          throw Self.invalid(
+            "The array ends with a comma.")
+        }
       }
       state = .array(isFirst: false)
       return try value()
@@ -53,14 +56,14 @@ package struct JSONElements {
   }
 
   static func invalid(_ message: String) -> ObjectGraphError {
-    ObjectGraphError(.invalidElement, "\(message) Correct the JSON, and import it again.")
+    ObjectGraphError(.invalidElement, "\(message) Correct the JSON, and try again.")
   }
 
   /// Finds the array or the first value of the sequence.
   private mutating func begin() throws {
     if try peek() == 0xEF {
       for byte in [0xEF, 0xBB, 0xBF] as [UInt8] {
-        guard try peek() == byte else { throw Self.invalid("The text is not UTF-8.") }
+        guard try peek() == byte else { throw Self.invalid("The text is not valid UTF-8.") }
         take()
       }
     }
@@ -97,7 +100,7 @@ package struct JSONElements {
       _ = try skipSpace()
       _ = try value(isKept: false)
     }
-    throw Self.invalid("The outermost object has no key \(key).")
+    throw Self.invalid("The outermost object has no key named \(key).")
   }
 
   /// Throws if anything follows the array.
@@ -135,7 +138,7 @@ package struct JSONElements {
 
   private mutating func expect(_ character: Unicode.Scalar) throws {
     guard try skipSpace() == UInt8(ascii: character) else {
-      throw Self.invalid("Byte \(byteCount) is not the expected \"\(character)\".")
+      throw Self.invalid("The character \"\(character)\" is missing at byte \(byteCount).")
     }
     take()
   }
@@ -174,7 +177,7 @@ package struct JSONElements {
       }
     }
     guard depth == 0, !isText, !bytes.isEmpty else {
-      throw Self.invalid("The JSON ends, or has a separator, in the middle of a value.")
+      throw Self.invalid("The JSON contains an incomplete value.")
     }
     return bytes
   }

@@ -114,8 +114,8 @@ extension ManagedObjectContext {
     guard parent == nil else {
       throw ObjectGraphError(
         .childContext,
-        "A child context cannot import, because its saves write nothing to the store. Import with "
-          + "the root context.")
+        "A child context cannot import objects, because its saves do not write to the store. "
+          + "Import with the root context instead.")
     }
     let entity = try model.schema.requiredEntity(of: M.self)
     let property = try model.schema.property(keyPath, of: entity)

@@ -31,7 +31,9 @@ package struct CSVRecords {
         if try peek() == UInt8(ascii: "\n") { position += 1 }
         return fields
       case nil, UInt8(ascii: "\n"): return fields
-      default: throw Self.invalid("Text follows the closing quotation mark of a field.")
+      default:
+        throw Self.invalid(
+          "The closing quotation mark of a field is followed by other text.")
       }
     }
   }
@@ -57,7 +59,10 @@ package struct CSVRecords {
     if isQuoted {
       position += 1
       while true {
-        guard let byte = try take() else { throw Self.invalid("The text ends within a field.") }
+        guard let byte = try take() else {
+          throw Self.invalid(
+            "A field has no closing quotation mark.")
+        }
         if byte == UInt8(ascii: "\"") {
           guard try peek() == byte else { break }
           position += 1
@@ -80,13 +85,13 @@ package struct CSVRecords {
       if bytes.isEmpty { return nil }
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw Self.invalid("A field is not UTF-8 text.")
+      throw Self.invalid("A field is not valid UTF-8.")
     }
     return text
   }
 
   private static func invalid(_ message: String) -> ObjectGraphError {
-    ObjectGraphError(.invalidElement, "\(message) Correct the text, and import it again.")
+    ObjectGraphError(.invalidElement, "\(message) Correct the CSV, and try again.")
   }
 
   private mutating func peek() throws -> UInt8? {

@@ -51,7 +51,7 @@ struct LostKeyspaces {
       report.keyspaces[index].name = known
     }
     report.keyspaces.sort { $0.name < $1.name }
-    report.notes.append("The keyspace \(name) was recognised as \(known).")
+    report.notes.append("The keyspace \(name) was recognised by its contents as \(known).")
   }
 
   // MARK: Recognising

@@ -24,7 +24,7 @@ extension ObjectRepair {
       try history.put(HistoryFormat.boundsKey, bounds.encoded)
       notes.append(
         "The history up to transaction \(bounds.deleted) is incomplete and was removed. Consumers "
-          + "that have not read it must fetch everything again.")
+          + "that have not read these transactions must fetch everything again.")
     }
   }
 

@@ -163,7 +163,7 @@ struct StoredImport {
     else {
       throw ObjectGraphError(
         .unknownProperty,
-        "Objects cannot be found by \(entity.name).\(property.name). Use an attribute that is "
+        "Objects cannot be looked up by \(entity.name).\(property.name). Use an attribute that is "
           + "unique by itself and is not a decimal number.")
     }
     let key = RowChanges.UniqueKey(index, [value])
@@ -186,8 +186,8 @@ struct StoredImport {
       else { continue }
       throw row.missing(
         row.plan.key(of: property),
-        "A new \(change.storage.entity.name) needs a value for \(property.name), because the store "
-          + "does not record a default value for this property.")
+        "A new \(change.storage.entity.name) requires a value for \(property.name), because the "
+          + "store does not record a default value for this property. Add the value.")
     }
   }
 

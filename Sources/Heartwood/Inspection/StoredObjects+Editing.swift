@@ -127,7 +127,7 @@ extension StoredObjects {
       let names = entity.columns.map(\.name).joined(separator: ", ")
       throw ObjectGraphError(
         .unknownProperty,
-        "\(entity.name) has no attribute and no to-one relationship called \(name). Use one of: "
+        "\(entity.name) has no attribute or to-one relationship named \(name). Use one of: "
           + "\(names).")
     }
     guard !entity.derived.contains(where: { $0.slot == property.slot }) else {

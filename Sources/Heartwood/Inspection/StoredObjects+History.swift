@@ -58,7 +58,7 @@ extension StoredObjects {
     guard model.changeCount == other.model.changeCount else {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "The model of the store was changed between \(snapshot.generation) and "
+        "The store's model changed between \(snapshot.generation) and "
           + "\(other.snapshot.generation), so their objects cannot be compared. Compare exports of "
           + "the two generations instead.")
     }

@@ -30,7 +30,8 @@ extension StoredObjects {
   ) throws -> ImportReport {
     guard let entity = model.schema.entity(named: entity) else {
       throw ObjectGraphError(
-        .unknownEntity, "The store has no entity named \(entity). Use the name of an entity.")
+        .unknownEntity,
+        "The store has no entity named \(entity). Use the name of an existing entity.")
     }
     let property = try matchingProperty(key, of: entity)
     let plan = try ImportPlan(entity, model.schema)
@@ -81,7 +82,7 @@ extension StoredObjects {
       .unknownProperty,
       names.isEmpty
         ? "\(entity.name) has no attribute that is unique by itself, so elements cannot be matched "
-          + "with objects."
+          + "with objects. Declare a Unique rule for one attribute."
         : "\(name ?? "") is not an attribute of \(entity.name) that is unique by itself. Use one "
           + "of: \(names).")
   }
@@ -147,7 +148,9 @@ private struct CSVRows: ImportedRows {
   mutating func next() throws -> ImportedRow? {
     guard let fields = try records.next() else { return nil }
     guard fields.count == columns.count else {
-      throw invalid("the record has \(fields.count) fields instead of \(columns.count)", [])
+      throw invalid(
+        "The number of fields (\(fields.count)) differs from the number of columns "
+          + "(\(columns.count)).", [])
     }
     var attributes: [(property: PropertyDescription, value: StoredValue)] = []
     var targets: [(property: PropertyDescription, targets: [ImportedRow.Target])] = []

@@ -16,7 +16,7 @@ extension StoredObjects {
     guard let text else {
       guard case .attribute(_, isOptional: false) = property.kind else { return .null }
       throw ObjectGraphError(
-        .validation, "\(entity.name).\(property.name) is not optional, so it needs a value.")
+        .validation, "\(entity.name).\(property.name) is not optional. Specify a value.")
     }
     if property.isReference {
       guard let id = id(text), let destination = model.schema.destination(of: property),
@@ -37,6 +37,7 @@ extension StoredObjects {
   ) -> ObjectGraphError {
     ObjectGraphError(
       .validation,
-      "\"\(text.prefix(100))\" is not a value of \(entity.name).\(property.name). Use \(wanted).")
+      "\"\(text.prefix(100))\" is not a valid value for \(entity.name).\(property.name). Use "
+        + "\(wanted).")
   }
 }

@@ -104,8 +104,8 @@ package final class StoredObjects {
       case .condition(let condition): return { .bool(try condition($0)) }
       case .values:
         throw QueryResolver.unsupported(
-          "\(column) has several values for one object, so it cannot be a column. Use "
-            + "\(column).@count or another summary.")
+          "\(column) has several values for each object, so it cannot be a column. Use "
+            + "\(column).@count or another aggregate.")
       }
     }
     request.named?.variableCount = resolver.variableCount

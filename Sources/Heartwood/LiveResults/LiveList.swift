@@ -324,7 +324,7 @@ final class LiveList {
           associatedWith: before[placed.entry.number])
       }
     guard let difference = CollectionDifference(changes) else {
-      preconditionFailure("The changes to a list are inconsistent.")
+      preconditionFailure("The changes to a live list are inconsistent.")
     }
     return difference
   }

@@ -195,7 +195,8 @@ extension IndexDescription {
     return ObjectGraphError(
       .constraintConflict,
       "Another \(entity.name) has the same \(names). Change or delete one of the two objects"
-        + (isMergeable ? ", or set a mergePolicy that merges the new object into the other." : "."),
+        + (isMergeable
+          ? ", or set a mergePolicy that merges the new object into the existing object." : "."),
       objectID: id)
   }
 }

@@ -224,7 +224,7 @@ extension ManagedObject {
     guard source != nil else {
       fatalError(
         "An unloaded property of this \(type(of: self)) was used after the object's context was "
-          + "deallocated. Retain the context as long as you use its objects.")
+          + "deallocated. Retain the context for as long as you use its objects.")
     }
   }
 

@@ -19,7 +19,8 @@ struct CompositeElement {
     guard !fields.isEmpty else {
       throw ObjectGraphError(
         .invalidModel,
-        "\(type) is not a structure with stored properties. Declare it as such a structure.")
+        "A composite value must be a structure with stored properties, but \(type) is not. Change "
+          + "its declaration.")
     }
     let former = type.formerElementNames
     for name in former.keys where !fields.contains(where: { $0.label == name }) {

@@ -35,7 +35,8 @@ extension SchemaBuilder {
     else { throw refusal("Declare one weight from 0 to 1000 for each attribute.") }
     guard rule.tokenizer.hasValidName else {
       throw refusal(
-        "The name of a custom tokenizer must consist of 1 to 64 letters, digits and hyphens.")
+        "The name of a custom tokenizer must consist of 1 to 64 letters, digits and hyphens. "
+          + "Choose another name.")
     }
     let weights = rule.weights.isEmpty ? slots.map { _ in 1 } : rule.weights
     return TextIndexDescription(

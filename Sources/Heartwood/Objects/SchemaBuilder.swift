@@ -134,7 +134,7 @@ struct SchemaBuilder {
     if field.storage?.isNestedOptional == true {
       fail(
         "The type of \(type).\(field.name) is a nested optional, which cannot be stored. Declare "
-          + "the property with a simple optional.")
+          + "the property with a single level of optionality.")
     }
     let values = initialValues(field, objects, type)
     return PropertyDescription(
@@ -179,14 +179,14 @@ struct SchemaBuilder {
     for (position, entity) in entities.enumerated() {
       if let other = entities[..<position].first(where: { $0.name == entity.name }) {
         fail(
-          "The classes \(entity.type) and \(other.type) have the same name, \(entity.name). Give "
-            + "one of them another name.")
+          "The classes \(entity.type) and \(other.type) have the same name, \(entity.name). Rename "
+            + "one of the classes.")
       }
       var names: Set<String> = []
       for property in entity.properties where !names.insert(property.storedName).inserted {
         fail(
-          "In the store, \(entity.type) has two properties called \(property.storedName). Rename "
-            + "one of them.")
+          "In the store, \(entity.type) has two properties named \(property.storedName). Rename "
+            + "one of the properties.")
       }
     }
   }

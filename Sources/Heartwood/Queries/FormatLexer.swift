@@ -141,7 +141,7 @@ struct FormatLexer {
     }
     if isInteger, let value = UInt64(text) { return .integer(value) }
     guard !isInteger, let value = Double(text) else {
-      throw Self.error(start + 1, "expected an integer of at most 64 bits")
+      throw Self.error(start + 1, "expected an integer that fits in 64 bits")
     }
     return .number(value)
   }
@@ -168,7 +168,9 @@ struct FormatLexer {
       default: text.append(character)
       }
     }
-    throw Self.error(start + 1, "expected \(quote) at the end of the string that starts here")
+    throw Self.error(
+      start + 1,
+      "expected \(quote) at the end of the string that starts at this column")
   }
 
   private mutating func escaped() throws(ObjectGraphError) -> Character {
@@ -191,7 +193,7 @@ struct FormatLexer {
       }
       guard digits.count == 4, let value = UInt32(digits, radix: 16),
         let scalar = Unicode.Scalar(value)
-      else { throw Self.error(start, "expected the four hexadecimal digits of a character") }
+      else { throw Self.error(start, "expected four hexadecimal digits after \\u") }
       return Character(scalar)
     default: throw Self.error(start, "expected n, t, r, u, a quote, \\, * or ? after the backslash")
     }

@@ -29,8 +29,8 @@ struct FormatParser {
     guard parser.arguments.isEmpty else {
       throw FormatLexer.error(
         parser.current.column,
-        "expected \(parser.argumentCount) placeholders for the arguments, but found "
-          + "\(parser.argumentCount - parser.arguments.count)")
+        "the number of placeholders (\(parser.argumentCount - parser.arguments.count)) is lower "
+          + "than the number of arguments (\(parser.argumentCount))")
     }
     return expression
   }
@@ -274,7 +274,7 @@ struct FormatParser {
     let column = current.column
     advance()
     guard !current.isSign("(") else {
-      throw FormatLexer.error(column, "expected a value; there is no function \(word)")
+      throw FormatLexer.error(column, "expected a value, but there is no function named \(word)")
     }
     switch keyword {
     case "SELF": return .variable(0)
@@ -329,7 +329,7 @@ struct FormatParser {
     guard fits, let expression = QueryExpression(value: value) else {
       throw FormatLexer.error(
         token.column,
-        "expected a value that fits \(token.source), but the argument is of type "
+        "expected an argument that is suitable for \(token.source), but the argument has the type "
           + "\(type(of: value))")
     }
     return expression
@@ -364,7 +364,7 @@ struct FormatParser {
     guard let text = argument as? String else {
       throw FormatLexer.error(
         token.column,
-        "expected the name of a property for %K, but the argument is of type "
+        "expected the name of a property for %K, but the argument has the type "
           + "\(type(of: argument))")
     }
     var steps: [FormatStep] = []

@@ -81,8 +81,8 @@ final class PredicateTree: @unchecked Sendable {
         // expression.
         guard termCount <= QueryExpression.maxTermCount else {
           throw QueryResolver.unsupported(
-            "A predicate has more than \(QueryExpression.maxTermCount) terms. Split it into "
-              + "several requests.")
+            "A predicate has more than \(QueryExpression.maxTermCount) terms. Split the predicate "
+              + "across several requests.")
         }
         return try leaf(schema)
       case .all:
@@ -127,7 +127,7 @@ extension QueryExpression {
   static func requireDepth(_ depth: Int) throws {
     guard depth > maxDepth else { return }
     throw QueryResolver.unsupported(
-      "A predicate is nested more than \(maxDepth) levels deep. Reduce the nesting; terms that are "
+      "A predicate is nested more than \(maxDepth) levels deep. Reduce the nesting. Terms that are "
         + "joined by the same AND or OR operator count as one level.")
   }
 }

@@ -63,7 +63,7 @@ extension QueryResolver {
     guard !first.type.isComparable(with: second.type) else { return }
     throw Self.unsupported(
       "The predicate compares \(first.phrase) with \(second.phrase). Values of these types cannot "
-        + "be compared with each other. Compare single values of the same type; a value of a "
+        + "be compared with each other. Compare single values of the same type. A value of a "
         + "Codable type can be compared only with nil.")
   }
 

@@ -100,14 +100,14 @@ extension QueryResolver {
           .unknownProperty,
           entity.isComposite(name)
             ? "\(entity.name).\(name) is a composite value. Use one of its elements."
-            : "\(entity.name) has no property \(name). Use the name of a stored property.")
+            : "\(entity.name) has no property named \(name). Use the name of a stored property.")
       }
       property = found
     }
     guard property.isAttribute || property.isRelationship else {
       throw ObjectGraphError(
         .unknownProperty,
-        "\(entity.name).\(property.name) exists in memory only, so it cannot be used in a query. "
+        "\(entity.name).\(property.name) exists only in memory, so it cannot be used in a query. "
           + "Filter the fetched objects by the property instead.")
     }
     recordReference(entity)

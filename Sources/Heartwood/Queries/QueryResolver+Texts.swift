@@ -36,7 +36,7 @@ extension QueryResolver {
         return date.storedValue
       }
       throw unreadable(
-        text, other, "a date in ISO 8601, such as 2026-11-27 or 2026-11-27T09:41:00Z")
+        text, other, "a date in ISO 8601 format, such as 2026-11-27 or 2026-11-27T09:41:00Z")
     case .uuid:
       if let uuid = UUID(uuidString: text) { return uuid.storedValue }
       throw unreadable(text, other, "a UUID")

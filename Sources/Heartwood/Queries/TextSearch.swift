@@ -11,7 +11,7 @@ final class TextSearch {
   init(_ query: TextQuery, _ entity: EntityDescription, _ schema: Schema.Content) throws {
     guard let index = entity.textIndex else {
       throw QueryResolver.unsupported(
-        "\(entity.name) has no text index. Add a TextIndex rule to its entity.")
+        "\(entity.name) has no text index. Declare a TextIndex rule for the entity.")
     }
     guard index.tokenizer.isKnown else {
       throw QueryResolver.unsupported(
@@ -33,9 +33,9 @@ final class TextSearch {
       }
     } catch is TextSearchTree.TooLarge {
       throw QueryResolver.unsupported(
-        "The text query has more than \(TextSearchTree.maxLeafCount) different terms, a phrase of "
-          + "more than \(TextSearchTree.maxPhraseWordCount) words, or more than "
-          + "\(TextSearchTree.maxPartCount) parts or \(TextSearchTree.maxLevelCount) levels. "
+        "The text query is too complex. A query can have at most \(TextSearchTree.maxLeafCount) "
+          + "different terms, \(TextSearchTree.maxPhraseWordCount) words in a phrase, "
+          + "\(TextSearchTree.maxPartCount) parts and \(TextSearchTree.maxLevelCount) levels. "
           + "Simplify the query.")
     }
   }

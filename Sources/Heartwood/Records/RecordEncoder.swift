@@ -51,7 +51,10 @@ package struct RecordEncoder {
       if field.variableIndex != nil { variableValues.append(value) }
       switch value {
       case .null: nulls |= 1 << UInt8(index % 8)
-      case .string, .bytes: precondition(field.variableIndex != nil, "A field has a fixed length.")
+      case .string, .bytes:
+        precondition(
+          field.variableIndex != nil,
+          "A string or data field must not have a fixed length.")
       case .uuid(let high, let low):
         memory.put(high, at: field.offset)
         memory.put(low, at: field.offset + 8)

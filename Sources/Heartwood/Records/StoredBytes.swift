@@ -15,7 +15,7 @@ extension RawSpan {
   func number() throws(StorageError) -> Int64 {
     guard byteCount == 8 else {
       throw StorageError(
-        .corrupt, "A stored number has \(byteCount) bytes instead of 8. Restore a backup.")
+        .corrupt, "A stored number is \(byteCount) instead of 8 bytes long. Restore a backup.")
     }
     return withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
   }
@@ -27,7 +27,7 @@ extension RawSpan {
     guard byteCount >= 8 else {
       throw StorageError(
         .corrupt,
-        "A key has only \(byteCount) bytes and is too short to contain a number. Restore a backup.")
+        "A key of length \(byteCount) is too short to contain a number. Restore a backup.")
     }
     let offset = byteCount - 8
     let bits = withUnsafeBytes {

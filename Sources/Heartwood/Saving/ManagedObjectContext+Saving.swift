@@ -135,7 +135,7 @@ extension ManagedObjectContext {
     throw ObjectGraphError(
       .saveDidNotConverge,
       "willSave was still changing objects after \(Self.roundLimit) rounds. In willSave, set a "
-        + "property only if the new value differs from the current one.")
+        + "property only if the new value differs from the current value.")
   }
 
   private func validateAll() throws {

@@ -23,7 +23,7 @@ struct RevertRequest {
       throw ObjectGraphError(
         .unknownEntity,
         "The changes since the given generation include objects of classes that are not in the "
-          + "model. Open the store with a Schema that contains these classes, then revert again.")
+          + "model. Open the store with a Schema that contains these classes, then try again.")
     }
     self.model = model
     self.difference = difference

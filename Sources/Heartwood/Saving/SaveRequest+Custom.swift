@@ -97,7 +97,7 @@ extension SaveRequest {
     } catch {
       throw refusal(
         property, object,
-        "to \(value), which the attribute cannot store. Set a value of the attribute's type.")
+        "to \(value), which the attribute cannot store. Use a value of the attribute's type.")
     }
   }
 
@@ -113,8 +113,8 @@ extension SaveRequest {
     else {
       throw refusal(
         property, object,
-        "to \(id), but the relationship cannot refer to that object. Set an object of the "
-          + "destination class that is in the same store.")
+        "to \(id), but the relationship cannot refer to that object. Use an object of the "
+          + "destination class from the same store.")
     }
   }
 

@@ -102,7 +102,8 @@ final class EntityStorage: Sendable {
       Self.fit(layouts, properties), Self.fit(constants, entity.columns)
     else {
       throw StorageError(
-        .corrupt, "A layout in the store's model does not match its entity. Restore a backup.")
+        .corrupt,
+        "A record layout in the store's model does not match its entity. Restore a backup.")
     }
     self.layouts = layouts
     variableColumns = entity.columns.filter { $0.fieldStorageType?.byteCount == 0 }

@@ -20,8 +20,8 @@ extension HistoryPosition {
     guard sequence >= bounds.deleted else {
       throw ObjectGraphError(
         .historyExpired,
-        "Transactions that followed the token have been deleted from the history. Fetch everything "
-          + "again, and continue from the newest token.")
+        "Transactions after the token have been deleted from the history. Fetch everything again, "
+          + "and continue from the newest token.")
     }
     try requireCommon(bounds, in: keyspace)
   }

@@ -48,8 +48,8 @@ struct SchemaReconciliation {
       }
       try refuse(
         differences,
-        "The program's model has version \(schema.version), which is older than the store's "
-          + "version \(before.version) and differs from it. Open the store with a newer program.")
+        "The program's model (version \(schema.version)) is older than the store's model (version "
+          + "\(before.version)) and differs from it. Open the store with a newer program.")
     }
     try refuse(refusals, "The store cannot be migrated to the program's model.")
     guard schema.version == before.version else { return }
@@ -146,7 +146,7 @@ struct SchemaReconciliation {
     // Refuse the migration if another entity has the same name, because the two would be
     // indistinguishable.
     guard !result.entities.contains(where: { $0.name == entity.name }) else {
-      refusals.append("The store has another entity with the name \(entity.name). \(remedy)")
+      refusals.append("The store has another entity named \(entity.name). \(remedy)")
       return
     }
     result.entities.append(entity)
@@ -154,7 +154,7 @@ struct SchemaReconciliation {
     // declared entity would have to change the rows and entries of this one.
     if let related {
       refusals.append(
-        "\(entity.name) exists only in the store, and is related to \(related.name). \(remedy)")
+        "\(entity.name) exists only in the store and is related to \(related.name). \(remedy)")
     }
   }
 
@@ -165,7 +165,7 @@ struct SchemaReconciliation {
     if let known {
       reconciled = known
       if known.name != entity.name {
-        changes.append("\(entity.name) is called \(known.name) in the store.")
+        changes.append("\(entity.name) is named \(known.name) in the store.")
       }
       reconciled.name = entity.name
     } else {
@@ -199,7 +199,7 @@ struct SchemaReconciliation {
       let old = matches[property.storedName].flatMap { old in known.first { $0.name == old } }
       if var old {
         if old.name != property.storedName {
-          changes.append("\(name) is called \(old.name) in the store.")
+          changes.append("\(name) is named \(old.name) in the store.")
         }
         old.name = property.storedName
         compare(old.kind, kind, name)
@@ -236,7 +236,7 @@ struct SchemaReconciliation {
       changes.append("\(phrase).")
     } else {
       refusals.append(
-        "\(phrase). Give the new property another name, and fill it in a custom MigrationStage.")
+        "\(phrase). Rename the new property, and set its values in a custom MigrationStage.")
     }
   }
 
@@ -276,8 +276,8 @@ struct SchemaReconciliation {
           !there.isKind(of: destination)
         else { continue }
         refusals.append(
-          "In the store, \(name) can refer to \(there.name), which is not a kind of "
-            + "\(destination.name). Declare a new relationship, and fill it in a custom "
+          "In the store, \(name) can refer to \(there.name), which does not inherit from "
+            + "\(destination.name). Declare a new relationship, and set it in a custom "
             + "MigrationStage.")
       }
     }
@@ -293,7 +293,7 @@ struct SchemaReconciliation {
     guard !others.isEmpty, !others.contains(where: { $0 == old.inverse }) else { return }
     refusals.append(
       "\(name) and \(inverse.entity.name).\(inverse.property.name) are not inverses of each other "
-        + "in the store. Declare a new relationship, and fill it in a custom MigrationStage.")
+        + "in the store. Declare a new relationship, and set it in a custom MigrationStage.")
   }
 
   // MARK: Layouts, indexes and derivations

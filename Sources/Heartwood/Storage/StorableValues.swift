@@ -48,7 +48,7 @@ extension EntityStorage {
       values[$0.slot].textByteCount < values[$1.slot].textByteCount
     }
     return property.map {
-      "\(entity.name).\($0.name) is preserved on deletion. The preserved attributes take "
+      "\(entity.name).\($0.name) is preserved on deletion. The preserved attributes take up "
         + "\(tombstone) bytes as text, but the limit is \(limit) bytes. Do not preserve this "
         + "attribute, or store its value in a file."
     }
@@ -60,8 +60,8 @@ extension EntityStorage {
     let name = "\(entity.name).\(property.name)"
     let subject =
       isTotal
-      ? "This \(entity.name) takes \(count) bytes, and its longest attribute is \(name)"
-      : "\(name) takes \(count) bytes"
+      ? "This \(entity.name) takes up \(count) bytes, and its longest attribute is \(name)"
+      : "\(name) takes up \(count) bytes"
     return "\(subject). The limit for an object is \(limit) bytes (\(limit >> 20) MiB). Split the "
       + "value of the attribute across several objects, or store it in a file."
   }

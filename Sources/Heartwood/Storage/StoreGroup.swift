@@ -204,9 +204,9 @@ final class StoreGroup: Sendable {
         .invalidModel,
         known.type == entity.type
           ? "\(entity.name) is already assigned to the store \(attached.name). A class can belong "
-            + "to only one store, so leave it out of the new store."
+            + "to only one store, so do not specify this class for the new store."
           : "The class \(entity.type) and the class \(known.type) of the store \(attached.name) "
-            + "have the same name, \(entity.name). Give one of them another name.")
+            + "have the same name, \(entity.name). Rename one of the classes.")
     }
   }
 

@@ -163,7 +163,7 @@ final class StoreModel: Sendable {
       return name
     }
     guard let index = entity.indexes.first(where: { $0.slots == [property.slot] }) else {
-      preconditionFailure("No attribute is derived over the reference \(property.name).")
+      preconditionFailure("No attribute is derived from the relationship \(property.name).")
     }
     return keyspace(index)
   }

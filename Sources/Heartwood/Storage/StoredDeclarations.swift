@@ -44,8 +44,8 @@ package struct StoredDeclarations: Codable, Equatable {
     } catch {
       throw StorageError(
         .corrupt,
-        "The store's declarations cannot be decoded. To write them again, open the store with its "
-          + "program. The error was: \(error)")
+        "The store's declarations cannot be decoded. To write them again, open the store with a "
+          + "program that contains its classes. The error was: \(error)")
     }
   }
 

@@ -36,7 +36,7 @@ struct StoredSchema {
 
   private static func damage(_ entity: String) -> StorageError {
     StorageError(
-      .corrupt, "The store's model contradicts itself at the entity \(entity). Restore a backup.")
+      .corrupt, "The store's model is inconsistent at the entity \(entity). Restore a backup.")
   }
 
   // MARK: Entities

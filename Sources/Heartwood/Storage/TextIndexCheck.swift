@@ -54,8 +54,8 @@ struct TextIndexCheck {
     }
     let totals = try reader?.totals() ?? TextIndexTotals(nil)
     guard totals.documentCount == documentCount, totals.totalLength == totalLength else {
-      return "it counts \(totals.documentCount) objects and \(totals.totalLength) words instead of "
-        + "\(documentCount) and \(totalLength)"
+      return "its counts of objects and words are \(totals.documentCount) and "
+        + "\(totals.totalLength) instead of \(documentCount) and \(totalLength)"
     }
     return wrongLength.map { "it contains the wrong length for row \($0)" }
   }

@@ -13,7 +13,7 @@ extension AttributeValue {
     }
     if container.decodeNil() {
       guard isOptional else {
-        throw failure("The value is null, but the attribute is not optional.")
+        throw failure("The value is null, but the attribute is not optional. Provide a value.")
       }
       return .null
     }
@@ -53,7 +53,9 @@ extension AttributeValue {
       throw StorageError(.invalidArgument, "An attribute cannot contain a reference.")
     case .json:
       guard let type = Self.self as? any (AttributeValue & Decodable).Type else {
-        throw StorageError(.invalidArgument, "\(Self.self) is not Decodable.")
+        throw StorageError(
+          .invalidArgument,
+          "\(Self.self) is not Decodable. Make the type conform to Decodable.")
       }
       func decoded<Value: AttributeValue & Decodable>(_ type: Value.Type) throws -> StoredValue {
         try container.decode(type).storedValue

@@ -87,7 +87,7 @@ extension BackupHeader {
     guard base == other.map({ BackupStart($0.point) }),
       other.map({ $0.identity == identity && $0.geometry == geometry }) ?? true
     else {
-      throw Self.damaged("This file does not continue the previous file.", name.text)
+      throw Self.damaged("This file does not continue the previous backup file.", name.text)
     }
   }
 }

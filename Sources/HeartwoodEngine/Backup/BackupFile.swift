@@ -62,7 +62,7 @@ package struct BackupFile {
     }
     guard try file.read(into: MutableBytes(block.bytes.base, count: 8), at: offset) == 8,
       block.bytes.bytes.load64(0) == digest
-    else { throw BackupHeader.damaged("The digest is wrong.", name) }
+    else { throw BackupHeader.damaged("The digest does not match the pages.", name) }
   }
 
   /// Reads the image at a position that ``forEachImage(_:)`` passed to its closure.

@@ -107,18 +107,19 @@ package struct BackupHeader: Hashable, Sendable {
     // Reject a damaged length that exceeds the file's size, because it could cause a huge
     // allocation.
     guard UInt64(nameByteCount) <= (try file.byteCount()) else {
-      throw damaged("The header is damaged.", name)
+      throw damaged("The header of the file is invalid.", name)
     }
     let whole = ByteBlock(count: byteCount(nameByteCount))
     defer { whole.keep() }
     guard try file.read(into: whole.bytes, at: 0) == whole.bytes.count,
       let header = decoded(whole.bytes.bytes, nameByteCount)
-    else { throw damaged("The header is damaged.", name) }
+    else { throw damaged("The header of the file is invalid.", name) }
     guard try file.byteCount() == header.fileByteCount else {
-      throw damaged("The length does not match the file's \(header.imageCount) pages.", name)
+      throw damaged(
+        "The length of the file does not match its page count (\(header.imageCount)).", name)
     }
     guard header.name.text == name else {
-      throw damaged("The content belongs to \(header.name.text).", name)
+      throw damaged("The contents of the file belong to the backup file \(header.name.text).", name)
     }
     return header
   }

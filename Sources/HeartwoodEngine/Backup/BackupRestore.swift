@@ -158,6 +158,7 @@ private struct RestoredPages {
   }
 
   private func missing(_ page: PageNumber) -> StorageError {
-    .corrupt("No backup file contains this page, which is in use.", page: page)
+    .corrupt(
+      "No backup file contains this page, which is in use. Restore another generation.", page: page)
   }
 }

@@ -20,8 +20,7 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
       guard !directories.contains(location) else {
         throw StorageError(
           .notAStore,
-          "This path leads to a directory or another item that is not a regular file. Check the "
-            + "path of the store.", file: path)
+          "The item at this path is not a regular file. Check the path of the store.", file: path)
       }
       let content: MemoryContent
       if let existing = files[location] {

@@ -64,7 +64,7 @@ package struct MemoryPath: Hashable, Sendable {
 
   package static func isNoDirectory(_ path: String) -> StorageError {
     StorageError(
-      .notAStore, "The path leads to a file, but a store is a directory. Check the path.",
+      .notAStore, "The item at this path is a file, but a store is a directory. Check the path.",
       file: path)
   }
 
@@ -80,8 +80,8 @@ package struct MemoryPath: Hashable, Sendable {
   package static func isTaken(_ path: String) -> StorageError {
     StorageError(
       .io,
-      "Cannot rename to this path, because it already exists or lies inside the source. Use "
-        + "another path.",
+      "Cannot rename to this path, because it already exists or is inside the source directory. "
+        + "Use another path.",
       file: path)
   }
 }

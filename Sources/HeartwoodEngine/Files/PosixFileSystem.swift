@@ -287,7 +287,6 @@ package final class PosixFileSystem: FileSystem {
   private static func isNoFile(_ path: String) -> StorageError {
     StorageError(
       .notAStore,
-      "This path leads to a directory or another item that is not a regular file. Check the path "
-        + "of the store.", file: path)
+      "The item at this path is not a regular file. Check the path of the store.", file: path)
   }
 }

@@ -24,7 +24,7 @@ package struct ProcessOrigin: Sendable {
     guard isInherited else { return }
     throw StorageError(
       .forked,
-      "This process inherited the open store from its parent through `fork`, and cannot use it. "
+      "This process inherited the open store from its parent through `fork` and cannot use it. "
         + "Open the store again in this process.", file: file)
   }
 

@@ -102,7 +102,7 @@ extension Limits {
     guard byteCount > maxValueByteCount else { return }
     throw StorageError(
       .tooLarge,
-      "The value has \(byteCount) bytes, but the limit is \(maxValueByteCount). Split the value "
-        + "across several keys.")
+      "The value is \(byteCount) bytes long, but the limit is \(maxValueByteCount) bytes. Split "
+        + "the value across several keys.")
   }
 }

@@ -54,8 +54,8 @@ enum KeyBuffer {
   private static func tooLarge(_ byteCount: Int) -> StorageError {
     StorageError(
       .tooLarge,
-      "The encoded key has \(byteCount) bytes, but the limit is \(Limits.maxKeyByteCount). Use a "
-        + "shorter key.")
+      "The encoded key is \(byteCount) bytes long, but the limit is \(Limits.maxKeyByteCount) "
+        + "bytes. Use a shorter key.")
   }
 }
 

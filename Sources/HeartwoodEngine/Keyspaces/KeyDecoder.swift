@@ -211,8 +211,8 @@ extension KeyDecoder {
   private func misfit<Number, Asked>(_ number: Number, _ asked: Asked.Type) -> StorageError {
     StorageError(
       .invalidArgument,
-      "\(ordinal(componentCount)) is the number \(number), which \(asked) cannot hold. Request a "
-        + "type that can hold the number.")
+      "\(ordinal(componentCount)) is the number \(number), which \(asked) cannot represent. "
+        + "Request a type that can represent the number.")
   }
 
   private func malformed(_ complaint: String) -> StorageError {

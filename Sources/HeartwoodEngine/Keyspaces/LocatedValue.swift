@@ -70,7 +70,7 @@ package struct KeyspaceReads {
     guard reference.length <= Limits.maxCopiedValueByteCount else {
       throw StorageError(
         .tooLarge,
-        "The value has \(reference.length) bytes, but only values of up to "
+        "The value is \(reference.length) bytes long, but at most "
           + "\(Limits.maxCopiedValueByteCount) bytes can be copied at once. Read the value in "
           + "chunks or by range.")
     }

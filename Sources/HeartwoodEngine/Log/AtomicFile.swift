@@ -69,7 +69,7 @@ package struct AtomicFile: Sendable {
     }
     guard count > Self.plainByteCount else { return }
     guard try file.allocatedByteCount() >= count / Self.compression else {
-      throw damaged("The file consists mostly of holes.")
+      throw damaged("Most of the file consists of holes.")
     }
   }
 

@@ -61,7 +61,7 @@ package final class LogFiles: Sendable {
       guard number - first <= Limits.maxSegmentSpan else {
         throw .corrupt(
           "The number of this log segment is far higher than the numbers of the store's other "
-            + "segments. If the file does not belong to the store, move it elsewhere; otherwise, "
+            + "segments. If the file does not belong to the store, move it elsewhere. Otherwise, "
             + "restore a backup.",
           file: geometry.segmentName(number))
       }

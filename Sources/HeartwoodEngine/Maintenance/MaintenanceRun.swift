@@ -293,7 +293,7 @@ struct MaintenanceRun {
         bytes.load64(PageLayout.frame.offset) == state.index.frame(of: page)
       else {
         throw .corrupt(
-          "The page became damaged after it had been verified. Restore a backup.", page: page)
+          "The page was damaged after it had been verified. Restore a backup.", page: page)
       }
       files.pageFile.clearVerified(page)
       files.cache.forget(UInt64(page) << 1)

@@ -53,7 +53,7 @@ struct SalvageIdentity {
     }
     (identity, geometry) = found
     notes.append(
-      "All headers are damaged, so the identity of the store was found with the hashes of its "
+      "All headers are damaged, so the identity of the store was determined from the hashes of its "
         + "pages.")
   }
 

@@ -153,14 +153,15 @@ struct SalvageLog {
       guard damaged > 0 else { continue }
       guard damaged * 2 <= commit.images.count else {
         notes.append(
-          "The commit that ends at frame \(commit.point.frame) was interrupted: \(damaged) of its "
-            + "\(commit.images.count) pages are missing, and nothing shows that it was durable.")
+          "The commit that ends at frame \(commit.point.frame) was interrupted: some of its pages "
+            + "are missing (\(damaged) of \(commit.images.count)), and nothing shows that it was "
+            + "durable.")
         return try self.walk(
           from: start, index, watermark: walk.watermark, committed: 0, upTo: before.frame)
       }
       notes.append(
-        "\(damaged) of the \(commit.images.count) pages of the commit that ends at frame "
-          + "\(commit.point.frame) are damaged. Nothing shows that this commit was durable.")
+        "The commit that ends at frame \(commit.point.frame) has damaged pages (\(damaged) of "
+          + "\(commit.images.count)). Nothing shows that this commit was durable.")
     }
     return walk
   }

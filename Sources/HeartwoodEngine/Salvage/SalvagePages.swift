@@ -29,7 +29,8 @@ final class SalvagePages {
     let (foreign, first) = try Self.foreignSegments(found, directory, files, names)
     if !foreign.isEmpty {
       notes.append(
-        "The log of this store does not include \(foreign.sorted().joined(separator: ", ")).")
+        "The following files do not belong to the log of this store: "
+          + "\(foreign.sorted().joined(separator: ", ")).")
     }
     let visible = files.hiding(foreign)
     let log = LogFiles(

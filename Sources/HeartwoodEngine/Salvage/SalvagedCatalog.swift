@@ -101,6 +101,6 @@ struct SalvagedCatalog {
     notes.append(
       lost.isEmpty
         ? "Rows of the catalog are lost, but no keyspace without a name was found."
-        : "Rows of the catalog are lost. The names of \(lost.count) keyspaces are lost too.")
+        : "Rows of the catalog are lost. The names of some keyspaces (\(lost.count)) are lost too.")
   }
 }

@@ -70,8 +70,8 @@ package struct StoreSalvage {
     }
     if files.unreadable.count > 0 {
       report.notes.append(
-        "\(files.unreadable.count) blocks of the files could not be read. If the disk is failing, "
-          + "copy it with a rescue tool, and salvage the copy.")
+        "Some blocks of the files (\(files.unreadable.count)) could not be read. If the disk is "
+          + "failing, copy it with a rescue tool, and salvage the copy.")
     }
     return report
   }

@@ -235,7 +235,7 @@ package final class GenerationTable: @unchecked Sendable {
   private static func expired(_ generation: FrameNumber) -> StorageError {
     StorageError(
       .generationExpired,
-      "Generation \(generation) is no longer readable, or was never a commit of this store. Use "
+      "Generation \(generation) is no longer readable, or no commit of this store created it. Use "
         + "another generation. To keep a generation readable, hold a snapshot of it, or give it a "
         + "name.")
   }

@@ -56,7 +56,7 @@ package struct LogStart {
       pageByteCount: header.geometry.pageByteCount)
     where index.frame(of: PageNumber(bitmap)) == 0 {
       throw RetainedFrameMap.file.damaged(
-        "The map covers \(point.pageCount) pages, but does not list bitmap page \(bitmap).")
+        "The map has a page count of \(point.pageCount), but does not list bitmap page \(bitmap).")
     }
   }
 

@@ -88,9 +88,9 @@ extension OpenSequence {
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
-        "Since the machine started, a process has used a newer state of the store than its files "
-          + "contain. The files were replaced with older ones while no process had the store open. "
-          + "Restore the newer files.",
+        "Since the machine started, a process has used a newer state of the store than the files "
+          + "contain. The files were replaced with older files while no process had the store "
+          + "open. Restore the newer files.",
         file: path)
     }
     counters.store(point.frame, CountersLayout.appended)

@@ -194,7 +194,8 @@ struct OpenSequence {
     }
     guard !names.contains(where: { $0.hasPrefix("wal-") }) else {
       throw .corrupt(
-        "The log exists, but the page file is missing. Restore a backup.", file: path + "/pages")
+        "The store has a log, but its page file is missing. Restore a backup.",
+        file: path + "/pages")
     }
     guard
       let geometry = Geometry(
@@ -203,7 +204,7 @@ struct OpenSequence {
       throw StorageError(
         .invalidArgument,
         "The page size or segment size is invalid. A page must be 4096 to 65536 bytes long, and a "
-          + "segment must hold at least eight pages; both sizes must be powers of two.")
+          + "segment must hold at least eight pages. Both sizes must be powers of two.")
     }
     let header = HeaderSlot(
       geometry: geometry,
@@ -248,7 +249,8 @@ struct OpenSequence {
     let found = try pages.byteCount()
     guard found >= needed else {
       throw .corrupt(
-        "The page file has \(found) bytes, but its header requires \(needed). Restore a backup.",
+        "The page file is \(found) bytes long, but its header requires \(needed) bytes. Restore a "
+          + "backup.",
         file: pages.path)
     }
   }

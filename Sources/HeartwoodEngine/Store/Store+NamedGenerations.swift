@@ -20,7 +20,7 @@ extension Store {
       throw StorageError(
         .tooLarge,
         "The name of a generation must be 1 to \(Limits.maxGenerationNameByteCount) bytes long, "
-          + "but this name has \(name.utf8.count) bytes. Use another name.")
+          + "but this name is \(name.utf8.count) bytes long. Use another name.")
     }
     // K1: hold the snapshot until the list contains the name. Every maintenance run then finds the
     // lock, the name or both.

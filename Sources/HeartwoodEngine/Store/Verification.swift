@@ -68,7 +68,9 @@ final class Verification {
       let count = check(row.root)
       report.entryCount += count
       if UInt64(count) != row.count {
-        record("Keyspace \"\(name)\" has \(count) entries, but the catalog counts \(row.count).")
+        record(
+          "The entry count of keyspace \"\(name)\" is \(count), but the catalog records "
+            + "\(row.count).")
       }
     }
   }
@@ -102,7 +104,7 @@ final class Verification {
     let reference = try state.view.page(PageNumber(first))
     defer { state.view.release(reference) }
     guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {
-      return record("Page \(first) should be a bitmap, but is not.")
+      return record("Page \(first) should be a bitmap page, but is not.")
     }
     if visited[first] { record("Bitmap page \(first) is part of a tree.") }
     visited[first] = true
@@ -112,13 +114,13 @@ final class Verification {
       case (true, true): break
       case (true, false):
         record("Page \(first + bit) is marked as used, but nothing refers to it.")
-      case (false, true): record("Page \(first + bit) is in use, but marked as free.")
+      case (false, true): record("Page \(first + bit) is in use, but is marked as free.")
       case (false, false): report.freePageCount += 1
       }
     }
     var next = existing
     while let bit = Bitmap.first(true, in: reference.bytes, from: next, count: count) {
-      record("Page \(first + bit) is marked as used but does not exist.")
+      record("Page \(first + bit) is marked as used, but does not exist.")
       next = bit + 1
     }
   }
@@ -154,8 +156,8 @@ final class Verification {
       else { continue }
       if segment.number != sum.segment || footer != sum.footer {
         record(
-          "The footer of log segment \(files.geometry.segmentName(segment.number)) contradicts its "
-            + "group headers.")
+          "The footer of log segment \(files.geometry.segmentName(segment.number)) does not match "
+            + "the segment's group headers.")
       }
     }
   }

@@ -50,8 +50,9 @@ public struct ValueWriter: ~Copyable {
     guard chunk.count <= byteCount - givenByteCount else {
       throw StorageError(
         .invalidArgument,
-        "\(chunk.count) bytes cannot be appended, because only \(byteCount - givenByteCount) of "
-          + "the declared \(byteCount) bytes remain. Pass the exact length of the value to `put`.")
+        "The value is longer than declared: a chunk of length \(chunk.count) does not fit in the "
+          + "remaining \(byteCount - givenByteCount) of \(byteCount) bytes. Pass the exact length "
+          + "of the value to `put`.")
     }
     if overflow == nil { collected.append(contentsOf: chunk.buffer) }
     try session.changing { () throws(StorageError) in try overflow?.append(chunk) }
@@ -62,13 +63,16 @@ public struct ValueWriter: ~Copyable {
   ///
   /// The method throws `invalidArgument` if the value is shorter than declared.
   mutating func finish(under key: Bytes, in writer: KeyspaceWriter) throws(StorageError) {
-    precondition(writer.keyspace === keyspace, "A value was written to the wrong keyspace.")
+    precondition(
+      writer.keyspace === keyspace,
+      "A value writer was exchanged with the writer of another keyspace. Use each writer only in "
+        + "the closure that receives it.")
     guard givenByteCount == byteCount else {
       try discard()
       throw StorageError(
         .invalidArgument,
-        "Only \(givenByteCount) of the declared \(byteCount) bytes were appended. Pass the exact "
-          + "length of the value to `put`.")
+        "The value ended after \(givenByteCount) of the declared \(byteCount) bytes. Pass the "
+          + "exact length of the value to `put`.")
     }
     guard let overflow else {
       return try collected.withBytes { value throws(StorageError) in try writer.put(key, value) }

@@ -44,7 +44,7 @@ final class OpenKeyspace {
   func noteDeleted(_ count: UInt64) throws(StorageError) {
     guard row.count >= count else {
       throw .corrupt(
-        "The entry count of keyspace \"\(name)\" in the catalog is too low. Restore a backup.")
+        "In the catalog, the entry count of keyspace \"\(name)\" is too low. Restore a backup.")
     }
     row.count -= count
     hasNewCount = true
@@ -138,7 +138,7 @@ final class WriteSession {
       throw StorageError(
         .tooLarge,
         "The name of a keyspace must be 1 to \(Limits.maxKeyspaceNameByteCount) bytes long, but "
-          + "this name has \(key.count) bytes. Use another name.")
+          + "this name is \(key.count) bytes long. Use another name.")
     }
     let opened: OpenKeyspace
     if keyspaces[key] == nil, let row = try Catalog.row(name, in: pages.view) {

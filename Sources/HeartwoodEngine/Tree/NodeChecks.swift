@@ -21,7 +21,7 @@ package enum NodeChecks {
     case .overflowIndex:
       return checkOverflowIndex(page, level)
     case .bitmap, nil:
-      return "The kind of the page is not valid in a tree."
+      return "The page has a kind that is not valid in a tree."
     }
   }
 
@@ -115,7 +115,7 @@ package enum NodeChecks {
     let page = node.page
     let header = NodeLayout.branchCellHeaderByteCount
     let maxSuffix = Limits.maxKeyByteCount - node.prefixCount
-    guard node.count >= 1 else { return "A branch has no child." }
+    guard node.count >= 1 else { return "A branch has no children." }
     guard node.head(0) == 0, node.branchSlot(0) == 0 else {
       return "The first entry of a branch has a key."
     }

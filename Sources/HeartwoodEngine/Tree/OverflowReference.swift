@@ -31,7 +31,7 @@ package struct OverflowReference: Equatable {
     let count = OverflowLayout.pageCount(length: self.length, pageByteCount: view.pageByteCount)
     guard count <= Int(view.pageCount) else {
       throw .corrupt(
-        "A large value has more pages than the store has. Restore a backup.", page: root)
+        "A large value has more pages than the entire store. Restore a backup.", page: root)
     }
     guard depth == OverflowLayout.depth(pageCount: count, pageByteCount: view.pageByteCount) else {
       throw .corrupt(

@@ -48,8 +48,8 @@ package struct OverflowWriter {
     guard chunk.count <= length - written else {
       throw StorageError(
         .invalidArgument,
-        "\(chunk.count) bytes cannot be appended, because only \(length - written) of the declared "
-          + "\(length) bytes remain. Append no more bytes than declared.")
+        "The value is longer than declared: a chunk of length \(chunk.count) does not fit in the "
+          + "remaining \(length - written) of \(length) bytes. Append no more bytes than declared.")
     }
     hash.update(chunk)
     var offset = 0
@@ -66,8 +66,8 @@ package struct OverflowWriter {
     guard written == length else {
       throw StorageError(
         .invalidArgument,
-        "Only \(written) of the declared \(length) bytes were appended. Append all declared bytes "
-          + "before finishing the value.")
+        "The value ended after \(written) of the declared \(length) bytes. Append all declared "
+          + "bytes before finishing the value.")
     }
     return reference
   }

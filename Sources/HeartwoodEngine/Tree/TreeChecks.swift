@@ -64,7 +64,10 @@ package struct TreeChecks {
       return
     }
     let node = NodeView(page)
-    if node.number != number { record("The header of page \(number) names page \(node.number).") }
+    if node.number != number {
+      record(
+        "The header of page \(number) contains the page number \(node.number).")
+    }
     let first = node.isLeaf ? 0 : 1
     if first < node.count {
       let isInOrder = [first, node.count - 1].allSatisfy { index in

@@ -254,7 +254,8 @@ package final class TreeCursor {
         emptyLeaves &+= 1
         guard emptyLeaves < view.pageCount else {
           throw .corrupt(
-            "A tree has more empty leaves than the store has pages. Restore a backup.",
+            "The number of empty leaves in a tree exceeds the page count of the store. Restore a "
+              + "backup.",
             page: root.page)
         }
         continue

@@ -67,8 +67,8 @@ package struct TreeWriter {
     guard key.count <= Limits.maxKeyByteCount else {
       throw StorageError(
         .tooLarge,
-        "The key has \(key.count) bytes, but the limit is \(Limits.maxKeyByteCount). Use a shorter "
-          + "key.")
+        "The key is \(key.count) bytes long, but the limit is \(Limits.maxKeyByteCount) bytes. Use "
+          + "a shorter key.")
     }
     try Limits.requireValue(byteCount: valueCount)
   }

@@ -183,8 +183,8 @@ package struct LogWriter {
       // The commit may or may not exist, so do not mark the error as having changed nothing.
       throw StorageError(
         .io,
-        "Writing a commit failed, and the commit could not be revoked, so it may or may not take "
-          + "effect. Close the store, then open it again.",
+        "A commit could not be written to the log, and could not be revoked. It may or may not "
+          + "take effect. Close the store, then open it again.",
         file: files.path(files.geometry.segment(of: base)))
     }
   }
@@ -205,7 +205,7 @@ package struct LogWriter {
       throw StorageError(
         .diskFull,
         "The log is too long, because the oldest held generation is too far behind the newest "
-          + "one. Release named generations and old snapshots.")
+          + "generation. Release named generations and old snapshots.")
     }
     for segment in try allocator.allocate(
       first, through: needed, lineage: lineage, mayUseReserve: mayUseReserve)

@@ -25,7 +25,7 @@ enum BackupCommand {
         do {
           try show(backUp(store, to: directory, retention), invocation, output)
         } catch let error as StorageError where interval != nil && error.isTemporary {
-          Output.warn("\(error.description) The next backup tries again.")
+          Output.warn("\(error.description) The command will try again at the next interval.")
         }
         guard let interval else { return }
         try output.flush()

@@ -45,7 +45,7 @@ enum ReplicaCommand {
         if added.isEmpty, !follows { try showUnchanged(replica, invocation, output) }
         reported = nil
       } catch let error as StorageError where follows && error.mayPass {
-        if error != reported { Output.warn("\(error.description) The replica tries again.") }
+        if error != reported { Output.warn("\(error.description) The command will try again.") }
         reported = error
       }
       try output.flush()
@@ -68,7 +68,8 @@ enum ReplicaCommand {
     _ replica: Replica, _ invocation: Invocation, _ output: Output
   ) throws {
     guard !invocation.wantsJSON else { return }
-    try output.line("generation \(try replica.generation.frame) is the newest of the backup")
+    try output.line(
+      "generation \(try replica.generation.frame) is the newest generation in the backup")
   }
 }
 

@@ -71,7 +71,7 @@ struct BrowsePage {
       <p class="lead">\(generation)\(time)</p>
       <p class="quiet path">\(HTMLText.visible(path))</p>
       <p class="quiet">\(total)</p>
-      <noscript><p class="note">The tables need JavaScript.</p></noscript>
+      <noscript><p class="note">Enable JavaScript to see the tables.</p></noscript>
       <p id="failure" class="note" role="alert" hidden></p>
       </header>
 
@@ -135,14 +135,14 @@ struct BrowsePage {
     let lines =
       drawing.hasLines
       ? """
-       A line that ends in a fork leads to many objects, and one that ends in a bar to at most \
-      one. An arrow leads to the entity from which another inherits.
+       A fork at the end of a line stands for many objects, and a bar stands for at most one \
+      object. An arrow points to the entity from which another entity inherits.
       """ : ""
     return """
       <div class="drawing" tabindex="0" role="region" aria-label="Model">
       \(drawing.svg)
       </div>
-      <p class="quiet">The number beside a name is the number of objects.\(lines)</p>
+      <p class="quiet">The number beside the name of an entity is its number of objects.\(lines)</p>
       """
   }
 
@@ -191,7 +191,7 @@ struct BrowsePage {
     return """
       <p class="note">The page contains the first \(HumanText.count(entity.includedRowCount)) of \
       \(HumanText.count(entity.rowCount, "object")); \(HumanText.count(count)) \
-      \(count == 1 ? "is" : "are") left out. A higher --limit includes more.</p>
+      \(count == 1 ? "is" : "are") omitted. To include more objects, use a higher --limit.</p>
 
       """
   }

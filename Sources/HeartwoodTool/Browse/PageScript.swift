@@ -12,7 +12,7 @@ enum PageScript {
 
       addEventListener("error", event => {
         const failure = document.getElementById("failure");
-        failure.textContent = `The script of this page failed: ${event.message}`;
+        failure.textContent = `The script on this page failed: ${event.message}`;
         failure.hidden = false;
       });
 

@@ -168,9 +168,9 @@ enum Command: String, CaseIterable {
       ]
     case .query:
       [
-        "CONDITION is a predicate in the format of NSPredicate, such as 'magnitude >= 5 AND place "
+        "CONDITION is a predicate in the NSPredicate format, such as 'magnitude >= 5 AND place "
           + "CONTAINS[cd] \"chile\"'. Without CONDITION, the command shows all objects.",
-        "--columns and --sort take expressions of the same format, separated by commas: "
+        "--columns and --sort take expressions in the same format, separated by commas: "
           + "place,network.title,reports.@count. A minus sign, as in --sort=-time, reverses the "
           + "order. Without --columns, the command shows all attributes and to-one relationships.",
         "--search requires a text index. Without --sort, the most relevant objects come first.",
@@ -179,7 +179,7 @@ enum Command: String, CaseIterable {
       ["ID is either an entity and a number, such as Quake/12, or the URI of an object ID."]
     case .browse:
       [
-        "The page shows one generation, and needs neither the store nor a network connection. Its "
+        "The page shows one generation and needs neither the store nor a network connection. Its "
           + "tables can be searched and sorted, and its links follow relationships.",
         "--limit sets the maximum number of rows of each entity (default: 10,000). The page "
           + "contains the first 4 KiB of each value (256 bytes of binary data), and 20 members of "
@@ -314,7 +314,7 @@ enum Command: String, CaseIterable {
           + "creates it. Programs can read REPLICA at the same time, and see each generation as it "
           + "arrives.",
         "With --follow, the command adds new generations as their files arrive, until it is "
-          + "interrupted. It reports damaged or incomplete files, and tries them again. "
+          + "interrupted. It reports damaged or incomplete files, and reads them again later. "
           + "heartwoodctl info shows the last error.",
       ]
     case .promote:
@@ -324,8 +324,8 @@ enum Command: String, CaseIterable {
       ]
     case .salvage:
       [
-        "NEW must not exist. It appears when it is complete. The command does not change BROKEN, "
-          + "which no process may have open. Use this command only if there is no backup.",
+        "NEW must not exist. It appears when it is complete. The command does not change BROKEN. "
+          + "No process may have BROKEN open. Use this command only if there is no backup.",
         "Finds every intact page of the newest generation. The report lists the recovered "
           + "keyspaces and the missing ranges of keys or objects. References to lost objects "
           + "become nil, and indexes are rebuilt. The exit code is 1 if anything is missing.",

@@ -35,6 +35,6 @@ enum CommandLineRequest {
     if let command = Command(rawValue: word) { return command }
     let question = NearestName.question(word, in: Command.allCases.map(\.rawValue))
     throw .usage(
-      "There is no command \(word).\(question) Run heartwoodctl --help to list the commands.")
+      "There is no command named \(word).\(question) Run heartwoodctl --help to list the commands.")
   }
 }

@@ -94,7 +94,7 @@ struct Invocation {
     let value: String?
     if flag.placeholder == nil {
       guard parts.count == 1 else {
-        throw .usage("\(name) takes no value. Use \(name) alone.")
+        throw .usage("\(name) does not accept a value. Remove the value.")
       }
       value = nil
     } else {

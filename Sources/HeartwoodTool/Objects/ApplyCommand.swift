@@ -14,7 +14,8 @@ enum ApplyCommand {
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
     guard invocation.has(.sourceStore) == invocation.has(.consumer) else {
-      throw ToolFailure.usage("Use --source STORE and --consumer NAME together.")
+      throw ToolFailure.usage(
+        "--source STORE and --consumer NAME require each other. Use both options.")
     }
     let handle = try InputFile.handle(invocation.required(.file))
     var total = FeedReport()
@@ -51,9 +52,9 @@ enum ApplyCommand {
     progress.clear()
     guard isComplete else {
       throw ToolFailure.refused(
-        "The last line is incomplete. The command applied the "
-          + "\(HumanText.count(total.appliedCount, "event")) before that line. Apply the rest of "
-          + "the feed again.")
+        "The last line is incomplete. The command applied "
+          + "\(HumanText.count(total.appliedCount, "event")) before that line. Run the command "
+          + "again with the complete feed. It skips events that are already applied.")
     }
     if invocation.wantsJSON {
       return try output.json(
@@ -61,8 +62,8 @@ enum ApplyCommand {
           appliedCount: total.appliedCount, repeatedCount: total.repeatedCount))
     }
     try output.line(
-      "\(HumanText.count(total.appliedCount)) applied, "
-        + "\(HumanText.count(total.repeatedCount)) skipped because already applied")
+      "\(HumanText.count(total.appliedCount)) applied, \(HumanText.count(total.repeatedCount)) "
+        + "skipped (already applied)")
   }
 
   /// Records in the source store that its events have been applied.

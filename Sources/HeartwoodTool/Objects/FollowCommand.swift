@@ -10,10 +10,11 @@ enum FollowCommand {
     let consumer = invocation[.consumer]
     let acknowledges = invocation.has(.acknowledge)
     guard consumer != nil || !acknowledges else {
-      throw ToolFailure.usage("--acknowledge requires --consumer NAME. Add a consumer.")
+      throw ToolFailure.usage("--acknowledge requires --consumer NAME. Add that option.")
     }
     guard !invocation.has(.after) || !invocation.has(.snapshot) else {
-      throw ToolFailure.usage("--after and --snapshot both select a start. Use one of them.")
+      throw ToolFailure.usage(
+        "--after and --snapshot both select the first event. Use only one of them.")
     }
     try StoreAccess.withStore(invocation.path, for: acknowledges ? .writing : .reading) { store in
       var position: PersistentHistoryToken?
@@ -79,9 +80,9 @@ enum FollowCommand {
       let newest = try container.newestTransactionNumber()
       guard after <= newest else {
         throw ToolFailure.refused(
-          "The history ends with transaction \(newest), but --after names transaction \(after). "
-            + "The store was restored to an earlier state, or is another store. Begin again with "
-            + "--snapshot.")
+          "The history ends with transaction \(newest), but --after specifies transaction "
+            + "\(after). The store was restored to an earlier state, or is another store. Begin "
+            + "again with --snapshot.")
       }
       return .after(container.historyToken(after: after))
     }

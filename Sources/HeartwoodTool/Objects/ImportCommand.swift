@@ -69,7 +69,7 @@ enum ImportCommand {
       if !document.ignoredKeys.isEmpty {
         let names = document.ignoredKeys.joined(separator: ", ")
         try output.line(
-          QuotedText.escaped("ignored keys, because the entity has no such properties: \(names)"))
+          QuotedText.escaped("ignored keys that are not properties of the entity: \(names)"))
       }
     }
     return report.refusedCount == 0 ? .fine : .refused

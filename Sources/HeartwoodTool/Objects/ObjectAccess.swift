@@ -33,8 +33,9 @@ enum ObjectAccess {
     if let entity = objects.entity(named: name) { return entity }
     let names = objects.entities.map(\.name)
     throw ToolFailure.refused(
-      "There is no entity \(QuotedText.quoted(name)).\(NearestName.question(name, in: names)) Run "
-        + "heartwoodctl entities \(invocation.path) to list the entities.")
+      "There is no entity named "
+        + "\(QuotedText.quoted(name)).\(NearestName.question(name, in: names)) Run heartwoodctl "
+        + "entities \(invocation.path) to list the entities.")
   }
 
   /// Returns the ID of the object that an operand names, or throws an error if there is no such
@@ -42,7 +43,7 @@ enum ObjectAccess {
   static func id(_ text: String, of objects: StoredObjects) throws -> ManagedObjectID {
     if let id = objects.id(text) { return id }
     throw ToolFailure.refused(
-      "\(QuotedText.quoted(text)) is not the ID of an object of this store. Use an entity and a "
+      "\(QuotedText.quoted(text)) is not the ID of an object in this store. Use an entity and a "
         + "number, such as \(objects.entities.first?.name ?? "Order")/1, or a URI.")
   }
 }

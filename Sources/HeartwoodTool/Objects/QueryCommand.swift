@@ -51,7 +51,8 @@ enum QueryCommand {
   ) throws {
     let columns = invocation.list(.columns) ?? Self.columns(of: entity)
     guard !columns.isEmpty else {
-      throw ToolFailure.usage("--columns names no column. Use names, separated by commas.")
+      throw ToolFailure.usage(
+        "--columns contains no column names. Use names that are separated by commas.")
     }
     let rows = try RowOutput(RowFormat(invocation), columns, output)
     let isOwnID = !entity.attributes.contains { $0.name == idName }

@@ -36,11 +36,13 @@ enum CheckpointCommand {
     ]
     if document.reclaimedByteCount > 0 {
       sentences.append(
-        "The remaining segments now use \(HumanText.size(document.reclaimedByteCount)) less.")
+        "The remaining segments now use \(HumanText.size(document.reclaimedByteCount)) less on "
+          + "disk.")
     }
     if let generation = document.blockingGeneration {
       sentences.append(
-        "The checkpoint could not advance further, because generation \(generation) is held.")
+        "The checkpoint could not advance further, because generation \(generation) is held. "
+          + "heartwoodctl generations lists its holders.")
     }
     return sentences.joined(separator: "\n")
   }

@@ -40,7 +40,8 @@ enum CompactCommand {
     var lines = [table.text(), "", "\(HumanText.count(result.movedPageCount, "page")) moved"]
     if let generation = result.blockingGeneration {
       lines.append(
-        "\(generation) is held. To shorten the file, release it and run a checkpoint.")
+        "The file cannot be shortened further while \(generation) is held. Release this "
+          + "generation, and then run a checkpoint.")
     }
     return lines.joined(separator: "\n")
   }

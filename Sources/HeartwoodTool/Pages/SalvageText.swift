@@ -24,7 +24,7 @@ enum SalvageText {
     try output.line(
       document.isComplete
         ? "complete: nothing is missing"
-        : "incomplete: compare the new store with a backup if you have one")
+        : "incomplete: if you have a backup, compare it with the new store")
   }
 
   private static func table(_ document: SalvageDocument) -> String {

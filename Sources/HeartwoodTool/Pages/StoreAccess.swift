@@ -85,8 +85,8 @@ enum StoreAccess {
     if let keyspace = try snapshot.keyspace(name) { return keyspace }
     let question = NearestName.question(name, in: try snapshot.keyspaceNames)
     throw ToolFailure.refused(
-      "There is no keyspace \(QuotedText.quoted(name)) in \(snapshot.generation).\(question) Run "
-        + "heartwoodctl keys to list the keyspaces.")
+      "There is no keyspace named \(QuotedText.quoted(name)) in \(snapshot.generation).\(question) "
+        + "Run heartwoodctl keys to list the keyspaces.")
   }
 
   /// Returns the error to throw if no generation has this name.
@@ -103,7 +103,7 @@ enum StoreAccess {
   private static func requireStore(_ path: String) throws(ToolFailure) {
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-      throw .refused("There is nothing at \(path). Specify the directory of a store.")
+      throw .refused("There is no file or directory at \(path). Specify the directory of a store.")
     }
     guard isDirectory.boolValue else {
       throw .refused("\(path) is a file. Specify the directory of a store.")

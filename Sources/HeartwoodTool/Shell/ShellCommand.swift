@@ -94,8 +94,8 @@ private final class Shell {
         Command.allCases.filter(\.isInShell).map(\.rawValue) + ["pin", "advance", ".help"]
       let word = String(words[0].prefix(100))
       throw ToolFailure.usage(
-        "There is no command \(word) in the shell.\(NearestName.question(word, in: names)) Type "
-          + ".help to list the commands.")
+        "There is no command named \(word) in the shell.\(NearestName.question(word, in: names)) "
+          + "Type .help to list the commands.")
     }
     var arguments = [invocation.path] + words.dropFirst()
     // Insert the option at the front, before words that only look like options.

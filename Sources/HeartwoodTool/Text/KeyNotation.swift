@@ -110,9 +110,9 @@ enum KeyNotation {
           let string = QuotedText.unescaped(component.dropFirst().dropLast())
         else {
           throw .usage(
-            "The key \(key) contains an unterminated string or an unknown escape. End the string "
-              + "with a quotation mark, and use only the escapes \\n, \\t, \\r, \\\", \\\\ and "
-              + "\\u{…}.")
+            "The key \(key) contains an unterminated string or an unknown escape sequence. End the "
+              + "string with a quotation mark, and use only the escape sequences \\n, \\t, \\r, "
+              + "\\\", \\\\ and \\u{…}.")
         }
         encoder.append(string)
       } else if let integer = Int64(component) {

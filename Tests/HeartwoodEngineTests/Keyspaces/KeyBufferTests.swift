@@ -74,8 +74,8 @@ struct KeyBufferTests {
   private func expectTooLarge(_ bytes: [UInt8], encodedCount: Int) throws {
     let error = StorageError(
       .tooLarge,
-      "The encoded key has \(encodedCount) bytes, but the limit is \(Limits.maxKeyByteCount). Use "
-        + "a shorter key.")
+      "The encoded key is \(encodedCount) bytes long, but the limit is \(Limits.maxKeyByteCount) "
+        + "bytes. Use a shorter key.")
     let string = String(decoding: bytes, as: UTF8.self)
     #expect(throws: error) { try withSearchBytes(string) { padded($0) } }
     #expect(throws: error) { try withSearchBytes(bytes) { padded($0) } }

@@ -18,9 +18,9 @@ struct VerificationTests {
 
     var word: String {
       switch self {
-      case .usedPageMarkedFree: "is in use, but marked as free"
+      case .usedPageMarkedFree: "is in use, but is marked as free"
       case .freePageMarkedUsed: "marked as used, but nothing refers to it"
-      case .missingPageMarkedUsed: "marked as used but does not exist"
+      case .missingPageMarkedUsed: "marked as used, but does not exist"
       case .lostBitmap: "should be a bitmap"
       case .childTwice, .treesExchanged, .rootInUseTwice, .valuePageTwice:
         "has more than one reference"
@@ -28,12 +28,12 @@ struct VerificationTests {
       case .childrenExchanged: "outside the separators"
       case .wrongTree, .wrongBranchLevel: "is not the expected node"
       case .keysOutOfOrder, .separatorsOutOfOrder: "not in ascending order"
-      case .wrongCount: "but the catalog counts 201"
+      case .wrongCount: "but the catalog records 201"
       case .wrongNextTree: "in use should be below 1"
       case .wrongLeafLevel: "has a level above 0"
       case .wrongValueHash: "do not match its hash"
       case .wrongValueLength, .wrongPayload: "wrong number of bytes"
-      case .longerValue: "has more pages than the store"
+      case .longerValue: "has more pages than the entire store"
       case .wrongValueDepth: "index depth"
       case .wrongPageNumber: "was found where this page should be"
       case .newerThanPageFile: "never written to the page file"

@@ -200,7 +200,7 @@ struct BoundaryTests {
       Car(context: contexts[0]).owner = Person(context: contexts[1])
       withExtendedLifetime(contexts) {}
     }
-    #expect(message(store).contains("Store the URI of its objectID"))
+    #expect(message(store).contains("store the URI of its objectID"))
   }
 
   @Test(.evidence("C-02")) func `a save that only detects conflicts creates no generation`() throws

@@ -304,7 +304,8 @@ struct FeedConflictTests {
       do {
         try copy.container.apply(events: events[..<count])
       } catch let error as ObjectGraphError {
-        #expect(error.message.contains("ends within a generation"), "seed \(seed): \(error)")
+        #expect(
+          error.message.contains("ends in the middle of a generation"), "seed \(seed): \(error)")
         #expect(error.message.hasPrefix("Event"), "seed \(seed): \(error)")
       }
     }

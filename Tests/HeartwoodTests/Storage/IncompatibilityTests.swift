@@ -102,7 +102,7 @@ struct IncompatibilityTests {
     let elsewhere = try store.refusal(Schema(version: 3, Elsewhere.Item.self))
     #expect(
       elsewhere.message.contains(
-        "In the store, Item.box can refer to Box, which is not a kind of Thing"))
+        "In the store, Item.box can refer to Box, which does not inherit from Thing"))
     // The rejected migrations have changed nothing.
     try store.open(Now.schema) { try $0.expect("box != nil", \Now.Item.text, ["x"]) }
   }
