@@ -19,12 +19,13 @@ struct DamagedCountersTests {
   }
 
   @Test(.evidence("B2"), .evidence("D1"), arguments: TestScale.seeds(quick: 1, all: 4))
-  func `lead to correct data or are detected, whatever bit has flipped`(group: UInt64) throws {
-    let sample = try WrittenStore(seed: 31)
+  func `lead to correct data or are detected, whatever bit has flipped`(seed: UInt64) throws {
+    let sample = try WrittenStore(seed: seed)
     var noticed = 0
+    let step = TestScale.pick(quick: 64, all: 12, long: 4)
     for offset in Self.offsets {
-      for bit in stride(from: Int(group), to: 64, by: TestScale.pick(quick: 64, all: 12, long: 4)) {
-        let context = "bit \(bit) of the word at \(offset)"
+      for bit in stride(from: Int(seed) % step, to: 64, by: step) {
+        let context = "seed \(seed), bit \(bit) of the word at \(offset)"
         let disk = sample.history.disk.killed()
         try flip(bit, of: offset, on: disk)
         switch sample.outcome(on: disk) {
@@ -38,7 +39,7 @@ struct DamagedCountersTests {
         }
       }
     }
-    print("flipped bits in counters: noticed \(noticed) (group \(group))")
+    print("flipped bits in counters: noticed \(noticed) (seed \(seed))")
   }
 
   /// The named generation is removed from both decision records, but the next maintenance run must

@@ -1,5 +1,5 @@
 import Synchronization
-public import Testing
+import Testing
 
 #if canImport(Glibc)
   import Glibc
@@ -15,7 +15,8 @@ public import Testing
 /// and the exit code becomes 1. The check is made at the end, because background threads may use a
 /// container for a moment after a test has released it.
 package enum LiveObjects {
-  private struct Entry {
+  /// The conformance is safe, because an entry only tests whether its object exists.
+  private struct Entry: @unchecked Sendable {
     weak var object: AnyObject?
     let type: String
     let test: String
@@ -24,7 +25,9 @@ package enum LiveObjects {
   private static let entries = Mutex<[Entry]>([])
   private static let seconds = 10.0
 
-  /// Registers the check. Static properties are initialised once.
+  /// A Boolean value that indicates whether the check was registered.
+  ///
+  /// The first use registers it.
   private static let isChecked: Bool = atexit { LiveObjects.check() } == 0
 
   /// Adds objects that must have been deallocated when the process ends.
@@ -32,11 +35,10 @@ package enum LiveObjects {
   /// Does nothing in the process of an exit test, which ends while its objects are alive.
   package static func track(_ objects: some Sequence<AnyObject>) {
     guard let test = Test.current?.id, isChecked else { return }
+    let added = objects.map { Entry(object: $0, type: "\(type(of: $0))", test: "\(test)") }
     entries.withLock { entries in
       if entries.count > 10_000 { entries.removeAll { $0.object == nil } }
-      entries += objects.map {
-        Entry(object: $0, type: "\(type(of: $0))", test: "\(test)")
-      }
+      entries += added
     }
   }
 

@@ -53,7 +53,7 @@ struct CandidateSelection {
     // Sort only occasionally, so that the amortised cost per row is constant.
     if candidates.count >= Self.maxSpareCount, (candidates.count - Self.maxSpareCount) / 2 >= limit
     {
-      candidates = plan.first(of: candidates, areInOrder: false)
+      plan.sort(&candidates, areInOrder: false)
       lastWanted = candidates.last?.keys
     }
     return true
@@ -75,22 +75,27 @@ extension CandidateSelection {
 }
 
 extension FetchPlan {
-  /// Returns the candidates in the order of the plan, up to its limit.
+  /// Sorts candidates in the order of the plan, and removes those beyond its limit.
   ///
-  /// If sorting requires comparing objects, returns all candidates unsorted.
-  func first(
-    of candidates: [ManagedObjectContext.Candidate], areInOrder: Bool
-  ) -> [ManagedObjectContext.Candidate] {
-    guard let order else { return candidates }
-    var result = candidates
-    if !areInOrder {
-      result.sort { first, second in
-        guard let first = first.keys, let second = second.keys else {
-          preconditionFailure("A candidate has no sort keys.")
-        }
-        return order.areInOrder(first, second)
-      }
+  /// If sorting requires comparing objects, does nothing.
+  func sort(_ candidates: inout [ManagedObjectContext.Candidate], areInOrder: Bool) {
+    guard let order else { return }
+    let limit = limit.map { min($0, candidates.count) } ?? candidates.count
+    if areInOrder {
+      candidates.removeLast(candidates.count - limit)
+      return
     }
-    return limit.map { Array(result.prefix($0)) } ?? result
+    let keys = candidates.map { candidate in
+      guard let keys = candidate.keys else {
+        preconditionFailure("A candidate has no sort keys.")
+      }
+      return keys
+    }
+    let positions = order.positions(of: keys)
+    if limit < candidates.count {
+      candidates = positions.prefix(limit).map { candidates[$0] }
+    } else {
+      candidates.arrange(positions)
+    }
   }
 }

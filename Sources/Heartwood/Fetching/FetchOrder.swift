@@ -22,12 +22,6 @@ struct FetchOrder {
     var textSearch: TextSearch?
   }
 
-  /// The sort keys of an object.
-  struct Keys {
-    let values: [StoredValue]
-    let number: ObjectNumber
-  }
-
   /// The sort terms, which begin with the section key if the request has sections.
   let terms: [Term]
 
@@ -85,7 +79,7 @@ struct FetchOrder {
 
   /// Returns the sort keys of the subject of `scope`, which has the given number.
   func keys(_ number: ObjectNumber, _ scope: QueryScope) throws -> Keys {
-    Keys(values: try terms.map { try $0.value(scope) }, number: number)
+    Keys(values: try Values(of: terms, scope), number: number)
   }
 
   /// Returns whether the object with the sort keys `first` precedes the object with the keys
@@ -126,7 +120,9 @@ extension FetchRequest {
 }
 
 extension FetchOrder.Term {
-  /// Creates the sort term for a section key. The order is ascending.
+  /// Creates the sort term for a section key.
+  ///
+  /// The order is ascending.
   ///
   /// - Throws: `unknownProperty` if the key path does not refer to a sortable value.
   init(section: AnyKeyPath, _ resolver: QueryResolver) throws {
@@ -210,7 +206,7 @@ extension StoredValue {
     return order ?? (isNaN ? (other.isNaN ? 0 : 1) : -1)
   }
 
-  fileprivate var isNaN: Bool {
+  var isNaN: Bool {
     switch self {
     case .double(bits: let bits), .date(bits: let bits): Double(bitPattern: bits).isNaN
     case .string(let text): text == "NaN"

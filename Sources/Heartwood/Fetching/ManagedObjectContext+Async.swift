@@ -90,7 +90,8 @@ private struct RemoteSearch<M: ManagedObject>: @unchecked Sendable {
       if selection.needsKeys { candidate.keys = try plan.order?.keys(number, scope) }
       return selection.add(candidate)
     }
-    let found = plan.first(of: selection.candidates, areInOrder: selection.areInOrder)
+    var found = selection.candidates
+    plan.sort(&found, areInOrder: selection.areInOrder)
     let page = request.page(of: found).map(\.number)
     var records: [ObjectNumber: [UInt8]] = [:]
     try RowSearch(plan.everything, of: page, view, model).forEach(scope) { number, _, record in

@@ -130,9 +130,8 @@ extension ManagedObjectContext {
     // If there are no changes to merge in, and no sort order or limit to apply, each object can be
     // used as soon as it is found.
     let isPlain = parent == nil && !hasOwnChanges && plan.limit == nil && !plan.needsSorting
-    if isPlain, plan.isEverything, fastPaths.areOn,
-      plan.storages.allSatisfy({ $0.objectType is M.Type })
-    {
+    let areKnown = plan.storages.allSatisfy { $0.objectType is M.Type }
+    if isPlain, plan.isEverything, fastPaths.areOn, areKnown {
       return [M](unchecked: try everyObject(plan))
     }
     // Convert to an array of `M` only at the end, because appending to an array of a generic class
@@ -143,7 +142,7 @@ extension ManagedObjectContext {
     }
     try candidates(plan, includesPendingChanges, .object, consumedBy: isPlain ? append : nil)
       .forEach(append)
-    return [M](found)
+    return areKnown ? [M](unchecked: found) : [M](found)
   }
 
   /// The maximum number of objects for which memory is reserved in advance.

@@ -48,7 +48,7 @@ extension ManagedObjectContext {
         try scope.textRun(ranked)?.top(limit).map { match in
           Candidate(
             number: match.number,
-            keys: .init(values: [.double(-match.score)], number: match.number))
+            keys: .init(values: .init([.double(-match.score)]), number: match.number))
         } ?? []
       areInOrder = true
     } else if let view {
@@ -90,7 +90,8 @@ extension ManagedObjectContext {
       for candidate in found + changed { try body(candidate) }
       return []
     }
-    found = plan.first(of: found + changed, areInOrder: areInOrder && changed.isEmpty)
+    found += changed
+    plan.sort(&found, areInOrder: areInOrder && changed.isEmpty)
     if let view { try completeAll(&found, content, plan, view, scope) }
     guard let body else { return found }
     for candidate in found { try body(candidate) }

@@ -178,7 +178,7 @@ final class LiveQuery {
     let candidates = try storeContext.candidates(
       kept, includesPendingChanges, .values(order.terms.map(\.value)))
     let entries = candidates.map {
-      Entry(keys: .init(values: $0.values, number: $0.number), object: nil)
+      Entry(keys: .init(values: .init($0.values), number: $0.number), object: nil)
     }
     if fetchesAgain { return Found(entries: page(entries)) }
     return Found(entries: entries, isComplete: maxKeptCount.map { entries.count < $0 } ?? true)

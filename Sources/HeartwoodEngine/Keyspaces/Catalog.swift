@@ -100,10 +100,15 @@ package enum Catalog {
   /// Returns the name that a catalog key encodes, or `nil` for the key of the next tree number.
   package static func name(of key: Bytes) throws(StorageError) -> String? {
     if nextTreeKey.bytes.withBytes({ key.equals($0) }) { return nil }
-    var decoder = KeyDecoder(key)
-    let name = try decoder.decodeString()
-    try decoder.finish()
-    return name
+    do {
+      var decoder = KeyDecoder(key)
+      let name = try decoder.decodeString()
+      try decoder.finish()
+      return name
+    } catch {
+      // A valid key whose components are not a single string is not a name.
+      throw error.kind == .invalidArgument ? damaged : error
+    }
   }
 
   private static let damaged = StorageError.corrupt(

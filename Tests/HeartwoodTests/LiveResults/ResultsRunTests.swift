@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Random live results")
 struct ResultsRunTests {
-  @Test(.evidence("LR-01"), arguments: TestScale.some([1, 2, 3, 4, 5, 6] as [UInt64], every: 6))
+  @Test(.evidence("LR-01"), arguments: TestScale.seeds(quick: 1, all: 6))
   func `live results equal a fetch after every kind of change`(seed: UInt64) throws {
     let run = try ResultsRun(seed: seed)
     let steps = TestScale.pick(quick: 80, all: 250)

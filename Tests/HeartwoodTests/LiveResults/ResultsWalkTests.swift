@@ -6,7 +6,7 @@ import Testing
 struct ResultsWalkTests {
   @Test(
     .mustEnd, .evidence("LR-10"), arguments: ResultsWalk.Setting.allCases,
-    TestScale.some([1, 2, 3, 4] as [UInt64], every: 4))
+    TestScale.seeds(quick: 1, all: 4))
   func `a walk sees the list as it was when it began`(
     setting: ResultsWalk.Setting, seed: UInt64
   ) throws {

@@ -1,0 +1,123 @@
+extension FetchOrder {
+  /// The sort keys of an object.
+  struct Keys {
+    let values: Values
+    let number: ObjectNumber
+  }
+
+  /// The values of an object for the terms of a sort order.
+  ///
+  /// The first value is stored inline, so that an order with a single term needs no array for each
+  /// object.
+  struct Values {
+    /// The value for the first term, or `nil` if the order has no terms.
+    let first: StoredValue?
+    private let rest: [StoredValue]
+
+    var count: Int { first == nil ? 0 : 1 + rest.count }
+
+    init(_ values: [StoredValue]) {
+      first = values.first
+      rest = Array(values.dropFirst())
+    }
+
+    /// Creates the values of the subject of `scope`.
+    init(of terms: [Term], _ scope: QueryScope) throws {
+      first = try terms.first?.value(scope)
+      rest = terms.count < 2 ? [] : try terms.dropFirst().map { try $0.value(scope) }
+    }
+
+    subscript(position: Int) -> StoredValue {
+      guard position == 0 else { return rest[position - 1] }
+      guard let first else { preconditionFailure("The order has no terms.") }
+      return first
+    }
+  }
+
+  /// An integer that has the same order as values of fixed length.
+  ///
+  /// If one head precedes another, its value precedes the other value. Different values may have
+  /// equal heads.
+  private struct Head: Comparable {
+    enum Kind { case none, bool, integer, number }
+
+    /// 0 for `nil`, 2 for NaN, and 1 for all other values.
+    let rank: UInt8
+    let kind: Kind
+    let bits: UInt64
+
+    /// Creates the head of a value, or returns `nil` if values of its type have no heads.
+    init?(_ value: StoredValue) {
+      rank = value.isNull ? 0 : value.isNaN ? 2 : 1
+      guard rank == 1 else {
+        (kind, bits) = (.none, 0)
+        return
+      }
+      switch value {
+      case .bool(let isTrue): (kind, bits) = (.bool, isTrue ? 1 : 0)
+      case .integer(let number): (kind, bits) = (.integer, UInt64(bitPattern: number) ^ 1 << 63)
+      case .double(let pattern), .date(let pattern):
+        // Adding zero turns -0 into 0, which it equals.
+        let pattern = (Double(bitPattern: pattern) + 0).bitPattern
+        (kind, bits) = (.number, pattern >> 63 == 1 ? ~pattern : pattern | 1 << 63)
+      default: return nil
+      }
+    }
+
+    static func < (first: Head, second: Head) -> Bool {
+      first.rank == second.rank ? first.bits < second.bits : first.rank < second.rank
+    }
+  }
+
+  /// Returns the positions of sort keys in ascending order of the keys.
+  ///
+  /// If the values of the first term are numbers or dates, most comparisons are of two integers.
+  func positions(of keys: [Keys]) -> [Int] {
+    guard let first = terms.first, first.hasFixedLength, let heads = Self.heads(of: keys) else {
+      return keys.indices.sorted { areInOrder(keys[$0], keys[$1]) }
+    }
+    let isReversed = first.isReversed
+    return heads.sorted { first, second in
+      first.head == second.head
+        ? areInOrder(keys[first.position], keys[second.position])
+        : (first.head < second.head) != isReversed
+    }.map(\.position)
+  }
+
+  /// Returns the heads of the first values, or `nil` if the values have no heads or are of different
+  /// kinds.
+  private static func heads(of keys: [Keys]) -> [(head: Head, position: Int)]? {
+    var heads: [(head: Head, position: Int)] = []
+    heads.reserveCapacity(keys.count)
+    var kind = Head.Kind.none
+    for position in keys.indices {
+      guard let value = keys[position].values.first, let head = Head(value),
+        kind == .none || head.kind == .none || head.kind == kind
+      else { return nil }
+      if kind == .none { kind = head.kind }
+      heads.append((head, position))
+    }
+    return heads
+  }
+}
+
+extension Array {
+  /// Rearranges the elements so that the element at `positions[i]` moves to position `i`.
+  ///
+  /// Elements are exchanged instead of copied, because copying would retain and release them.
+  ///
+  /// - Parameter positions: A permutation of the indices of the array.
+  mutating func arrange(_ positions: [Int]) {
+    var sources = positions
+    for start in indices {
+      var target = start
+      while sources[target] != start {
+        let source = sources[target]
+        swapAt(target, source)
+        sources[target] = target
+        target = source
+      }
+      sources[target] = target
+    }
+  }
+}
