@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The catalog")
 struct CatalogTests {
-  private static let keys: [Key] = [Key(true), Key(7), Key(1.5), Key("numbers", 1), Key(1, "numbers")]
+  private static let keys = [Key(true), Key(7), Key(1.5), Key("numbers", 1), Key(1, "numbers")]
 
   @Test(.evidence("B3"), arguments: keys)
   func `reports a key that is not a name as corrupt`(key: Key) {
