@@ -33,7 +33,7 @@ package enum LiveObjects {
   /// Adds objects that must have been deallocated when the process ends.
   ///
   /// Does nothing in the process of an exit test, which ends while its objects are alive.
-  package static func track(_ objects: some Sequence<AnyObject>) {
+  package static func track<Object: AnyObject>(_ objects: some Sequence<Object>) {
     guard let test = Test.current?.id, isChecked else { return }
     let added = objects.map { Entry(object: $0, type: "\(type(of: $0))", test: "\(test)") }
     entries.withLock { entries in
