@@ -245,7 +245,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     fileprivate let feed: ChangeFeed
     fileprivate let maxCount: Int
 
-    /// Creates an iterator, which begins at the same position as an iterator of the feed.
+    /// Creates an iterator that begins where the feed's own iterator would begin.
     public func makeAsyncIterator() -> Iterator {
       Iterator(events: feed.makeAsyncIterator(), maxCount: maxCount)
     }

@@ -49,7 +49,7 @@ struct FetchPlan {
       let first = try request.firstSortKeyPath.map { try resolver.term(at: $0) }
       let number = renumbered.resolved(position.number)
       terms.append(
-        try order.following(FetchOrder.Keys(values: .init(position.values), number: number), first))
+        try order.following(FetchOrder.Keys(values: position.values, number: number), first))
     }
     let conditions = try terms.map { try resolver.condition($0) }
     resolver.reserve(variableCount: request.named?.variableCount ?? 1)

@@ -9,7 +9,7 @@ extension FetchOrder {
   ///
   /// The first value is stored inline, so that an order with a single term needs no array for each
   /// object.
-  struct Values {
+  struct Values: Equatable {
     /// The value for the first term, or `nil` if the order has no terms.
     let first: StoredValue?
     private let rest: [StoredValue]

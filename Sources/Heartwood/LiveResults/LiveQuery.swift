@@ -195,7 +195,7 @@ final class LiveQuery {
           [try scope.with(object) { try term.value(scope) }]
         }
         entries.append(
-          Entry(keys: .init(values: section ?? [], number: object.number), object: object))
+          Entry(keys: .init(values: .init(section ?? []), number: object.number), object: object))
       }
       entries = grouped(entries)
     } else {

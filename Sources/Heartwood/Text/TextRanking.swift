@@ -1,7 +1,7 @@
 import Foundation
 
-/// The statistics of an index that affect the relevance of an object, in addition to the object's
-/// own words.
+/// The statistics of a complete index that, together with an object's own words, determine the
+/// object's relevance.
 struct TextStatistics: Sendable {
   /// The number of objects in the index.
   var documentCount = 0

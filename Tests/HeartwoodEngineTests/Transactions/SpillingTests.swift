@@ -205,8 +205,8 @@ struct SpillingTests {
     modelled.model = before
     #expect(store.statistics.newestGeneration == generation)
     try before.expectShown(by: store.snapshot(), "round \(round)")
-    // These changes are written to frames of the rolled-back transaction, from which other pages
-    // have been read.
+    // These changes reuse frames of the rolled-back transaction. The transaction's own pages have
+    // already been read from these frames.
     try store.write { transaction in
       for _ in 0..<(round % 2 == 0 ? 10 : 300) { try modelled.step(&transaction) }
     }
