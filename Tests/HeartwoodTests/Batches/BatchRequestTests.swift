@@ -292,6 +292,35 @@ struct BatchRequestTests {
       precondition(stored == count && findings.isEmpty)
     }
   }
+
+  @Test(.evidence("BR-03"))
+  func `a batch update evaluates its predicate before it changes any row`() throws {
+    let fixture = try GraphFixture(animals)
+    try fixture.saved { context in
+      let idol = Animal(context: context)
+      idol.legs = 5
+      let fans = (0..<1200).map { _ in Animal(context: context) }
+      for fan in fans { fan.idols = [idol] }
+      Animal(context: context).idols = [fans[0]]
+    }
+    let predicate = try QueryPredicate<Animal>(format: "ANY idols.legs > 3")
+    let request = BatchUpdateRequest<Animal>(where: predicate) { row in row[\.legs] = 9 }
+    #expect(try fixture.context().execute(request).count == 1200)
+  }
+
+  @Test(.evidence("BR-07")) func `a batch insert does not count rows that stay the same`() throws {
+    let fixture = try GraphFixture()
+    try fixture.person("Ada")
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    var names = ["Ada", "Bob"]
+    let request = BatchInsertRequest<Person> { row in
+      guard let name = names.popLast() else { return true }
+      row[\.name] = name
+      return false
+    }
+    #expect(try context.execute(request).count == 1)
+  }
 }
 
 private final class Reading: ManagedObject {

@@ -150,4 +150,13 @@ struct ObservationTests {
     try context.save()
     #expect(song.title == "ours")
   }
+
+  @Test(.evidence("OB-01")) func `observers of a new object are notified after its save`() throws {
+    let song = Song(context: context)
+    let title = watch { song.title }
+    try context.save()
+    #expect(title() == 0)
+    song.title = "other"
+    #expect(title() == 1)
+  }
 }

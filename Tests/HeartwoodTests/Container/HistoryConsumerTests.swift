@@ -110,4 +110,16 @@ struct HistoryConsumerTests {
     #expect(throws: ObjectGraphError.self) { try container.fetchHistory(after: tokens[2]) }
     #expect(try container.fetchHistory(after: after).count == 1)
   }
+
+  @Test(.evidence("H-02")) func `moving an object is an update of both owners`() throws {
+    let context = fixture.context()
+    let people = try context.fetch(FetchRequest<Person>(sort: [SortDescriptor(\.name)], limit: 2))
+    let car = Car(context: context)
+    car.owner = people[0]
+    try context.save()
+    car.owner = people[1]
+    try context.save()
+    let last = try #require(try container.fetchHistory(after: nil).last)
+    #expect(Set(last.changes.map(\.objectID)) == Set(people.map(\.objectID) + [car.objectID]))
+  }
 }

@@ -359,4 +359,40 @@ struct NestingTests {
     try root.save()
     #expect(try fixture.context().fetch(FetchRequest<OrderLine>()).first?.order == nil)
   }
+
+  @Test(.evidence("N-03")) func `a merging child shows what its parent saves`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let parent = fixture.context()
+    let children = [fixture.child(of: parent), fixture.child(of: parent)]
+    children[0].automaticallyMergesChangesFromParent = true
+    let copies: [Person] = children.map { $0.object(with: id) }
+    #expect(copies.map(\.age) == [1, 1])
+    (parent.object(with: id) as Person).age = 2
+    try parent.save()
+    #expect(copies.map(\.age) == [2, 1])
+  }
+
+  @Test(.evidence("R-05")) func `a child cannot save a deletion that a rule denies`() throws {
+    let fixture = try GraphFixture()
+    let parent = fixture.context()
+    let club = Club(context: parent)
+    club.halls = [Hall(context: parent)]
+    let child = fixture.child(of: parent)
+    child.delete(child.object(Club.self, with: club.objectID))
+    let error = #expect(throws: ObjectGraphError.self) { try child.save() }
+    #expect(error?.kind == .deniedDelete)
+  }
+
+  @Test(.evidence("N-01")) func `a fetch in a child shows the order of its parent`() throws {
+    let fixture = try GraphFixture()
+    let parent = fixture.context()
+    let club = Club(context: parent)
+    club.halls = [Hall(context: parent), Hall(context: parent)]
+    let child = fixture.child(of: parent)
+    let own = try #require(try child.fetch(FetchRequest<Club>()).first)
+    let before = own.halls
+    club.halls.reverse()
+    #expect(try child.fetch(FetchRequest<Club>()).first?.halls == before.reversed())
+  }
 }

@@ -38,6 +38,15 @@ struct TemporaryIDTests {
     #expect(gone == nil)
   }
 
+  @Test(.evidence("FO-01"))
+  func `permanent IDs are assigned in insertion order`() throws {
+    let context = fixture.context()
+    let (ada, bob) = (newPerson("Ada", context).person, newPerson("Bob", context).person)
+    try context.obtainPermanentIDs(for: [bob, ada])
+    try context.save()
+    #expect(try context.fetch(FetchRequest<Person>()) == [ada, bob])
+  }
+
   @Test(.evidence("U-07"))
   func `a temporary ID is valid in parents and children that have the object`() throws {
     let parent = fixture.context()
@@ -277,5 +286,16 @@ struct RenumberedObjectsTests {
     }
     #expect(ordered.entryCount == 1)
     #expect(ordered.resolved(ObjectNumber(bits: .min | 77)).bits == 82)
+  }
+
+  @Test(.evidence("U-07"), .evidence("U-12"))
+  func `numbers that are recorded out of order continue a run`() {
+    let table = RenumberedObjects()
+    func old(_ row: Int64) -> ObjectNumber { ObjectNumber(bits: .min | row) }
+    for row in Array(Int64(1000)..<2000) + (100..<1000).reversed() {
+      table.record(ObjectNumber(bits: row), insteadOf: old(row))
+    }
+    for row in Int64(100)..<2000 { #expect(table.resolved(old(row)).bits == row) }
+    #expect(table.resolved(old(2000)) == old(2000))
   }
 }

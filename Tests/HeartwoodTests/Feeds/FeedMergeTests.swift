@@ -131,4 +131,19 @@ struct FeedMergeTests {
     #expect(try await apply(.mergeByPropertyObjectTrump) == "2 -")
     #expect(try copy.context().fetch(FetchRequest<Person>()).first?.clubs.count == 1)
   }
+
+  @Test(.mustEnd, .evidence("CF-10"))
+  func `a cascade keeps an object that the copy has changed`() async throws {
+    try source.change(person) { person in
+      guard let context = person.managedObjectContext else { return }
+      Car(context: context).owner = person
+    }
+    _ = try await apply(.overwrite)
+    let edited = copy.context()
+    try #require(try edited.fetch(FetchRequest<Car>()).first).name = "edited"
+    try edited.save()
+    try delete(person, in: source)
+    #expect(try await apply(.mergeByPropertyStoreTrump) == "")
+    #expect(try copy.context().fetch(FetchRequest<Car>()).map(\.name) == ["edited"])
+  }
 }

@@ -134,4 +134,45 @@ struct FetchTests {
     try #require(try context.fetch(request).first).age = 4
     #expect(try await context.fetchAsync(request).count == 24)
   }
+
+  @Test(.evidence("FO-01"), .evidence("FO-02"))
+  func `a limit does not change the order of equal objects`() throws {
+    let fixture = try GraphFixture(animals)
+    try fixture.saved { context in
+      for number in 0..<300 {
+        let animal = Animal(context: context)
+        (animal.rank, animal.legs, animal.paws) = (number % 2, (300 - number) / 3, number)
+      }
+    }
+    let context = fixture.context()
+    func check(_ request: FetchRequest<Animal>) throws {
+      var request = request
+      let all = try context.fetch(request)
+      request.fetchLimit = 5
+      #expect(try context.fetch(request) == Array(all.prefix(5)))
+    }
+    try check(FetchRequest(sort: [SortDescriptor(\.rank)]))
+    try check(FetchRequest(sort: [SortDescriptor(\.rank, order: .reverse)]))
+    for first in [SortOrder.forward, .reverse] {
+      for second in [SortOrder.forward, .reverse] {
+        try check(
+          FetchRequest(
+            where: #Predicate { $0.rank == 1 },
+            sort: [SortDescriptor(\.legs, order: first), SortDescriptor(\.rank, order: second)]))
+      }
+    }
+  }
+
+  @Test(.evidence("FO-01"), .evidence("FO-02"))
+  func `sorting by an optional unique attribute includes objects without a value`() throws {
+    let fixture = try GraphFixture(purchases)
+    try fixture.saved { context in
+      for number in 0..<300 {
+        let order = Purchase(context: context)
+        (order.number, order.code) = (number, number < 290 ? "c\(number)" : nil)
+      }
+    }
+    let request = FetchRequest<Purchase>(sort: [SortDescriptor(\.code)], limit: 3)
+    #expect(try fixture.context().fetch(request).map(\.number) == [290, 291, 292])
+  }
 }

@@ -95,4 +95,38 @@ struct LookupTests {
     let nameless = try context.existingObject(where: \Cat.name, equals: nil)
     #expect(nameless == nil)
   }
+
+  @Test(.evidence("FO-02"), .evidence("FO-06"), .evidence("P-06"))
+  func `a fetch by a unique value respects offsets, classes and options`() throws {
+    class Token: ManagedObject {
+      @Attribute var name: String = ""
+      override class var entity: Entity { Entity("Token") { Unique(\Token.name) } }
+    }
+    final class Coin: Token {}
+    let fixture = try GraphFixture(Schema(Token.self, Coin.self))
+    let context = fixture.context()
+    Coin(context: context).name = "Penny"
+    try context.save()
+    var request = FetchRequest<Token>(where: #Predicate { $0.name == "Penny" })
+    #expect(try context.fetch(request).count == 1)
+    request.includesSubentities = false
+    #expect(try context.fetch(request) == [])
+    request.includesSubentities = true
+    request.fetchOffset = 1
+    #expect(try context.fetch(request) == [])
+    let folded = try QueryPredicate<Token>(format: "name ==[c] %@", arguments: ["PENNY"])
+    #expect(try context.fetch(FetchRequest(where: folded)).count == 1)
+  }
+
+  @Test(.evidence("F-15")) func `lookup finds an object that is edited after a save`() throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob"].map { try fixture.person($0) }
+    let context = fixture.context()
+    let people: [Person] = ids.map { context.object(with: $0) }
+    people[0].name = "Eve"
+    #expect(try context.existingObject(where: \Person.name, equals: "Eve") === people[0])
+    try context.save()
+    people[1].name = "Zoe"
+    #expect(try context.existingObject(where: \Person.name, equals: "Zoe") === people[1])
+  }
 }

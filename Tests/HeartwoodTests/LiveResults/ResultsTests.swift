@@ -301,6 +301,31 @@ struct ResultsTests {
     context.refreshAllObjects()
     #expect(live.check().ids == (try context.fetchObjectIDs(filled)))
   }
+
+  @Test(.evidence("LR-05")) func `a limited list of many objects equals a fetch`() throws {
+    let more = try fixture.songs((100..<400).map { $0 })
+    var request = ranked()
+    (request.fetchOffset, request.fetchLimit) = (2, 3)
+    let live = try FollowedResults(request, context)
+    func check() throws {
+      #expect(try live.controller.objectIDs == context.fetchObjectIDs(request))
+      #expect(live.ids == live.controller.objectIDs)
+    }
+    // Inserting many objects at the start lets the list forget those at its end.
+    try fixture.songs((-400..<0).map { $0 })
+    context.refreshAllObjects()
+    try check()
+    // The last objects move to the middle, behind the objects that the list still has.
+    for id in more.prefix(3) { try fixture.changeSong(id) { $0.rank = 50 } }
+    try check()
+    let front = FetchRequest<Song>(where: #Predicate { $0.rank < 0 }, limit: 100)
+    for _ in 0..<4 {
+      try fixture.saved { other in
+        for song in try other.fetch(front) { other.delete(song) }
+      }
+      try check()
+    }
+  }
 }
 
 extension GraphFixture {

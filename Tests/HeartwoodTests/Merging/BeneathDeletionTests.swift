@@ -182,4 +182,46 @@ struct BeneathDeletionTests {
     try child.save()
     #expect(item.crate == nil && own.crate == nil && !child.hasChanges)
   }
+
+  @Test(.evidence("QG-27"), .evidence("S-07"))
+  func `a rollback shows members that others added to deleted objects`() throws {
+    let (tag, crate) = (CrateTag(context: others), Crate(context: others))
+    try others.save()
+    let (ownTag, ownCrate) = (try own(tag), try own(crate))
+    context.delete(ownTag)
+    crate.tags = [tag]
+    try others.save()
+    _ = try context.fetch(FetchRequest<Crate>())
+    #expect(ownCrate.tags == [])
+    context.rollback()
+    #expect(ownCrate.tags == [ownTag])
+  }
+
+  @Test(.evidence("QG-27"), .evidence("R-19"))
+  func `a count of members omits deleted objects that others added`() throws {
+    let (tag, crate) = (CrateTag(context: others), Crate(context: others))
+    try others.save()
+    context.delete(try own(tag))
+    crate.tags = [tag]
+    try others.save()
+    let ownCrate = try #require(try context.fetch(FetchRequest<Crate>()).first)
+    #expect(ownCrate.$tags.count == 0)
+  }
+
+  @Test(.evidence("QG-27"), .evidence("C-02"))
+  func `a merged deletion leaves an edited object until it is saved`() throws {
+    let crate = Crate(context: others)
+    try others.save()
+    let token = try fixture.container.currentHistoryToken
+    let ownCrate = try own(crate)
+    ownCrate.text = "edited"
+    others.delete(crate)
+    try others.save()
+    for transaction in try fixture.container.fetchHistory(after: token) {
+      try context.mergeChanges(from: transaction)
+    }
+    #expect(ownCrate.text == "edited" && context.updatedObjects == [ownCrate])
+    let error = #expect(throws: ObjectGraphError.self) { try context.save() }
+    #expect(error?.kind == .mergeConflict)
+  }
 }

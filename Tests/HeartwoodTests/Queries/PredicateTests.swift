@@ -178,4 +178,49 @@ struct PredicateTests {
     #expect(try zoo.letters("ANY idols == %@", [zoo.rex.objectID]) == "A")
     #expect(try zoo.letters("home == %@", [zoo.oak.objectID]) == "C")
   }
+
+  /// Saves animals whose ranks and legs are given, and returns the ones that a predicate finds.
+  private func found(_ ranks: [Int?], _ format: String) throws -> [Int?] {
+    let fixture = try GraphFixture(animals)
+    try fixture.saved { context in
+      for rank in ranks { Animal(context: context).rank = rank }
+    }
+    let request = FetchRequest<Animal>(where: try QueryPredicate(format: format))
+    return try fixture.context().fetch(request).map(\.rank)
+  }
+
+  @Test(
+    .evidence("FO-02"),
+    arguments: [
+      "rank > 1000 OR rank < -1000 OR rank == nil", "rank < -1000 OR rank > 1000 OR rank == nil",
+      "rank > 1000 OR rank == nil OR rank < -1000",
+    ])
+  func `an index finds the objects of all alternatives`(format: String) throws {
+    let ranks = [nil, -2000, 2000] + (0..<300).map { Optional($0) }
+    #expect(try found(ranks, format) == [nil, -2000, 2000])
+    #expect(try found(ranks, "rank > 1000 OR rank < -1000") == [-2000, 2000])
+    #expect(try found(ranks, "rank < -1000 OR rank > 1000") == [-2000, 2000])
+    #expect(try found(ranks, "rank > 1000 OR rank == nil") == [nil, 2000])
+  }
+
+  @Test(.evidence("P-05")) func `an integer equals no number with a fraction`() throws {
+    #expect(try found([2, 3], "rank == 2.5") == [] && found([2, 3], "rank > 2.5") == [3])
+    #expect(try found([2, 3], "rank + 0 < 2.5") == [2])
+    #expect(try found([2, 3], "rank + 0 == 2.5") == [])
+  }
+
+  @Test(.evidence("V-06")) func `the least number of a collection is not NaN`() throws {
+    let fixture = try GraphFixture(animals)
+    try fixture.saved { context in
+      let home = Home(context: context)
+      for weight in [Double.nan, 5, 7] {
+        let animal = Animal(context: context)
+        (animal.weight, animal.home) = (weight, home)
+      }
+    }
+    for format in ["animals.@min.weight == 5", "animals.@max.weight == 7"] {
+      let request = FetchRequest<Home>(where: try QueryPredicate(format: format))
+      #expect(try fixture.context().count(for: request) == 1, "\(format)")
+    }
+  }
 }

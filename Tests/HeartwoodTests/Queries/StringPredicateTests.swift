@@ -85,4 +85,16 @@ struct StringPredicateTests {
           == found(QueryPredicate(format: "subtitle CONTAINS[cd] %@", text)))
     }
   }
+
+  @Test(.evidence("P-06")) func `CONTAINS compares characters rather than bytes`() throws {
+    let zoo = try GraphFixture(animals)
+    let context = zoo.context()
+    for alias in ["a\r\nb", "\u{212A}elvin"] { Animal(context: context).alias = alias }
+    try context.save()
+    func count(_ text: String) throws -> Int {
+      let predicate = try QueryPredicate<Animal>(format: "alias CONTAINS %@", arguments: [text])
+      return try zoo.context().count(for: FetchRequest(where: predicate))
+    }
+    #expect(try count("\n") == 0 && count("\r\n") == 1 && count("K") == 1)
+  }
 }

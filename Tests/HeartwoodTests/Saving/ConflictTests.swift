@@ -328,4 +328,34 @@ struct ConflictTests {
     #expect(try context.count(for: FetchRequest<CrewMember>()) == 0)
     #expect(watched == nil)
   }
+
+  @Test(.evidence("C-02")) func `conflicts are requested for one save`() throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob"].map { try fixture.person($0) }
+    let context = fixture.context()
+    let people: [Person] = ids.map { context.object(with: $0) }
+    #expect(people.map(\.age) == [0, 0])
+    context.detectConflicts(for: people[0])
+    people[1].age = 1
+    try context.save()
+    try fixture.change(ids[0]) { $0.age = 1 }
+    people[1].age = 2
+    try context.save()
+    #expect(try fixture.stored(ids[1])?.age == 2)
+  }
+
+  @Test(.evidence("C-17"))
+  func `a save that merges removes objects that others have deleted`() throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob"].map { try fixture.person($0) }
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let people: [Person] = ids.map { context.object(with: $0) }
+    #expect(people.map(\.age) == [0, 0])
+    try fixture.change(ids[0]) { $0.age = 1 }
+    try fixture.change(ids[1]) { $0.managedObjectContext?.delete($0) }
+    people[0].nickname = "A"
+    try context.save()
+    #expect(people[0].age == 1 && people[1].isDeleted)
+  }
 }

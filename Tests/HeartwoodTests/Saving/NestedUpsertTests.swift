@@ -148,4 +148,15 @@ struct NestedUpsertTests {
       #expect(count == 0)
     }
   }
+
+  @Test(.evidence("C-11"), .evidence("N-02"))
+  func `an object of a child counts as set only what the child has set`() throws {
+    root.mergePolicy = .mergeByPropertyObjectTrump
+    let order = Purchase(context: child)
+    (order.number, order.note) = (7, "new")
+    try child.save()
+    try root.save()
+    let stored = try fixture.stored { try $0.fetch(FetchRequest<Purchase>()).map(\.code) }
+    #expect(stored == ["old"])
+  }
 }

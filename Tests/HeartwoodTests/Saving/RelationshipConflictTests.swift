@@ -279,4 +279,58 @@ struct RelationshipConflictTests {
     #expect(badges.map(\.holder?.objectID) == [bob.objectID, ada.objectID])
     #expect(badges.allSatisfy { $0.holder?.badge === $0 })
   }
+
+  @Test(.evidence("C-10"), arguments: [MergePolicy.Each.storeTrump, .rollback])
+  func `a cascade keeps an object that others have changed`(policy: MergePolicy.Each) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", cars: 2)
+    let context = fixture.context()
+    context.mergePolicy = policy.policy
+    let ada: Person = context.object(with: id)
+    #expect(ada.cars.map(\.name).count == 2)
+    let others = fixture.context()
+    let theirs = try #require(try others.fetch(FetchRequest<Car>()).first)
+    theirs.name = "changed"
+    try others.save()
+    context.delete(ada)
+    try context.save()
+    let cars = try fixture.context().fetch(FetchRequest<Car>())
+    #expect(cars.map(\.name) == ["changed"] && cars[0].owner == nil)
+  }
+
+  @Test(.evidence("C-06"))
+  func `a reference to an object that both contexts have deleted is no conflict`() throws {
+    let fixture = try GraphFixture(purchases)
+    try fixture.saved { context in
+      _ = Hint(context: context)
+      _ = Article(context: context)
+    }
+    let context = fixture.context()
+    let article = try #require(try context.fetch(FetchRequest<Article>()).first)
+    let hint = try #require(try context.fetch(FetchRequest<Hint>()).first)
+    try fixture.saved { other in
+      for hint in try other.fetch(FetchRequest<Hint>()) { other.delete(hint) }
+    }
+    article.hint = hint
+    context.delete(hint)
+    try context.save()
+    #expect(try fixture.context().fetch(FetchRequest<Article>()).map(\.hint) == [nil])
+  }
+
+  @Test(.evidence("H-02"), .evidence("C-07"))
+  func `a member that others have added too is no update`() throws {
+    let fixture = try GraphFixture()
+    try fixture.person("Ada")
+    try fixture.saved { Club(context: $0).name = "club" }
+    let contexts = [fixture.context(), fixture.context()]
+    for context in contexts {
+      context.mergePolicy = .mergeByPropertyObjectTrump
+      let club = try #require(try context.fetch(FetchRequest<Club>()).first)
+      club.members = Set(try context.fetch(FetchRequest<Person>()))
+    }
+    try contexts[0].save()
+    let token = try fixture.container.currentHistoryToken
+    try contexts[1].save()
+    #expect(try fixture.container.fetchHistory(after: token).flatMap(\.changes).isEmpty)
+  }
 }

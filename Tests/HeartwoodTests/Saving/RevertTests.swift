@@ -149,4 +149,24 @@ struct RevertTests {
     #expect(try fixture.stored(id)?.cars == 0)
     try expectSameEntries(container, start)
   }
+
+  @Test(.evidence("QG-58")) func `a revert applies no delete rules`() throws {
+    final class Label: ManagedObject {
+      @ToMany(inverse: \Item.labels, deleteRule: .cascade) var items: Set<Item>
+    }
+    final class Item: ManagedObject {
+      @ToMany var labels: Set<Label>
+    }
+    let fixture = try GraphFixture(Schema(Label.self, Item.self))
+    try fixture.saved { _ = Item(context: $0) }
+    try fixture.container.keepGeneration(.current, as: "before")
+    try fixture.saved { context in
+      Label(context: context).items = Set(try context.fetch(FetchRequest<Item>()))
+    }
+    let token = try #require(try fixture.container.keptGeneration("before"))
+    try fixture.container.revert(to: token)
+    let context = fixture.context()
+    #expect(try context.count(for: FetchRequest<Item>()) == 1)
+    #expect(try context.count(for: FetchRequest<Label>()) == 0)
+  }
 }

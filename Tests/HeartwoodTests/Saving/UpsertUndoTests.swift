@@ -33,4 +33,65 @@ struct UpsertUndoTests {
     #expect(error.kind == .constraintConflict && error.entityName == "Purchase")
     #expect(error.description == error.message)
   }
+
+  @Test(.evidence("C-11"), .evidence("S-09"))
+  func `a property that was set before its object left the context counts as set`() throws {
+    let fixture = try GraphFixture(purchases)
+    try fixture.saved { context in
+      let order = Purchase(context: context)
+      (order.number, order.note) = (7, "stored")
+    }
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let order = Purchase(context: context)
+    (order.number, order.note) = (7, "new")
+    context.delete(order)
+    context.insert(order)
+    try context.save()
+    let stored = try fixture.stored { try $0.fetch(FetchRequest<Purchase>()).map(\.note) }
+    #expect(stored == ["new"])
+  }
+
+  @Test(.evidence("C-11"))
+  func `a property that awakeFromInsert sets does not count as set`() throws {
+    final class Ticket: ManagedObject {
+      @Attribute(.unique) var number: Int = 0
+      @Attribute var note: String = ""
+      override class var entity: Entity { Entity("Ticket") }
+      override func awakeFromInsert() { note = "fresh" }
+    }
+    let fixture = try GraphFixture(Schema(Ticket.self))
+    try fixture.saved { context in
+      let ticket = Ticket(context: context)
+      (ticket.number, ticket.note) = (7, "stored")
+    }
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    Ticket(context: context).number = 7
+    try context.save()
+    let stored = try fixture.stored { try $0.fetch(FetchRequest<Ticket>()).map(\.note) }
+    #expect(stored == ["stored"])
+  }
+
+  @Test(.evidence("C-13"))
+  func `later objects match the new values of a row and not its old ones`() throws {
+    let fixture = try GraphFixture(purchases)
+    try fixture.saved { context in
+      let order = Purchase(context: context)
+      (order.number, order.code) = (7, "old")
+    }
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    for (number, code, note) in [(7, "new", "first"), (8, "old", "second"), (7, "new", "third")] {
+      let order = Purchase(context: context)
+      (order.number, order.code, order.note) = (number, code, note)
+    }
+    let last = Purchase(context: context)
+    (last.number, last.code, last.note) = (9, "new", "fourth")
+    try context.save()
+    let orders = try fixture.context().fetch(
+      FetchRequest<Purchase>(sort: [SortDescriptor(\.number)]))
+    #expect(orders.map(\.number) == [8, 9])
+    #expect(orders.map(\.code) == ["old", "new"] && orders.map(\.note) == ["second", "fourth"])
+  }
 }

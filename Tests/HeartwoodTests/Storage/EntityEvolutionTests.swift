@@ -152,6 +152,14 @@ struct EntityEvolutionTests {
       V3.Cat(context: context).name = "Rex"
       try context.save()
       for cat in try context.all(V3.Cat.self) where cat.name == "Rex" { context.delete(cat) }
+      // The stored list has a gap where the bird was.
+      let third = V3.Animal2(context: context)
+      third.name = "third"
+      ada.liked.append(third)
+    }
+    try store.open(V3.schema) { context in
+      let ada = try #require(try context.all(V3.Owner.self).first)
+      #expect(ada.liked.map(\.name) == ["Animal2", "Animal2", "third"])
     }
     #expect(before.subtracting(try store.keyspaces("objects.")).count == 2)
     // Declaring the removed classes again does not restore their objects.

@@ -342,4 +342,26 @@ struct LongIndexTests {
     let error = try other.refusal(Schema(version: 2, Later.Feed.self))
     #expect(error.kind == .incompatibleSchema && "\(error)".contains("url"))
   }
+
+  @Test(.evidence("V-05"), .evidence("P-09"))
+  func `a count by a long value and a range finds what a fetch finds`() throws {
+    final class Entry: ManagedObject {
+      @Attribute var name: String = ""
+      @Attribute var rank: Int = 0
+      override class var entity: Entity { Entity("Entry") { Index(\Entry.name, \Entry.rank) } }
+    }
+    let fixture = try GraphFixture(Schema(Entry.self))
+    let long = String(repeating: "x", count: 3000)
+    try fixture.saved { context in
+      for rank in 0..<6 {
+        for name in [long, long + "y"] {
+          let entry = Entry(context: context)
+          (entry.name, entry.rank) = (name, rank)
+        }
+      }
+    }
+    let predicate = try QueryPredicate<Entry>(
+      format: "name == %@ AND rank > 3", arguments: [long])
+    #expect(try fixture.context().count(for: FetchRequest(where: predicate)) == 2)
+  }
 }

@@ -232,4 +232,31 @@ struct TextSearchTests {
       try fixture.context().fetch(FetchRequest<Person>(matching: .word("a")))
     }
   }
+
+  @Test(.evidence("TX-06")) func `negated words do not count towards the relevance`() throws {
+    let fixture = try TextFixture()
+    try fixture.save([("swift other", nil), ("swift java", nil)])
+    let query = TextQuery.any([.word("swift"), !.word("java")])
+    let found = try fixture.context().fetch(FetchRequest<Essay>(matching: query))
+    #expect(found.map(\.title) == ["swift other", "swift java"])
+  }
+
+  @Test(.evidence("TX-02"), .evidence("TX-05"))
+  func `phrases may contain text that is written without spaces`() throws {
+    let fixture = try TextFixture()
+    try fixture.save([("日本 test", nil), ("日\u{F900}", nil)])
+    func found(_ text: String) throws -> [String] {
+      let request = FetchRequest<Essay>(matching: .phrase(text))
+      return try fixture.context().fetch(request).map(\.title)
+    }
+    #expect(try found("日本 test") == ["日本 test"])
+    #expect(try found("日\u{8C48}") == ["日\u{F900}"])
+  }
+
+  @Test(.evidence("TX-10")) func `long words are truncated at a character`() throws {
+    let fixture = try TextFixture()
+    try fixture.save([(String(repeating: "a", count: 127) + "жж", nil)])
+    let terms = try fixture.context().terms(withPrefix: "a", of: Essay.self)
+    #expect(terms.map(\.text) == [String(repeating: "a", count: 127)])
+  }
 }
