@@ -18,7 +18,9 @@ struct MutantListTests {
     var name: String { values["mutant"] ?? "\(list): an entry without a name" }
     var text: String? { values["statement"] ?? values["expression"] }
 
-    /// The path of the source. Each list is in a directory that is named after its module.
+    /// The path of the source.
+    ///
+    /// The list is in a directory that is named after the module of the source.
     var path: String? {
       let module = list.dropFirst(MutantListTests.directory.count).prefix { $0 != "/" }
       return values["file"].map { "Sources/\(module)/\($0)" }

@@ -173,4 +173,27 @@ struct RelationshipTests {
     try context.save()
     #expect(try fixture.context().fetch(request).first?.mentor == nil)
   }
+
+  @Test(.evidence("R-03"))
+  func `a cascade ignores objects that were removed from its relationships before`() throws {
+    final class Rack: ManagedObject {
+      @ToMany(inverse: \Tool.racks, deleteRule: .cascade) var tools: Set<Tool>
+      @ToOne(deleteRule: .cascade) var favourite: Tool?
+    }
+    final class Tool: ManagedObject {
+      @ToMany var racks: Set<Rack>
+    }
+    let fixture = try GraphFixture(Schema(Rack.self, Tool.self))
+    let context = fixture.context()
+    let rack = Rack(context: context)
+    let tools = (0..<3).map { _ in Tool(context: context) }
+    (rack.tools, rack.favourite) = (Set(tools[0...1]), tools[2])
+    try context.save()
+    rack.tools.remove(tools[0])
+    rack.favourite = nil
+    context.delete(rack)
+    try context.save()
+    let left = try fixture.context().fetchObjectIDs(FetchRequest<Tool>())
+    #expect(left == [tools[0].objectID, tools[2].objectID])
+  }
 }

@@ -326,6 +326,20 @@ struct ResultsTests {
       try check()
     }
   }
+
+  @Test(.evidence("LR-03"), .evidence("LR-05"))
+  func `a changed object that enters a limited list is only inserted`() throws {
+    var request = ranked()
+    request.fetchLimit = 2
+    let live = try FollowedResults(request, context)
+    try fixture.saved { other in
+      other.delete(other.object(Song.self, with: ids[0]))
+      other.object(Song.self, with: ids[2]).title = "changed"
+    }
+    context.refreshAllObjects()
+    #expect(live.ids == [ids[1], ids[2]])
+    #expect(live.changes.map(\.updated) == [[]])
+  }
 }
 
 extension GraphFixture {

@@ -337,4 +337,51 @@ struct DerivedTests {
     try context.mergeChanges(from: history)
     #expect(rome.rooms == 5)
   }
+
+  @Test(.evidence("D-01")) func `a change of members updates the time of the save`() throws {
+    let fixture = try GraphFixture(towns)
+    let context = fixture.context()
+    let (town, team) = (Town(context: context), Team(context: context))
+    town.name = "Oslo"
+    try context.save()
+    let before = town.saved
+    town.teams = [team]
+    try context.save()
+    #expect(before != nil && town.saved != before)
+  }
+
+  @Test(.evidence("D-02"), .evidence("C-11"), arguments: [false, true])
+  func `an upsert that only derives values causes no conflict`(isOther: Bool) throws {
+    final class Shelf: ManagedObject {
+      @Attribute(.unique) var name: String = ""
+      @Attribute var note: String = ""
+      @Attribute var weight: Int = 0
+      @ToMany(inverse: \Box.shelf) var boxes: Set<Box>
+      override class var entity: Entity {
+        Entity("Shelf") { Derived(\Shelf.weight, .sum(\Shelf.boxes, \Box.weight)) }
+      }
+    }
+    final class Box: ManagedObject {
+      @Attribute var weight: Int = 0
+      @ToOne var shelf: Shelf?
+    }
+    let fixture = try GraphFixture(Schema(Shelf.self, Box.self))
+    try fixture.saved { context in
+      let (shelf, box) = (Shelf(context: context), Box(context: context))
+      (shelf.name, box.shelf, box.weight) = ("A", shelf, 1)
+    }
+    let (context, others) = (fixture.context(), fixture.context())
+    let theirs = try #require(try others.fetch(FetchRequest<Shelf>()).first)
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    let shelf = Shelf(context: context)
+    shelf.name = "A"
+    try #require(try context.fetch(FetchRequest<Box>()).first).weight = 5
+    try context.save()
+    #expect(shelf.weight == 5)
+    context.mergePolicy = .error
+    (isOther ? theirs : shelf).note = "edited"
+    try (isOther ? others : context).save()
+    let stored = try fixture.context().fetch(FetchRequest<Shelf>())
+    #expect(stored.map(\.weight) == [5] && stored.map(\.note) == ["edited"])
+  }
 }

@@ -82,16 +82,18 @@ struct UpsertUndoTests {
     }
     let context = fixture.context()
     context.mergePolicy = .mergeByPropertyObjectTrump
-    for (number, code, note) in [(7, "new", "first"), (8, "old", "second"), (7, "new", "third")] {
+    let values = [
+      (7, "old", "first"), (7, "new", "second"), (8, "old", "third"), (7, "new", "fourth"),
+      (9, "new", "fifth"),
+    ]
+    for (number, code, note) in values {
       let order = Purchase(context: context)
       (order.number, order.code, order.note) = (number, code, note)
     }
-    let last = Purchase(context: context)
-    (last.number, last.code, last.note) = (9, "new", "fourth")
     try context.save()
     let orders = try fixture.context().fetch(
       FetchRequest<Purchase>(sort: [SortDescriptor(\.number)]))
     #expect(orders.map(\.number) == [8, 9])
-    #expect(orders.map(\.code) == ["old", "new"] && orders.map(\.note) == ["second", "fourth"])
+    #expect(orders.map(\.code) == ["old", "new"] && orders.map(\.note) == ["third", "fifth"])
   }
 }
