@@ -31,14 +31,14 @@ struct CampaignTests {
   private static func seededTests() throws -> [SeededTest] {
     try Package.files(under: ["Tests"], ending: "Tests.swift").flatMap { path in
       let text = try Package.text(of: path)
-      return text.matches(of: /@Test\((?<traits>[^`]*?)\bfunc `(?<name>[^`]+)`\(\s*(?<label>\w+):/)
+      return text.matches(of: /@Test\((?<traits>[^`]*?)\bfunc `(?<name>[^`]+)`\((?<all>[^)]*)\)/)
         .compactMap { match -> SeededTest? in
           guard match.output.traits.contains("TestScale.seeds(") else { return nil }
           let suites = text[..<match.range.lowerBound].matches(of: /(?m)^struct (\w+Tests)\b/)
           let target = path.split(separator: "/")[1]
           let suite = suites.last?.output.1 ?? ""
           return SeededTest(
-            identifier: "\(target).\(suite)/`\(match.output.name)`(\(match.output.label):)",
+            identifier: "\(target).\(suite)/`\(match.output.name)`(\(match.output.all))",
             isConditional: match.output.traits.contains(".enabled(if:"))
         }
     }

@@ -84,8 +84,8 @@ extension FetchOrder {
     }.map(\.position)
   }
 
-  /// Returns the heads of the first values, or `nil` if the values have no heads or are of different
-  /// kinds.
+  /// Returns the heads of the first values, or `nil` if the values have no heads or are of
+  /// different kinds.
   private static func heads(of keys: [Keys]) -> [(head: Head, position: Int)]? {
     var heads: [(head: Head, position: Int)] = []
     heads.reserveCapacity(keys.count)

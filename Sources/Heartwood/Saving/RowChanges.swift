@@ -228,8 +228,8 @@ final class RowChanges {
 
   /// Writes the rows and their index entries.
   ///
-  /// All old index entries are removed first, because a row may receive a unique value that another
-  /// row has given up.
+  /// All old index entries are removed first, because a row may receive the former unique value of
+  /// another row.
   private func put() throws {
     for change in list where change.before != nil && !change.isDeleted && change.isEffective {
       try rows.removeEntries(change.number, change.storage, change.before, unlessIn: change.after)

@@ -88,8 +88,8 @@ struct KeyDecodingTests {
         + "Request a type that can represent the number.")
     #expect(
       message(Key(UInt64.max), as: Int.self)
-        == "The key's first component is the number 18446744073709551615, which Int cannot represent. "
-        + "Request a type that can represent the number.")
+        == "The key's first component is the number 18446744073709551615, which Int cannot "
+        + "represent. Request a type that can represent the number.")
     #expect(
       message(Key(0.1), as: Float.self)
         == "The key's first component is the number 0.1, which Float cannot represent. "
