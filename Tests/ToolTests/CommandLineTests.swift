@@ -82,8 +82,10 @@ struct CommandLineTests {
   }
 
   @Test func `treats arguments after two hyphens as operands`() throws {
-    try ToolRun("info", "--", "--json").expectComplaint("no file or directory at --json", exitCode: 1)
-    try ToolRun("info", "--", "--help").expectComplaint("no file or directory at --help", exitCode: 1)
+    try ToolRun("info", "--", "--json").expectComplaint(
+      "no file or directory at --json", exitCode: 1)
+    try ToolRun("info", "--", "--help").expectComplaint(
+      "no file or directory at --help", exitCode: 1)
   }
 
   @Test(arguments: [#""a"#, #"("a", )"#, #"("a, 1)"#, #""\q""#])

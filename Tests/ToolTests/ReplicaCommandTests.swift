@@ -76,7 +76,8 @@ struct ReplicaCommandTests {
       #expect(throws: (any Error).self) { try pinned.save() }
       try ToolRun("set", replica, "Team/1", "name=X", "--yes").expectComplaint(
         "replica", exitCode: 1)
-      try ToolRun("promote", replica).expectComplaint("adding generations to this replica", exitCode: 1)
+      try ToolRun("promote", replica).expectComplaint(
+        "adding generations to this replica", exitCode: 1)
     }
     try container.store.close()
   }
