@@ -207,7 +207,7 @@ struct SealingTests {
       try write(forged, to: segment, fixture, header)
       let findings = try store.verify().findings
       #expect(findings.count == 1, "change \(index)")
-      #expect(findings.first?.contains("contradicts") == true, "change \(index)")
+      #expect(findings.first?.contains("does not match") == true, "change \(index)")
     }
     try write(footer, to: segment, fixture, header)
     try StoreFixture.expectSound(store)
