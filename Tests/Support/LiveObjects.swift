@@ -15,7 +15,8 @@ import Testing
 /// and the exit code becomes 1. The check is made at the end, because background threads may use a
 /// container for a moment after a test has released it.
 package enum LiveObjects {
-  /// The conformance is safe, because an entry only tests whether its object exists.
+  // The conformance is `@unchecked`. It is safe, because an entry only tests whether its object
+  // exists.
   private struct Entry: @unchecked Sendable {
     weak var object: AnyObject?
     let type: String

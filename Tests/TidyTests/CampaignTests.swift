@@ -37,8 +37,10 @@ struct CampaignTests {
           let suites = text[..<match.range.lowerBound].matches(of: /(?m)^struct (\w+Tests)\b/)
           let target = path.split(separator: "/")[1]
           let suite = suites.last?.output.1 ?? ""
+          let parameters = match.output.all.split(whereSeparator: \.isWhitespace)
+            .joined(separator: " ")
           return SeededTest(
-            identifier: "\(target).\(suite)/`\(match.output.name)`(\(match.output.all))",
+            identifier: "\(target).\(suite)/`\(match.output.name)`(\(parameters))",
             isConditional: match.output.traits.contains(".enabled(if:"))
         }
     }

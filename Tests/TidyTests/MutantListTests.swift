@@ -6,7 +6,7 @@ import Testing
 /// An entry whose text no longer occurs in the sources would test nothing.
 @Suite("The list of mutants")
 struct MutantListTests {
-  private static let directory = "Tests/Mutants/"
+  private static let directory = "Tests/Mutants"
 
   /// An entry in one of the lists.
   private struct Mutant {
@@ -22,7 +22,7 @@ struct MutantListTests {
     ///
     /// The list is in a directory that is named after the module of the source.
     var path: String? {
-      let module = list.dropFirst(MutantListTests.directory.count).prefix { $0 != "/" }
+      let module = list.dropFirst(MutantListTests.directory.count + 1).prefix { $0 != "/" }
       return values["file"].map { "Sources/\(module)/\($0)" }
     }
   }
