@@ -94,7 +94,7 @@ final class LiveList {
   /// Returns the current ID of an object that is or was in the list.
   func id(_ number: ObjectNumber) -> ManagedObjectID { feed.id(storeContext.resolved(number)) }
 
-  /// Returns the objects in a range of positions. Loads those that are not in memory.
+  /// Returns the objects in a range of positions, after loading those that are not in memory.
   func objects(in range: Range<Int>) -> [ManagedObject] {
     let start = window.lowerBound
     let entries = tree.entries(in: start + range.lowerBound..<start + range.upperBound)
