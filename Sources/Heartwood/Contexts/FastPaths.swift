@@ -1,6 +1,7 @@
 /// The fast paths of a store context, and counts of their use.
 ///
-/// Tests turn the fast paths off to compare their results with the results of the general paths.
+/// Tests compare the results of the fast paths with those of the general paths by turning the fast
+/// paths off.
 package struct FastPaths {
   /// A Boolean value that indicates whether the context uses fast paths.
   package var areOn = true

@@ -4,7 +4,7 @@ extension ManagedObjectContext {
   /// - Complexity: O(1) for most numbers; see ``RenumberedObjects``.
   func resolved(_ number: ObjectNumber) -> ObjectNumber { renumbered.resolved(number) }
 
-  /// Renumbers an object in this context and its children, and records its old number.
+  /// Renumbers an object in this context and its children, and records the object's old number.
   ///
   /// - Returns: The objects that must leave their contexts, because another object in the same
   ///   context already has the new number.
@@ -39,8 +39,8 @@ extension ManagedObjectContext {
     return replacedObjects
   }
 
-  /// Removes the fault that was created for an unused number, if there is one, so that an object
-  /// can take the number.
+  /// Removes any fault that was created for an unused number, so that an object can take the
+  /// number.
   func dismissFault(_ number: ObjectNumber) {
     guard let fault = registered[number]?.takeUnretainedValue() else { return }
     deleted.remove(fault)

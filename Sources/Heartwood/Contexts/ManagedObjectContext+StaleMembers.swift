@@ -1,4 +1,4 @@
-/// Rereads member lists that were read before one of their members.
+/// Rereads member lists that were read earlier than one of their members.
 ///
 /// A fetch rereads unchanged objects, but not their related objects with unsaved changes (F-09).
 /// The list of such a related object may therefore lack an object that refers to it, or contain an

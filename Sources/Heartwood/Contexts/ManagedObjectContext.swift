@@ -32,7 +32,7 @@ public final class ManagedObjectContext {
   public var name: String?
   /// The author that the history records for the context's changes.
   public var transactionAuthor: String?
-  /// The policy for conflicts in a save.
+  /// The policy for conflicts during a save.
   ///
   /// By default, a conflict makes the save throw an error.
   public var mergePolicy: MergePolicy = .error
@@ -80,24 +80,24 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var deleted = ObjectList()
   /// The indexes of objects with unsaved changes, one for each unique attribute that was looked up.
   @exclusivity(unchecked) var pendingValues: [PendingValues] = []
-  /// Unchanged objects that the next save checks for conflicts.
+  /// The unchanged objects that the next save checks for conflicts.
   var watched: Set<ManagedObject> = []
   /// The numbers of objects whose loaded member lists omit objects that were deleted in this
   /// context.
   var hidingMembers: Set<ObjectNumber> = []
   /// The stored relationships of the objects that were deleted in this context.
   var storedRelations = StoredRelations()
-  /// The generation of the last save, or `nil` if some objects of the context were not up to date
-  /// with it.
+  /// The generation of the last save, or `nil` if some of the context's objects were not up to date
+  /// with that generation.
   var upToDate: Generation?
   @exclusivity(unchecked) var undoLog: UndoLog?
   /// A Boolean value that indicates whether all changes during one event form one undo group.
   ///
-  /// The default is `false`. In a view context, an event ends when the main actor is free. In a
-  /// background context, an event ends when a `perform` block ends. In other contexts, the property
-  /// has no effect.
+  /// The default is `false`. In a view context, an event ends when the main actor becomes free. In
+  /// a background context, an event ends when a `perform` block ends. In other contexts, the
+  /// property has no effect.
   public var groupsUndoByEvent = false
-  /// A Boolean value that indicates whether each save discards the recorded changes.
+  /// A Boolean value that indicates whether each save discards the changes recorded for undo.
   ///
   /// If the property is `true`, ``undo()`` reverts only changes made since the last save. The
   /// default is `false`.

@@ -14,7 +14,7 @@ struct FeedPosition: Comparable {
   }
 }
 
-/// The records that a store keeps of the feeds applied to it.
+/// The records that a store keeps about the feeds applied to it.
 struct FeedRecords {
   /// The feed position of each source, encoded as a key.
   private let positions: KeyspaceWriter
@@ -70,12 +70,12 @@ struct FeedRecords {
     return unseen
   }
 
-  /// Returns whether no known object of the source corresponds to an object of this store.
+  /// Returns whether an object in this store corresponds to none of the source's known objects.
   func isUnknown(_ number: ObjectNumber, _ source: String) throws -> Bool {
     try subjects.get(Key(source, number.bits)) == nil
   }
 
-  /// Records that an object of the source corresponds to an object of this store.
+  /// Records that an object in the source corresponds to an object in this store.
   ///
   /// - Parameters:
   ///   - old: The object that previously corresponded to the source's object, or `nil` if unknown.
@@ -96,7 +96,7 @@ struct FeedRecords {
   }
 }
 
-/// The hashes of the values that a feed last assigned to the attributes of an object.
+/// The hashes of the values that a feed last assigned to an object's attributes.
 ///
 /// If the hash of the current value differs, the value was changed in this store.
 struct AppliedValues {

@@ -5,7 +5,7 @@ struct AccessPath {
     case everyRow
     /// Lookups of rows by number.
     case objects([ObjectNumber])
-    /// Row lookups through the entries of an index.
+    /// Lookups of rows through the entries of an index.
     case index(IndexUse)
     /// Lookups of rows in the intersection of several indexes.
     case all([IndexUse])
@@ -17,13 +17,13 @@ struct AccessPath {
   /// A Boolean value that indicates whether index entries are read backwards, or `nil` if rows are
   /// not read in index order.
   var direction: Bool?
-  /// The number of leading sort terms by which the path orders the rows.
+  /// The number of leading sort terms that determine the order in which the path yields rows.
   ///
   /// The property is `nil` if the path orders rows by all terms or by no term.
   var leadingTermCount: Int?
   /// The estimated number of rows to examine.
   let rowCount: Double
-  /// The cost, in units of one sequentially read row.
+  /// The cost, as a multiple of the cost of reading one row sequentially.
   let cost: Double
 }
 
@@ -108,7 +108,7 @@ struct AccessPlanner {
     let total: Double
     let candidates: [Candidate]
 
-    /// Returns the estimated share of rows that meet all conditions except the conditions on the
+    /// Returns the estimated share of rows that meet the conditions, ignoring conditions on the
     /// given properties.
     func share(besides slots: [Int]) -> Double {
       var share = 1.0

@@ -26,7 +26,7 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   /// If an object cannot be read, the result is a fault, and the context's
   /// ``ManagedObjectContext/faultError`` is set.
   ///
-  /// - Complexity: If the last access was in another batch, this access reads one row for each
+  /// - Complexity: If the last access was to another batch, this access reads one row for each
   ///   object of the batch.
   public subscript(position: Int) -> M {
     guard let object = batches.object(at: position) as? M else {

@@ -51,7 +51,7 @@ extension FetchRequest {
 }
 
 extension FetchOrder {
-  /// The error for a position that belongs to another order.
+  /// The error for a position that belongs to a different sort order.
   static let changed = QueryResolver.unsupported(
     "The sort descriptors were changed after the position of the page had been set. Call `after` "
       + "again.")
