@@ -159,7 +159,7 @@ public struct BatchRow<M: ManagedObject> {
   }
 }
 
-/// The values of the current row of a batch request.
+/// The values of a batch request's current row.
 ///
 /// The properties skip exclusivity checks for speed, because each access to an attribute uses
 /// several properties. Skipping the checks is safe, because only one thread uses this instance.

@@ -63,7 +63,7 @@ extension ManagedObjectContext {
     return ContextChanges(queue: queue)
   }
 
-  /// A weak reference to the queue of an observer.
+  /// A weak reference to an observer's queue.
   struct WeakChangeQueue {
     weak var queue: ContextChangeQueue?
   }

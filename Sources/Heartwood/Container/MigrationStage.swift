@@ -1,4 +1,4 @@
-/// A stage in the migration of a store from one version of the model to the next.
+/// A stage in a store's migration from one model version to the next.
 ///
 /// Most changes need no stage, because a store is migrated to the model automatically. Add a stage
 /// for a change that needs code, such as combining two name attributes into one. Declare the

@@ -81,8 +81,8 @@ extension PersistentContainer {
     return changes
   }
 
-  /// Returns the only store whose objects differ from its snapshot, or an arbitrary store if no
-  /// store differs.
+  /// Returns the only store whose objects differ from the store's snapshot, or an arbitrary store
+  /// if no store differs.
   ///
   /// - Throws: `multipleStores` if the objects of several stores differ.
   private func differing(

@@ -11,7 +11,7 @@ extension PersistentContainer {
   /// - Throws: `historyExpired` if some of the transactions have been deleted, or if the store was
   ///   restored to a state from before the token; `foreignStore` if the token belongs to other
   ///   stores; `corrupt` or `io`.
-  /// - Complexity: Reads each database page that contains returned transactions once.
+  /// - Complexity: Each database page that contains returned transactions is read once.
   public func fetchHistory(
     after token: PersistentHistoryToken?
   ) throws -> [PersistentHistoryTransaction] {
@@ -180,7 +180,7 @@ extension PersistentContainer {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: The name of the consumer, which must be short enough for a key.
+  ///   - name: The consumer's name, which must be short enough for a key.
   ///   - token: The last transaction that the consumer has processed. In stores that the token does
   ///     not cover, or if there is no token, an existing consumer keeps its position. In the same
   ///     cases, a new consumer starts at the oldest transaction.

@@ -11,7 +11,7 @@ public struct ContainerOptions: Sendable {
   public var tracksHistory = true
   /// The options of the store.
   public var store = StoreOptions()
-  /// The custom stages of migrations from earlier versions of the model, in order.
+  /// The custom stages, in order, of migrations from earlier model versions.
   public var stages: [MigrationStage] = []
   /// A closure that receives the progress of a migration, or `nil`.
   ///
@@ -45,7 +45,7 @@ public final class PersistentContainer: Sendable {
   /// The task is cancelled when the container is deallocated.
   private let viewFollower = Mutex<Task<Void, Never>?>(nil)
 
-  /// Opens a store, creating it if necessary, and migrates it to the model.
+  /// Opens or creates a store, and migrates the store to the model.
   ///
   /// A migration is one transaction, which is applied completely or not at all. If two processes
   /// open the store for migration at the same time, the second process waits until the first has
@@ -154,7 +154,9 @@ public final class PersistentContainer: Sendable {
     }
   }
 
-  /// Creates a context, which must be used on one thread at a time.
+  /// Creates a context.
+  ///
+  /// A context must be used by one thread at a time.
   public func newContext() -> sending ManagedObjectContext {
     ManagedObjectContext(group)
   }

@@ -206,7 +206,7 @@ private final class CommitObservers: Sendable {
     return !added.isEmpty
   }
 
-  /// Returns the newest generation of each store that had commits since the last call.
+  /// Returns the newest generation of each store that has had commits since the last call.
   func takeNewGenerations() -> [UUID: Generation] {
     state.content.withLock { content in
       defer { content.newGenerations = [:] }

@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     weak var context: ManagedObjectContext?
   }
 
-  /// Copies the values of the parent's object into the corresponding object of this context.
+  /// Copies the values of the parent's object to the corresponding object in this context.
   ///
   /// - Returns: `false` if the parent has no such object, or if the object is deleted in the
   ///   parent.

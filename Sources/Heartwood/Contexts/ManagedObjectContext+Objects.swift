@@ -111,7 +111,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Discards the loaded members of to-many relationships, so that they are read again.
+  /// Discards the loaded members of to-many relationships, so that the members are read again.
   ///
   /// Unsaved additions and removals are kept, and ordered relationships with unsaved changes stay
   /// loaded.
@@ -253,7 +253,7 @@ extension ManagedObjectContext: ObjectSource {
     }
   }
 
-  /// Marks a fault as deleted, because its row or its store no longer exists.
+  /// Marks a fault as deleted because its row or its store no longer exists.
   ///
   /// In a pinned generation, the row may not exist yet, so the fault usually stays unchanged.
   ///

@@ -372,7 +372,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// A to-many relationship whose members are about to be removed all at once, because its object is
+/// A to-many relationship whose members are about to be removed all at once because its object is
 /// being deleted.
 struct ClearedRelationship: Hashable {
   private let object: ObjectIdentifier

@@ -5,7 +5,7 @@
 /// object that does not refer to it. Before such a member is removed or added, the context rereads
 /// the list and records the edit on both sides.
 extension ManagedObjectContext {
-  /// Returns whether `object` may have been read before `member`.
+  /// Returns whether `object` may have been read earlier than `member`.
   func isOlder(_ object: ManagedObject, than member: ManagedObject) -> Bool {
     !object.isInserted && !member.isInserted && (member.version > object.version || parent != nil)
   }

@@ -70,10 +70,10 @@ extension ChangeFeed {
     /// A Boolean value that indicates whether the feed includes the values after the change.
     let includesAfter: Bool
 
-    /// The identifier of the event, which is the same in all feeds of the store.
+    /// The identifier of the event.
     ///
-    /// The identifier consists of the transaction number, followed by the position of the change,
-    /// by the ID of the existing object, or by `complete`.
+    /// The identifier is the same in all feeds of the store. It consists of the transaction number,
+    /// followed by the position of the change, by the ID of the existing object, or by `complete`.
     public var id: String {
       switch operation {
       case .existing: "\(transaction)-\(objectID?.shortText ?? "")"

@@ -54,7 +54,7 @@ extension ChangeFeed {
     }
   }
 
-  /// A unique attribute and its value, which identify an object.
+  /// A unique attribute and its value, which together identify an object.
   public struct Key: Sendable {
     let property: PropertyDescription
     /// The value of the attribute.

@@ -62,7 +62,9 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   private let container: PersistentContainer
   private let consumer: String?
   private let values: IncludedValues
-  /// The position at which the feed begins, which is never `now`.
+  /// The position at which the feed begins.
+  ///
+  /// The position is never `now`.
   private let start: Start
 
   /// Creates the feed of a container.
@@ -196,7 +198,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
       return nil
     }
 
-    /// Waits for the next event, and returns it with all events that follow immediately.
+    /// Waits for the next event, and returns that event with all events that immediately follow.
     fileprivate mutating func nextBatch(
       _ maxCount: Int, isolation actor: isolated (any Actor)?
     ) async throws -> [Event] {

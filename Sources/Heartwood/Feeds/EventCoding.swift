@@ -49,7 +49,7 @@ extension KeyedEncodingContainer where Key == ImportKey {
     try inner.encode(key)
   }
 
-  /// Encodes the value of an attribute in the default formats of an export.
+  /// Encodes an attribute's value in the default formats of an export.
   private mutating func encode(
     _ value: StoredValue, _ property: PropertyDescription, forKey key: ImportKey
   ) throws {

@@ -23,7 +23,7 @@ struct FeedBatch {
   private let policy: MergePolicy.Kind
   private var events = FeedEvents()
   private var counterparts: [FeedSubject: Counterpart] = [:]
-  /// The objects of this store that this batch has matched to previously unknown objects of the
+  /// The objects in this store that this batch has matched to previously unknown objects in the
   /// source.
   private var found: Set<ObjectNumber> = []
 
@@ -177,7 +177,7 @@ struct FeedBatch {
     return nil
   }
 
-  /// Returns the number of the object with the given value of a unique attribute, or `nil` if there
+  /// Returns the number of the object whose unique attribute has the given value, or `nil` if there
   /// is none.
   private func owner(
     of value: StoredValue, _ property: PropertyDescription, _ entity: EntityDescription

@@ -10,7 +10,7 @@ public struct FeedReport: Sendable {
   /// `nil` if no transaction is complete.
   public var token: PersistentHistoryToken? { PersistentHistoryToken(positions) }
 
-  /// The position after the last completely applied transaction, for each store.
+  /// For each store, the position after the last transaction that was completely applied.
   private var positions: [UUID: HistoryPosition] = [:]
 
   package init() {}

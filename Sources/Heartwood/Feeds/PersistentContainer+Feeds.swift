@@ -5,9 +5,9 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - start: The position at which the feed begins, unless the consumer has a position.
-  ///   - consumer: The name of a consumer of the history. The feed begins after the transactions
-  ///     that the consumer has acknowledged, and `deleteHistory` keeps all later transactions. A
-  ///     new consumer is registered at the position where the feed begins. If the feed begins with
+  ///   - consumer: The name of a history consumer. The feed begins after the transactions that the
+  ///     consumer has acknowledged, and `deleteHistory` keeps all later transactions. A new
+  ///     consumer is registered at the position where the feed begins. If the feed begins with
   ///     `existingObjects`, the consumer is registered by the first call to
   ///     ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)`` after these objects.
   ///   - values: The values that the events contain.

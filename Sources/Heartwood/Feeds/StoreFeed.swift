@@ -14,7 +14,7 @@ struct StoreFeed {
   /// The objects of a generation that have not been returned yet.
   private struct Existing {
     let view: FeedView
-    /// The position in the history from which the changes to these objects are read.
+    /// The history position from which changes to these objects are read.
     let position: HistoryPosition
     /// The entities whose objects have not all been returned.
     var entities: ArraySlice<FeedEntity>
@@ -40,7 +40,7 @@ struct StoreFeed {
   private let entities: [FeedEntity]
   /// The store's URI, as it appears in events.
   private let source: String
-  /// The last returned event of a transaction that has only partly been returned.
+  /// The last event returned from a transaction that has only partly been returned.
   ///
   /// The feed continues after this event.
   private var last: (transaction: Int64, index: Int)?
@@ -269,7 +269,7 @@ struct StoreFeed {
     return event
   }
 
-  /// Returns the operation of a change, the names of the updated properties, and the preserved
+  /// Returns the operation of the change, the names of the updated properties, and the preserved
   /// values of a deleted object.
   private func description(
     of change: HistoryFormat.Change, _ entity: FeedEntity
@@ -284,7 +284,7 @@ struct StoreFeed {
 }
 
 extension FeedEntity {
-  /// Returns the key contained in a row's values, which are indexed by slot.
+  /// Returns the key contained in a row whose values are indexed by slot.
   fileprivate func key(in row: [StoredValue]) -> ChangeFeed.Key? {
     key.flatMap { property in
       let value = row[property.slot]

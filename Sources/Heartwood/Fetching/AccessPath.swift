@@ -7,7 +7,7 @@ struct AccessPath {
     case objects([ObjectNumber])
     /// Lookups of rows through the entries of an index.
     case index(IndexUse)
-    /// Lookups of rows in the intersection of several indexes.
+    /// Lookups of the rows that several indexes all yield.
     case all([IndexUse])
     /// Lookups of the rows that a text index yields.
     case text(TextSearch)
@@ -82,7 +82,7 @@ struct AccessPlanner {
     /// A description of the groups in which the index yields rows, or `nil` if rows are not sorted
     /// in groups.
     ///
-    /// All rows of a group have equal values of the first `termCount` sort terms. `isBackwards` is
+    /// All rows in a group have equal values for the first `termCount` sort terms. `isBackwards` is
     /// `true` if the index is read backwards, and `rowCount` is the estimated number of rows in a
     /// group.
     let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
@@ -129,7 +129,7 @@ struct AccessPlanner {
       plan.needsSorting ? 0.5 * count : 0
     }
 
-    /// Returns the paths that use one index.
+    /// Returns the paths that use a single index.
     ///
     /// One path reads rows by number. If reading rows in index order reduces sorting, the result
     /// also contains paths in index order.

@@ -31,7 +31,7 @@ struct FetchOrder {
   static var byRow: FetchOrder { FetchOrder() }
 
   /// Creates the order of a request from its sort descriptors or, for an entity without a class,
-  /// from its paths.
+  /// from the request's paths.
   ///
   /// - Parameters:
   ///   - search: The text search whose relevance determines the order if there are no descriptors.
@@ -105,7 +105,7 @@ extension ObjectNumber {
 }
 
 extension FetchRequest {
-  /// Returns the objects in the order of the request, by comparing their values in memory.
+  /// Returns the objects, sorted in the request's order by their values in memory.
   func sorted(_ objects: [M]) -> [M] {
     let endsReversed = sortDescriptors.last?.order == .reverse
     let comparisons = sortDescriptors.map(\.comparison)

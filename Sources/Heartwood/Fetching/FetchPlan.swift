@@ -96,7 +96,7 @@ struct FetchPlan {
   /// The number of variables that a scope for the conditions needs.
   var variableCount: Int { resolved.variableCount }
 
-  /// A Boolean value that indicates whether every row matches, because there are no conditions.
+  /// A Boolean value that indicates whether every row matches because there are no conditions.
   var isEverything: Bool { resolved.conditions.isEmpty }
 
   /// The number of conditions, all of which must hold.
@@ -202,7 +202,7 @@ struct FetchPlan {
 
   // MARK: Lookups
 
-  /// Returns the number of conditions that restrict any of the given properties.
+  /// Returns the number of conditions that restrict at least one of the given properties.
   func demandCount(of slots: Set<Int>) -> Int {
     resolved.terms.count { term in
       term.demands.contains { demand in

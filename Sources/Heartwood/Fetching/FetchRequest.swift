@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A description of the objects to fetch, and of their order.
+/// A description of which objects to fetch and in which order.
 ///
 /// ```swift
 /// let request = FetchRequest<Quake>(

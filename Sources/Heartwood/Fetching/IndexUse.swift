@@ -15,7 +15,7 @@ struct IndexUse {
   let slots: [Int]
   /// The slots of the attributes that determine the order of the entries to read.
   ///
-  /// The entries to read all have the same values of the index's preceding attributes.
+  /// All entries to read have the same values for the index's preceding attributes.
   let orderedSlots: [Int]
   /// The slots of the attributes that have the same values in all entries to read.
   let fixedSlots: [Int]
@@ -190,7 +190,7 @@ extension IndexUse {
 
   /// Returns the number of entries to read.
   ///
-  /// - Complexity: Reads each index page that contains such entries once.
+  /// - Complexity: Each index page that contains such entries is read once.
   func count(_ view: StoreView) throws -> Int {
     guard let entries = try view.keyspace(keyspace) else { return 0 }
     let found = try keys.count { try entries.withValue($0) { _ in } != nil }
