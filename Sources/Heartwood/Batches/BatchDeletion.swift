@@ -25,7 +25,7 @@ extension BatchDeleteRequest: ExecutableBatch {
   ///
   /// - Throws: `foreignObject` if an ID does not identify a saved object of this store;
   ///   `unknownEntity` unless all IDs belong to the same entity, which must be the entity of `M` or
-  ///   a subentity of it.
+  ///   one of its subentities.
   private func numbers(_ ids: [ManagedObjectID], _ run: BatchRun) throws -> [ObjectNumber] {
     let model = run.model
     let entity = try model.schema.requiredEntity(of: M.self)

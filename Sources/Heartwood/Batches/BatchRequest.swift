@@ -138,8 +138,8 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
 
   /// Creates a request for the rows with the given IDs.
   ///
-  /// All IDs must belong to the same entity, which must be the entity of `M` or a subentity of it.
-  /// IDs whose rows no longer exist are ignored.
+  /// All IDs must belong to the same entity, which must be the entity of `M` or one of its
+  /// subentities. IDs whose rows no longer exist are ignored.
   public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
 }
 
@@ -159,25 +159,24 @@ public struct BatchRow<M: ManagedObject> {
   }
 }
 
-/// The values of the current row of a batch request.
+/// The values of a batch request's current row.
 ///
 /// The properties skip exclusivity checks for speed, because each access to an attribute uses
-/// several of the properties. Skipping the checks is safe, because only one thread uses this
-/// instance.
+/// several properties. Skipping the checks is safe, because only one thread uses this instance.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
   /// The key paths that the closure used for the previous row, in order of use, with their slots.
   ///
-  /// The closure of the request usually uses the same key paths in the same order for every row.
+  /// The request's closure usually uses the same key paths in the same order for every row.
   /// Remembering their slots therefore avoids most lookups.
   @exclusivity(unchecked) private var previousSlots: [(keyPath: AnyKeyPath, slot: Int)] = []
   /// The number of key paths used so far for the current row.
   @exclusivity(unchecked) private var usedCount = 0
   /// The values of the row, indexed by slot.
   @exclusivity(unchecked) var values: [StoredValue] = []
-  /// The slots of the attributes that the closure of the request has set.
+  /// The slots of the attributes that the request's closure has set.
   @exclusivity(unchecked) private(set) var changed = SlotSet()
   @exclusivity(unchecked) private(set) var failure: (any Error)?
 

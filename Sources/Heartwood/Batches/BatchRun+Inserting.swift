@@ -1,5 +1,5 @@
 extension BatchRun {
-  /// Adds a change that inserts an object with the initial values of its entity.
+  /// Adds a change that inserts an object with its entity's initial values.
   ///
   /// - Throws: `unknownEntity` if the entity is abstract; `tooLarge` if there are no more row IDs.
   func insert(_ entity: EntityDescription) throws -> RowChange {

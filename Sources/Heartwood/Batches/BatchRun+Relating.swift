@@ -1,8 +1,8 @@
 extension BatchRun {
-  /// Sets a relationship and its inverse, and returns whether the relationship's targets have
-  /// changed.
+  /// Sets a relationship and its inverse.
   ///
   /// - Parameter willChange: A closure that is called before a related row is changed.
+  /// - Returns: Whether the relationship's targets have changed.
   func relate(
     _ change: RowChange, _ property: PropertyDescription, to targets: [ObjectNumber],
     willChange: (RowChange) -> Void = { _ in }

@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Executes a batch request, and commits all of its changes as one generation.
+  /// Executes a batch request and commits all of its changes as one generation.
   ///
   /// This context's unsaved changes are neither written nor modified.
   ///
@@ -69,7 +69,7 @@ struct BatchRun {
   private(set) var numbers: [ObjectNumber] = []
   private(set) var count = 0
 
-  /// The number of pending changes at which the run writes them.
+  /// The number of pending changes that triggers a write.
   private static let flushCount = 256
 
   init(
@@ -86,18 +86,18 @@ struct BatchRun {
     keepsNumbers = request.resultType == .objectIDs
   }
 
-  /// Counts a written row, and records its number if the result contains IDs.
+  /// Counts a written row and, if the result contains IDs, records the row's number.
   mutating func recordRow(_ number: ObjectNumber) {
     count += 1
     if keepsNumbers { numbers.append(number) }
   }
 
-  /// Writes the pending changes if there are at least `flushCount`.
+  /// Writes the pending changes if there are at least `flushCount` of them.
   mutating func flushIfFull() throws {
     if changes.list.count >= Self.flushCount { try flush() }
   }
 
-  /// Writes the pending changes, and counts the inserted and deleted rows.
+  /// Writes the pending changes and counts the inserted and deleted rows.
   mutating func flush() throws {
     let inserted = changes.list.filter(\.isNew).map(\.number)
     try changes.write()

@@ -1,4 +1,4 @@
-/// A request that edits rows of entities without classes, and enforces the rules of the model.
+/// A request that edits rows of entities without classes and enforces the model's rules.
 ///
 /// Unique constraints, delete rules, derived attributes, indexes and the history work as in a save.
 struct RowEdit: ExecutableBatch {

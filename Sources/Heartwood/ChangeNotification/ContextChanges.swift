@@ -26,8 +26,8 @@ public struct ContextChange: Sendable {
   public internal(set) var refreshed: Set<ManagedObjectID> = []
   /// The generation that the save created.
   ///
-  /// Only a ``Kind/didSave`` change has a generation. The property is also `nil` in a child
-  /// context, and if the generation no longer exists.
+  /// The property is `nil` unless the change is a ``Kind/didSave`` change. It is also `nil` in a
+  /// child context, or if the generation no longer exists.
   public internal(set) var generation: QueryGenerationToken?
 
   fileprivate mutating func add(_ other: ContextChange) {
@@ -63,12 +63,12 @@ extension ManagedObjectContext {
     return ContextChanges(queue: queue)
   }
 
-  /// A weak reference to the queue of an observer.
+  /// A weak reference to an observer's queue.
   struct WeakChangeQueue {
     weak var queue: ContextChangeQueue?
   }
 
-  /// Notifies the observers of a change.
+  /// Notifies the observers about a change.
   ///
   /// `change` is evaluated only if there are observers.
   func notifyObservers(of change: @autoclosure () -> ContextChange) {
@@ -79,7 +79,7 @@ extension ManagedObjectContext {
 
   /// Notifies the observers that an object has changed.
   ///
-  /// - Parameter set: The property of the ``ContextChange`` to which the object is added, such as
+  /// - Parameter set: The ``ContextChange`` property to which the object is added, such as
   ///   `\.updated`.
   func notifyObservers(
     of object: ManagedObject, as set: WritableKeyPath<ContextChange, Set<ManagedObjectID>>

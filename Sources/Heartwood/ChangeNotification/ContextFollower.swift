@@ -2,24 +2,25 @@
 protocol ContextFollower: AnyObject {
   /// Called after an object has changed or has been read again.
   func recordChange(of object: ManagedObject, isRefreshed: Bool)
-  /// Called after an operation that may have cleared unsaved changes of any object, such as a save.
+  /// Called after an operation, such as a save, that may have cleared the unsaved changes of any
+  /// object.
   func recordChangeOfAllObjects()
   /// Called after a parent context has changed.
   func recordParentChange()
-  /// Called after the number of an object has changed.
+  /// Called after an object's number has changed.
   func recordNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber)
   /// Applies the recorded changes to the lists.
   func updateLists()
 }
 
 extension ManagedObjectContext {
-  /// Updates the results controllers of the context, and notifies their observers.
+  /// Updates the context's results controllers and notifies their observers.
   ///
   /// The context calls this method at the end of each save, merge, batch request, pin change, undo,
   /// rollback, reset and call to ``performAndWait(_:)``. ``BackgroundContext/perform(_:)`` also
-  /// calls it at the end. After a change, the container's ``PersistentContainer/viewContext`` calls
-  /// it as soon as the main actor is free. Reading from a controller updates that controller
-  /// immediately.
+  /// calls this method at the end. After a change, the container's
+  /// ``PersistentContainer/viewContext`` calls this method as soon as the main actor is free.
+  /// Reading from a controller updates that controller immediately.
   public func processPendingChanges() {
     guard isFollowed || observer != nil || otherStoreContexts.contains(where: \.isFollowed) else {
       return
@@ -53,8 +54,8 @@ extension ManagedObjectContext {
     scheduleProcessingOnce()
   }
 
-  /// Notifies the followers of this store context and its children that any changed objects may
-  /// have lost their unsaved changes.
+  /// Notifies the followers of this store context and its children that any object may have lost
+  /// its unsaved changes.
   func notifyFollowersOfAllObjects() {
     if observer != nil { rootContext.observer?.notifyOfContextChanges() }
     guard isFollowed else { return }

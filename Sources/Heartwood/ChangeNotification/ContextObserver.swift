@@ -1,6 +1,6 @@
 public import Observation
 
-/// Notifies observers when values that they have read from a context or from its objects change.
+/// Notifies observers when a value that they have read from a context or its objects changes.
 final class ContextObserver {
   private unowned let storeContext: ManagedObjectContext
   private let registrar = ObservationRegistrar()
@@ -27,7 +27,7 @@ final class ContextObserver {
     observation.recordRead(object, property.slot) { value(property, object) }
   }
 
-  /// Notifies observers that a property of an object was set.
+  /// Notifies observers that a property of an object has been set.
   func notify(ofChangeTo object: ManagedObject, _ property: PropertyDescription) {
     observations[object.number]?.notifyIfChanged(object, property.slot) { value(property, object) }
   }
@@ -47,7 +47,7 @@ final class ContextObserver {
 
   func forget(_ number: ObjectNumber) { observations[number] = nil }
 
-  /// Notifies observers of each value that has changed since they read it.
+  /// Notifies observers about each value that has changed since they read it.
   ///
   /// Changed objects that are faults are loaded first.
   func notifyOfRecordedChanges() {
@@ -92,7 +92,7 @@ final class ContextObserver {
     if seen == nil { seen = counts }
   }
 
-  /// Notifies observers of the context if the count of inserted, updated or deleted objects has
+  /// Notifies the context's observers if the count of inserted, updated or deleted objects has
   /// changed.
   func notifyOfContextChanges() {
     guard let before = seen else { return }
@@ -115,7 +115,7 @@ extension ManagedObjectContext: Observable {
   /// of changed objects.
   ///
   /// The default is `false`. If the property is `true`, `withObservationTracking` and SwiftUI are
-  /// notified when a stored property that they have read changes its value. A refresh, merge or
+  /// notified when the value of a stored property that they have read changes. A refresh, merge or
   /// rollback that changes the value also notifies them. If a user interface displays the context's
   /// objects, turn on tracking before the user interface reads any object.
   ///

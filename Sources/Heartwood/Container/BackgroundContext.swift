@@ -13,7 +13,7 @@ import Dispatch
 /// }
 /// ```
 public actor BackgroundContext {
-  /// A call to ``perform(_:)``, and the calls within it that wait for their turn.
+  /// A call to ``perform(_:)``, and the nested calls that wait for their turn.
   ///
   /// Call 0 represents the context itself. Every top-level call counts as a call within call 0.
   private struct Call {
@@ -46,7 +46,7 @@ public actor BackgroundContext {
   /// While `body` waits for something, such as a download, no other call runs. However, a call made
   /// by `body`, or by a task that `body` creates, does not wait for the outer call. The inner call
   /// runs while `body` waits, and ends before the outer call does. If calls on two contexts wait
-  /// for each other, they never finish.
+  /// for each other, neither call ever finishes.
   ///
   /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns. Other
   /// calls may run before the caller's next call, and those calls would see unsaved changes.
@@ -84,8 +84,8 @@ public actor BackgroundContext {
     return try result.get()
   }
 
-  /// Waits until no call within the given call is running, and then prevents further calls within
-  /// it from starting.
+  /// Waits until no nested call is running within a call, and then prevents other nested calls from
+  /// starting.
   private func begin(within call: Int) async {
     guard calls[call]?.isBusy == true else {
       calls[call]?.isBusy = true

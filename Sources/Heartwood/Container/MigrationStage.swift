@@ -1,4 +1,4 @@
-/// A stage in the migration of a store from one version of the model to the next.
+/// A stage in a store's migration from one model version to the next.
 ///
 /// Most changes need no stage, because a store is migrated to the model automatically. Add a stage
 /// for a change that needs code, such as combining two name attributes into one. Declare the
@@ -32,7 +32,7 @@
 /// ]
 /// ```
 public struct MigrationStage: Sendable {
-  /// A closure that works with the objects of one version of the model.
+  /// A closure that works with the objects of one model version.
   public typealias Body = @Sendable (_ context: ManagedObjectContext) throws -> Void
 
   let source: Schema?
@@ -58,10 +58,10 @@ public struct MigrationStage: Sendable {
   /// - Parameters:
   ///   - source: The model before the stage.
   ///   - target: The model after the stage. Its version must be higher than that of `source`.
-  ///   - willMigrate: The code to run before the automatic migration, with a context of the old
-  ///     model.
-  ///   - didMigrate: The code to run after the automatic migration, with a context of the new
-  ///     model.
+  ///   - willMigrate: The code to run before the automatic migration, with a context that uses the
+  ///     old model.
+  ///   - didMigrate: The code to run after the automatic migration, with a context that uses the
+  ///     new model.
   public static func custom(
     from source: Schema, to target: Schema, willMigrate: Body? = nil, didMigrate: Body? = nil
   ) -> MigrationStage {

@@ -11,9 +11,9 @@ extension PersistentContainer {
   /// - Returns: The changes in the stores that both tokens cover.
   /// - Throws: `generationExpired`; `foreignStore` if a token's store is not in the container;
   ///   `removedStore` if that store was removed; `corrupt` or `io`.
-  /// - Complexity: The cost does not depend on the size of the store. The method reads each
-  ///   database page that was written between the two generations a few times, and reads two rows
-  ///   for each updated object. Memory use grows with the number of changed objects.
+  /// - Complexity: The cost does not depend on the size of the store. The method reads two rows for
+  ///   each updated object. It also reads, a few times each, the database pages that were written
+  ///   between the two generations. Memory use grows with the number of changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {
@@ -33,7 +33,7 @@ extension PersistentContainer {
     return changes
   }
 
-  /// Reverts all objects to their state in a given generation, by creating one new generation.
+  /// Reverts all objects to their state in a given generation by creating one new generation.
   ///
   /// All changes saved since that generation are reverted: deleted rows are restored with their
   /// IDs, and rows inserted since then are deleted. Indexes, relationships and the history are
@@ -52,7 +52,7 @@ extension PersistentContainer {
   ///     changes. If any object has changed since this generation, the method throws.
   ///   - author: The author of the change, for the history.
   /// - Returns: The changes that the call made. Their ``ChangeSet/generation`` is the generation
-  ///   that the call created. If that generation no longer exists, it is the newest generation.
+  ///   that the call created or, if that generation no longer exists, the newest generation.
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` with the
   ///   ID of one changed object if objects have changed since `known`; `unknownEntity` if the model
   ///   has no class for a changed object; `incompatibleSchema` if the generation was written with
@@ -81,8 +81,8 @@ extension PersistentContainer {
     return changes
   }
 
-  /// Returns the only store whose objects differ from its snapshot, or an arbitrary store if no
-  /// store differs.
+  /// Returns the only store whose objects differ from the store's snapshot, or an arbitrary store
+  /// if no store differs.
   ///
   /// - Throws: `multipleStores` if the objects of several stores differ.
   private func differing(

@@ -53,7 +53,7 @@ extension PersistentContainer {
   /// Returns the token of a named generation, or `nil` if no generation has the name.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: Reads the list of named generations, and pins the generation.
+  /// - Complexity: Reads the list of named generations and pins the generation.
   public func keptGeneration(_ name: String) throws -> QueryGenerationToken? {
     let tokens = try group.attachedStores.compactMap { attached in
       try attached.store.namedGenerations()[name].map { try attached.store.snapshot(at: $0).token }
@@ -74,7 +74,7 @@ extension PersistentContainer {
   /// The named generations, oldest first.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: Reads the list of named generations, and pins each of them.
+  /// - Complexity: Reads the list of named generations and pins each of them.
   public var namedGenerations: [NamedGeneration] {
     get throws {
       var all: [String: [Snapshot]] = [:]
@@ -141,7 +141,7 @@ extension PersistentContainer {
     return context
   }
 
-  /// Runs `body` with a context that is pinned to a generation and exists only during the call.
+  /// Runs `body` with a temporary context that is pinned to a generation.
   ///
   /// All objects of a context belong to one generation, so reading another generation requires
   /// another context. Objects must not leave `body`; return IDs or values.
@@ -159,7 +159,8 @@ extension PersistentContainer {
     return try context.performAndWait { try body(context) }
   }
 
-  /// Runs `body` with a context that is pinned to the generation that ``generation(at:)`` returns.
+  /// Runs `body` with a temporary context pinned to the generation that ``generation(at:)``
+  /// returns.
   ///
   /// - Throws: `generationExpired` if all retained generations are newer; the error that `body`
   ///   throws.

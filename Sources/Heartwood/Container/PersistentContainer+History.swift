@@ -11,7 +11,7 @@ extension PersistentContainer {
   /// - Throws: `historyExpired` if some of the transactions have been deleted, or if the store was
   ///   restored to a state from before the token; `foreignStore` if the token belongs to other
   ///   stores; `corrupt` or `io`.
-  /// - Complexity: Reads each database page that contains returned transactions once.
+  /// - Complexity: Each database page that contains returned transactions is read once.
   public func fetchHistory(
     after token: PersistentHistoryToken?
   ) throws -> [PersistentHistoryTransaction] {
@@ -41,8 +41,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Returns the transactions committed after a date, according to the clocks of the processes that
-  /// wrote them.
+  /// Returns the transactions committed after a date, according to the clocks of the writing
+  /// processes.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: Reads each database page of the history once.
@@ -66,7 +66,7 @@ extension PersistentContainer {
   ///     hold back further deletions.
   /// - Throws: `foreignStore` if the token belongs to another store; `historyExpired` if the store
   ///   was restored to a state before the token; any error from writing the store.
-  /// - Complexity: Deletes each entry of the deleted transactions, and syncs once.
+  /// - Complexity: Deletes each entry in the deleted transactions, and syncs once.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
     let attachedStores = group.attachedStores
     try requireOwn(token, attachedStores)
@@ -80,8 +80,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Deletes the transactions committed before a date, according to the clocks of the processes
-  /// that wrote them.
+  /// Deletes the transactions committed before a date, according to the clocks of the writing
+  /// processes.
   ///
   /// The deletion stops at the first transaction that is not older than the date. Unless `force` is
   /// `true`, it also stops at the position of the slowest registered consumer.
@@ -91,7 +91,7 @@ extension PersistentContainer {
   ///   - force: Whether to delete transactions that registered consumers have not yet processed;
   ///     see ``deleteHistory(before:force:)-(PersistentHistoryToken,_)``.
   /// - Throws: `corrupt`; any error from writing the store.
-  /// - Complexity: Reads and deletes each entry of the deleted transactions, and syncs once.
+  /// - Complexity: Reads and deletes each entry in the deleted transactions, and syncs once.
   public func deleteHistory(before date: Date, force: Bool = false) throws {
     for attached in group.attachedStores {
       try attached.store.write { transaction in
@@ -165,7 +165,7 @@ extension PersistentContainer {
 
   // MARK: Consumers
 
-  /// Registers a consumer of the history, or updates its position.
+  /// Registers a history consumer, or updates the position of a registered consumer.
   ///
   /// Unless `force` is `true`, `deleteHistory` keeps the transactions that a registered consumer
   /// has not yet processed. The registration is saved in the store, and applies to all processes
@@ -180,7 +180,7 @@ extension PersistentContainer {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: The name of the consumer, which must be short enough for a key.
+  ///   - name: The consumer's name, which must be short enough for a key.
   ///   - token: The last transaction that the consumer has processed. In stores that the token does
   ///     not cover, or if there is no token, an existing consumer keeps its position. In the same
   ///     cases, a new consumer starts at the oldest transaction.
@@ -226,7 +226,7 @@ extension PersistentContainer {
     try HistoryConsumers.put(sequence, for: name, transaction)
   }
 
-  /// Removes a consumer of the history, if it is registered.
+  /// Removes a history consumer if it is registered.
   ///
   /// - Throws: Any error from writing the store.
   public func removeHistoryConsumer(_ name: String) throws {

@@ -2,11 +2,11 @@ public import Foundation
 import Synchronization
 
 extension PersistentContainer {
-  /// Adds a store, creating it if it does not exist, and assigns classes to it.
+  /// Adds a store to the container, and assigns classes to the store.
   ///
-  /// All contexts, including existing ones, work with the objects of all stores. A pinned context
-  /// does not see the new store until it moves to another generation. A save writes to one store
-  /// only, and relationships cannot cross stores.
+  /// The store is created if it does not exist. All contexts, including existing ones, work with
+  /// the objects of all stores. A pinned context does not see the new store until it moves to
+  /// another generation. A save writes to one store only, and relationships cannot cross stores.
   ///
   /// ```swift
   /// try container.addStore(url: cacheURL, entities: [Thumbnail.self])
@@ -55,9 +55,9 @@ extension PersistentContainer {
   /// to such objects also throws `removedStore`; revert these changes first. Pinned contexts keep
   /// their generations of the other stores.
   ///
-  /// When the contexts that have used the store are deallocated or reset, its locks are released
-  /// and its files are closed. The store stays on disk unchanged and can be added again. Its
-  /// objects are then new instances with the same IDs. An in-memory store is freed with these
+  /// When the contexts that have used the store are deallocated or reset, the store's locks are
+  /// released and its files are closed. The store stays on disk unchanged and can be added again.
+  /// Its objects are then new instances with the same IDs. An in-memory store is freed with these
   /// contexts, unless another container uses it.
   ///
   /// The store that the container was created with can be removed as well; ``store`` is then
@@ -103,8 +103,7 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws an error for a class that the new store requires but that was not specified for the
-  /// store.
+  /// Throws an error for a class that a new store requires but that was not specified.
   ///
   /// A class of the new store refers to this class or inherits from it. The message of the error
   /// begins with `reason`. If the class already belongs to another store, the message ends with
@@ -136,7 +135,7 @@ enum NamedStores {
 
   private static let entries = Mutex<[String: Entry]>([:])
 
-  /// Returns the store with the given name, creating it if it is not open.
+  /// Returns the store with the given name, or creates the store if it is not open.
   ///
   /// - Parameter options: The options for a new store. A store that is already open ignores these
   ///   options.

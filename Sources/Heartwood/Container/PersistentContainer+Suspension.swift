@@ -1,5 +1,5 @@
 extension PersistentContainer {
-  /// Releases all pins and locks until ``resume()`` is called.
+  /// Suspends the container's stores, and releases all pins and locks.
   ///
   /// Call this method before the system suspends the app, because some systems terminate an app
   /// that is suspended while it holds a lock on a shared file. All saves are durable on return. The
@@ -10,9 +10,9 @@ extension PersistentContainer {
   ///
   /// Contexts keep their objects and unsaved changes. A pinned context loses its generation: at its
   /// first read after ``resume()``, it pins the newest generation, as with
-  /// ``QueryGenerationToken/current``. To return to its generation later, give the generation a
-  /// name before the call. Batched results become invalid and must be fetched again. No thread may
-  /// read from the stores during the call.
+  /// ``QueryGenerationToken/current``. So that the context can return to its generation later, give
+  /// the generation a name before the call. Batched results become invalid and must be fetched
+  /// again. No thread may read from the stores during the call.
   ///
   /// - Throws: `busy` if a transaction of another process or thread takes longer than
   ///   `busyTimeout`; `closed` or `io`. If the method throws `busy`, nothing has changed.
@@ -30,7 +30,7 @@ extension PersistentContainer {
     }
   }
 
-  /// Resumes the stores after ``suspend()``.
+  /// Resumes the stores after a call to ``suspend()``.
   ///
   /// Later reads see all commits that other processes made in the meantime.
   ///

@@ -1,8 +1,8 @@
 extension PersistentContainer {
   /// Compares the text indexes of all stores with the objects' text.
   ///
-  /// - Returns: A sentence that describes each incorrect index, or an empty array if all indexes
-  ///   are correct.
+  /// - Returns: One sentence for each incorrect index, or an empty array if all indexes are
+  ///   correct.
   /// - Throws: Any error from reading the stores; `corrupt` if an index cannot be decoded.
   /// - Complexity: Reads the indexes and each object with indexed text once, or twice if there is a
   ///   difference. Memory use does not depend on the number of objects.

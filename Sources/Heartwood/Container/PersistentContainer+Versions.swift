@@ -1,14 +1,14 @@
 extension PersistentContainer {
-  /// Returns the versions of an object from one generation to another, oldest first.
+  /// Returns an object's versions from one generation to another, oldest first.
   ///
   /// The first element is the version in `source`, if the object existed there. The other versions
   /// come from the history and from the readable generations in between. A generation is readable
-  /// if it has a name or a process holds it. A version known only from the history has no values.
+  /// if it has a name or is held by a process. A version known only from the history has no values.
   /// Without the history, versions between two readable generations are missing.
   ///
   /// - Parameters:
   ///   - id: The ID of the object. The object may have been deleted in the meantime.
-  ///   - source: The starting generation, which must be the older generation.
+  ///   - source: The starting generation, which must be the older of the two.
   ///   - target: The final generation, or `.current` for the newest generation.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` if the object
   ///   belongs to another store or was never saved; `unknownEntity` if the model has no class for

@@ -11,11 +11,11 @@ public struct ContainerOptions: Sendable {
   public var tracksHistory = true
   /// The options of the store.
   public var store = StoreOptions()
-  /// The custom stages of migrations from earlier versions of the model, in order.
+  /// The custom stages, in order, of migrations from earlier model versions.
   public var stages: [MigrationStage] = []
   /// A closure that receives the progress of a migration, or `nil`.
   ///
-  /// The closure is called about once per thousand rows, while the store is being opened.
+  /// The closure is called about once for every thousand rows, while the store is being opened.
   public var progress: (@Sendable (MigrationProgress) -> Void)?
 
   /// Creates the default options.
@@ -36,7 +36,7 @@ public final class PersistentContainer: Sendable {
   /// The first store, unless it was removed, followed by the added stores in order.
   public var stores: [Store] { group.attachedStores.map(\.store) }
   let group: StoreGroup
-  /// The version of the schema, which applies to all stores.
+  /// The schema version, which applies to all stores.
   let version: Int
   let options: ContainerOptions
   @MainActor private var view: ViewContext?
@@ -45,7 +45,7 @@ public final class PersistentContainer: Sendable {
   /// The task is cancelled when the container is deallocated.
   private let viewFollower = Mutex<Task<Void, Never>?>(nil)
 
-  /// Opens a store, creating it if necessary, and migrates it to the model.
+  /// Opens or creates a store, and migrates the store to the model.
   ///
   /// A migration is one transaction, which is applied completely or not at all. If two processes
   /// open the store for migration at the same time, the second process waits until the first has
@@ -75,7 +75,7 @@ public final class PersistentContainer: Sendable {
 
   /// Opens a store like ``init(url:schema:options:)``, but on a separate thread.
   ///
-  /// Migrating a large store takes time, so use this method where the caller must not block.
+  /// Migrating a large store takes time, so use this method if the caller must not block.
   public static func open(
     url: URL, schema: Schema, options: ContainerOptions = ContainerOptions()
   ) async throws -> PersistentContainer {
@@ -127,7 +127,7 @@ public final class PersistentContainer: Sendable {
 
   deinit { viewFollower.withLock { $0?.cancel() } }
 
-  /// The context of the main actor, for user interfaces.
+  /// The main actor's context, for user interfaces.
   ///
   /// If automatic merging is on, the context merges each commit by another context or process as
   /// soon as the main actor is free, rather than at the next fetch.
@@ -154,7 +154,9 @@ public final class PersistentContainer: Sendable {
     }
   }
 
-  /// Creates a context, which must be used on one thread at a time.
+  /// Creates a context.
+  ///
+  /// A context must be used by one thread at a time.
   public func newContext() -> sending ManagedObjectContext {
     ManagedObjectContext(group)
   }
@@ -170,7 +172,7 @@ public final class PersistentContainer: Sendable {
   ///   - author: The author of the changes, for the history.
   ///   - token: The generation that the context reads, or `nil` to use the newest generation at
   ///     each read.
-  ///   - body: The work to perform. Changes that it does not save are lost.
+  ///   - body: The work to perform. Changes that `body` does not save are lost.
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws; `generationExpired` or `foreignStore`.
   public func performBackgroundTask<R: Sendable>(

@@ -43,7 +43,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     private let observers: CommitObservers
     private var wakeups: AsyncStream<Void>.Iterator
-    /// The newest generation of each store at the time the last token was returned.
+    /// The generation of each store that was newest when the last token was returned.
     private var shown: [UUID: Generation] = [:]
 
     fileprivate init(observers: CommitObservers) {
@@ -54,8 +54,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
     /// Waits for the next change.
     ///
     /// - Returns: The newest token, or `nil` if the task is cancelled, the stores are closed, or
-    ///   the history cannot be read. If the history cannot be read, fetching the history throws the
-    ///   error.
+    ///   the history cannot be read. In the last case, fetching the history throws the error.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> PersistentHistoryToken? {
@@ -99,8 +98,8 @@ public struct RemoteChanges: AsyncSequence, Sendable {
 
     /// Returns the newest snapshot of a store.
     ///
-    /// If the store is suspended, waits until it is resumed. Returns `nil` if the store cannot be
-    /// read or the task is cancelled.
+    /// If the store is suspended, the method waits until the store is resumed. The method returns
+    /// `nil` if the store cannot be read or the task is cancelled.
     private static func newest(of store: Store) async -> Snapshot? {
       while true {
         do {
@@ -114,7 +113,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
   }
 }
 
-/// Observes the commits to all stores of a container, for one iterator.
+/// Observes the commits to all stores of a container for one iterator.
 private final class CommitObservers: Sendable {
   /// An observed store.
   private struct ObservedStore {
@@ -125,13 +124,13 @@ private final class CommitObservers: Sendable {
 
   private struct Content {
     var observedStores: [ObservedStore] = []
-    /// The newest generation of each store that has commits the iterator has not yet received.
+    /// The newest generation of each store with commits that the iterator has not yet received.
     var newGenerations: [UUID: Generation] = [:]
   }
 
   /// The state that the tasks write to.
   ///
-  /// A separate object keeps the tasks from retaining the `CommitObservers`.
+  /// The state is a separate object, so that the tasks do not retain the `CommitObservers`.
   private final class SharedState: Sendable {
     let content = Mutex(Content())
 
@@ -167,7 +166,7 @@ private final class CommitObservers: Sendable {
     for observed in state.content.withLock({ $0.observedStores }) { observed.task?.cancel() }
   }
 
-  /// A Boolean value that indicates whether any observed store can still have commits.
+  /// A Boolean value that indicates whether any observed store can still receive commits.
   var isObserving: Bool { state.content.withLock { $0.observedStores.contains { $0.task != nil } } }
 
   /// Observes a store until it is closed or the observation is cancelled.
@@ -186,7 +185,7 @@ private final class CommitObservers: Sendable {
     }
   }
 
-  /// Starts to observe added stores, and stops observing removed stores.
+  /// Starts observing added stores, and stops observing removed stores.
   ///
   /// - Returns: `true` if a store was added.
   func update() -> Bool {
@@ -207,7 +206,7 @@ private final class CommitObservers: Sendable {
     return !added.isEmpty
   }
 
-  /// Returns the newest generation of each store that had commits since the last call.
+  /// Returns the newest generation of each store that has had commits since the last call.
   func takeNewGenerations() -> [UUID: Generation] {
     state.content.withLock { content in
       defer { content.newGenerations = [:] }

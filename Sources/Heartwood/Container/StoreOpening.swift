@@ -9,7 +9,7 @@ struct StoreOpening {
   /// Migrates the store and returns its model.
   ///
   /// The migration, including the bodies of stages, is one transaction, which is applied completely
-  /// or not at all. A process that opens the store at the same time waits.
+  /// or not at all. Another process that opens the store at the same time waits.
   ///
   /// - Throws: `invalidModel` if the stages are not in order; `incompatibleSchema` if the store
   ///   cannot be migrated; errors that the bodies throw. If the method throws, the store is

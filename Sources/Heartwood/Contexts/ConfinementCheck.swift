@@ -2,7 +2,9 @@ import Foundation
 import HeartwoodEngine
 import Synchronization
 
-/// Detects simultaneous use of a context by two threads, which the compiler cannot always prevent.
+/// Detects when two threads use a context at the same time.
+///
+/// The compiler cannot always prevent such use.
 ///
 /// Each method of a context that reads rows or accesses the context's tables of objects calls
 /// `enter` at its start and `leave` at its end. Reading a loaded property is not checked. In

@@ -1,11 +1,12 @@
-/// The fast paths of a store context, and counts of their use.
+/// A store context's fast paths, and counts of how often they were used.
 ///
-/// Tests turn the fast paths off to compare their results with the results of the general paths.
+/// Tests compare the results of the fast paths with those of the general paths by turning the fast
+/// paths off.
 package struct FastPaths {
   /// A Boolean value that indicates whether the context uses fast paths.
   package var areOn = true
   /// The number of new objects whose rows were written without a ``RowChange``.
   package var insertionCount = 0
-  /// The number of fetches that created the objects of all rows without a search.
+  /// The number of fetches that created objects for all rows without a search.
   package var fetchCount = 0
 }

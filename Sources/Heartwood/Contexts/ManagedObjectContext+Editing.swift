@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Deletes an object, and applies the delete rules of its relationships immediately.
+  /// Deletes an object and immediately applies the delete rules of its relationships.
   ///
   /// An object that was never saved is removed from the context, and related objects lose their
   /// references to it. Deleting such an object again has no effect.
@@ -211,7 +211,7 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
-  /// Restores the values and members that an object had when it was read.
+  /// Restores the values and members that an object had when the object was read.
   func revertChanges(of object: ManagedObject) {
     guard let changes = object.changes, let entity = object.entityDescription else { return }
     for (slot, value) in changes.originals {

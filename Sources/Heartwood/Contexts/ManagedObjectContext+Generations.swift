@@ -13,8 +13,9 @@ extension ManagedObjectContext {
   enum Pin {
     /// The newest generation, at every read.
     case none
-    /// The generation that is newest at the next read, which also pins the context to that
-    /// generation.
+    /// The generation that is newest at the next read.
+    ///
+    /// The next read pins the context to that generation.
     case atNextRead
     /// A fixed generation, which the view retains.
     case at(StoreView)
@@ -47,8 +48,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Pins the context to a generation, so that changes saved later by other contexts are not
-  /// visible in it.
+  /// Pins the context to a generation, so that the context does not see what other contexts save
+  /// later.
   ///
   /// Objects that were already read keep their values until they are fetched again or refreshed.
   /// Faults are read from the new generation. Saves are applied to the newest generation.
@@ -143,8 +144,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Moves the pin to a generation that a save of this context has just created, or removes the
-  /// pin, as ``generationAfterSave`` specifies.
+  /// Removes the pin or moves it to the generation that a save has just created, as
+  /// ``generationAfterSave`` specifies.
   func advance(to saved: Generation) {
     switch pin {
     case .none, .within: return

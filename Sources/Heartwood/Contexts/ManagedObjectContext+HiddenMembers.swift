@@ -6,7 +6,7 @@ struct StoredRelations {
   var related: [ObjectNumber: [ObjectNumber]] = [:]
 }
 
-/// Hides objects with unsaved deletions from relationships that still contain them.
+/// Hides objects whose deletion has not been saved from relationships that still contain them.
 extension ManagedObjectContext {
   /// Returns the unchanged objects whose stored relationships still contain an object that this
   /// context deleted.
@@ -76,7 +76,7 @@ extension ManagedObjectContext {
     return target?.reference.map { [$0] } ?? []
   }
 
-  /// Returns whether a relationship of `object` must omit `other`, because `other` was deleted in
+  /// Returns whether a relationship of `object` must omit `other` because `other` was deleted in
   /// this context.
   ///
   /// The deleted object can still be among the stored members, because another context may have
@@ -90,8 +90,8 @@ extension ManagedObjectContext {
     return hidesDeletedObjects(inverseOf: inverse)
   }
 
-  /// Returns whether the inverse of a relationship omits an object that was deleted in this
-  /// context, according to the relationship's delete rule.
+  /// Returns whether a relationship's delete rule makes the inverse relationship omit an object
+  /// that was deleted in this context.
   private func hidesDeletedObjects(inverseOf property: PropertyDescription) -> Bool {
     switch property.options.deleteRule ?? .nullify {
     case .nullify, .cascade: true

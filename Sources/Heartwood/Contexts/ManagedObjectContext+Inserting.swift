@@ -4,7 +4,7 @@ extension ManagedObjectContext {
   /// The next save creates a row for the object. Related objects that do not belong to a context
   /// are also inserted. Inserting an object whose deletion has not been saved reverts the deletion.
   /// An object whose insertion was reverted before a save, or whose row was deleted, becomes a new
-  /// object with another ID.
+  /// object with a new ID.
   ///
   /// - Precondition: The object's class is in the model and is not abstract. The object belongs to
   ///   no other context and has no row.
@@ -114,7 +114,7 @@ extension ManagedObjectContext {
     return before?.pending ?? [:]
   }
 
-  /// Returns the access hooks for new objects of an entity.
+  /// Returns the access hooks for an entity's new objects.
   ///
   /// The hook is `.writing` if the objects must report property changes to the context. Otherwise,
   /// there are no hooks.

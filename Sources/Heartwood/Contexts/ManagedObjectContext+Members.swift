@@ -25,8 +25,8 @@ extension ManagedObjectContext {
       return try isStored(member)
     }
 
-    /// Returns whether this context added or removed a member, and another context has already
-    /// saved the same change.
+    /// Returns whether this context added or removed a member and another context has already saved
+    /// the same change.
     func isSharedChange(_ member: ManagedObject) throws -> Bool {
       guard let changes else { return false }
       return changes.added.contains(member)
@@ -111,7 +111,7 @@ extension ManagedObjectContext {
     return object.containsMember(member, property)
   }
 
-  /// Returns whether an object is a member, before a change adds or removes that object.
+  /// Returns whether an object is a member before a change that adds or removes the object.
   ///
   /// If another context has made the same change, this method loads the members. Undoing the change
   /// in this context then counts as a separate change.

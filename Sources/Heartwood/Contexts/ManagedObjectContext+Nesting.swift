@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     weak var context: ManagedObjectContext?
   }
 
-  /// Copies the values of the parent's object into the corresponding object of this context.
+  /// Copies the values of the parent's object to the corresponding object in this context.
   ///
   /// - Returns: `false` if the parent has no such object, or if the object is deleted in the
   ///   parent.
@@ -86,9 +86,9 @@ extension ManagedObjectContext {
 
   /// Returns the object with the given number.
   ///
-  /// Returns `nil` if the object is deleted, has no row in the pinned generation, or is a new
-  /// object whose insertion was reverted. A new object has no row. If neither this context nor any
-  /// of its parents contains a new object, the object's insertion was reverted.
+  /// Returns `nil` if the object is deleted or has no row in the pinned generation, or if it is a
+  /// new object whose insertion was reverted. The insertion of a new object was reverted if neither
+  /// this context nor any of its parents contains the object.
   private func existingObject(_ number: ObjectNumber) -> ManagedObject? {
     let number = resolved(number)
     var context: ManagedObjectContext? = number.isTemporary ? self : nil
@@ -135,8 +135,9 @@ extension ManagedObjectContext {
     notifyFollowersOfAllObjects()
   }
 
-  /// Creates the parent's counterpart of a new object of this context, and gives it the same
-  /// number.
+  /// Creates an object in the parent that corresponds to a new object in this context.
+  ///
+  /// Both objects have the same number.
   private func adopt(_ object: ManagedObject, into parent: ManagedObjectContext) {
     let original = type(of: object).init()
     // Do not call `awakeFromInsert` again, because it was already called in this context.
@@ -147,7 +148,7 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// Returns the parent object's members of each relationship that this context changed, keyed by
+  /// For each relationship that this context changed, returns the parent object's members, keyed by
   /// slot.
   ///
   /// Call this method before pushing any changes, because pushing one side of a relationship
@@ -165,10 +166,10 @@ extension ManagedObjectContext {
       })
   }
 
-  /// Applies the changes of an object to the parent's object.
+  /// Applies an object's changes to the parent's object.
   ///
-  /// - Parameter before: The members of the changed relationships in the parent before the push,
-  ///   keyed by slot.
+  /// - Parameter before: The parent's members of the changed relationships before the push, keyed
+  ///   by slot.
   private func push(
     _ object: ManagedObject, to parent: ManagedObjectContext, _ before: [Int: [ObjectNumber]]
   ) {

@@ -68,8 +68,8 @@ extension ManagedObjectContext {
     id.space === model.space || id.space.store == model.space.store
   }
 
-  /// Returns the object of a row, and fills the object from the record unless it is already up to
-  /// date.
+  /// Returns the object of a row, and fills the object from the record unless the object is already
+  /// up to date.
   ///
   /// An object with unsaved changes is not filled. Returns `nil` if the entity's class is not a
   /// subclass of `ManagedObject`.
@@ -111,7 +111,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Discards the loaded members of to-many relationships, so that they are read again.
+  /// Discards the loaded members of to-many relationships, so that the members are read again.
   ///
   /// Unsaved additions and removals are kept, and ordered relationships with unsaved changes stay
   /// loaded.
@@ -150,7 +150,7 @@ extension ManagedObjectContext {
 
   // MARK: Faults
 
-  /// Turns an object into a fault, whose values are read again on the next use.
+  /// Turns an object into a fault, so that its values are read again on the next use.
   func turnIntoFault(_ object: ManagedObject) {
     guard !object.isFault, !object.isInserted else { return }
     object.setHooks([])
@@ -201,8 +201,8 @@ extension ManagedObjectContext: ObjectSource {
     return model.storage(of: number).flatMap { make(number, $0) }
   }
 
-  /// Creates the object of a row, as a fault, or returns `nil` if the entity's class is not a
-  /// subclass of `ManagedObject`.
+  /// Creates a fault for a row, or returns `nil` if the entity's class is not a subclass of
+  /// `ManagedObject`.
   private func make(_ number: ObjectNumber, _ storage: EntityStorage) -> ManagedObject? {
     guard let type = storage.objectType else { return nil }
     let object = type.init()
@@ -253,9 +253,9 @@ extension ManagedObjectContext: ObjectSource {
     }
   }
 
-  /// Marks a fault as deleted, because its row or its store no longer exists.
+  /// Marks a fault as deleted because its row or its store no longer exists.
   ///
-  /// In a pinned generation, the row may not exist yet, so the fault usually stays as it is.
+  /// In a pinned generation, the row may not exist yet, so the fault usually stays unchanged.
   ///
   /// - Throws: `missingObject` or `removedStore` if the context's settings do not allow the fault
   ///   to be marked as deleted.

@@ -188,7 +188,7 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Ensures that an object is in this context, by inserting it if it is in no context.
+  /// Ensures that an object is in this context by inserting the object if it is in no context.
   ///
   /// Traps if the object is in another context, or if it has a row but no context.
   func requireSameContext(_ object: ManagedObject) {
@@ -206,7 +206,7 @@ extension ManagedObjectContext {
         + "objectID.")
   }
 
-  /// Clears one relationship of an object that is being deleted, and its inverse.
+  /// Clears a relationship and its inverse for an object that is being deleted.
   func unrelate(_ object: ManagedObject, _ property: PropertyDescription) {
     if case .toOne = property.kind { return relate(object, property, to: nil) }
     let members = loadedMembers(of: object, property)
@@ -221,7 +221,7 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Removes an object from the inverse of a relationship in another object.
+  /// Removes an object from another object's side of a relationship.
   func detach(
     _ object: ManagedObject, from other: ManagedObject, _ property: PropertyDescription
   ) {
@@ -241,7 +241,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Adds an object to the inverse of a relationship in another object.
+  /// Adds an object to another object's side of a relationship.
   ///
   /// If the other object can refer to only one object, its previous reference and the inverse of
   /// that reference are removed.
@@ -372,7 +372,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// A to-many relationship whose members are about to be removed all at once, because its object is
+/// A to-many relationship whose members are about to be removed all at once because its object is
 /// being deleted.
 struct ClearedRelationship: Hashable {
   private let object: ObjectIdentifier

@@ -1,12 +1,12 @@
 extension ManagedObjectContext {
-  /// Returns the current number of an object, given a number that it had before it was saved.
+  /// Returns the current number of an object, given a number that the object had before a save.
   ///
   /// - Complexity: O(1) for most numbers; see ``RenumberedObjects``.
   func resolved(_ number: ObjectNumber) -> ObjectNumber { renumbered.resolved(number) }
 
-  /// Renumbers an object in this context and its children, and records its old number.
+  /// Renumbers an object in this context and its children, and records the object's old number.
   ///
-  /// - Returns: The objects that must leave their contexts, because another object in the same
+  /// - Returns: The objects that must leave their contexts because another object in the same
   ///   context already has the new number.
   func renumber(_ object: ManagedObject, _ number: ObjectNumber) -> [ReplacedObject] {
     let old = object.number
@@ -18,7 +18,7 @@ extension ManagedObjectContext {
   /// Replaces the number `old` with `number` in this context and its children, without recording
   /// the old number.
   ///
-  /// - Returns: The objects that must leave their contexts, because another object in the same
+  /// - Returns: The objects that must leave their contexts because another object in the same
   ///   context already has the new number. Objects of parents precede objects of children.
   func exchange(_ old: ObjectNumber, for number: ObjectNumber) -> [ReplacedObject] {
     var replacedObjects: [ReplacedObject] = []
@@ -39,8 +39,8 @@ extension ManagedObjectContext {
     return replacedObjects
   }
 
-  /// Removes the fault that was created for an unused number, if there is one, so that an object
-  /// can take the number.
+  /// Removes any fault that was created for an unused number, so that an object can take the
+  /// number.
   func dismissFault(_ number: ObjectNumber) {
     guard let fault = registered[number]?.takeUnretainedValue() else { return }
     deleted.remove(fault)

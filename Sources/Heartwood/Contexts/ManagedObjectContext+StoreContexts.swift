@@ -130,8 +130,8 @@ extension ManagedObjectContext {
 
   /// Pins all stores to their newest generations.
   ///
-  /// If a store context has just created a generation, pass it as `created` to pin its store to
-  /// that generation instead.
+  /// - Parameter created: A store context and the generation that it has just created, or `nil`.
+  ///   The store of this store context is pinned to the created generation instead of the newest.
   func pinNewest(_ created: (storeContext: ManagedObjectContext, generation: Generation)? = nil)
     throws
   {

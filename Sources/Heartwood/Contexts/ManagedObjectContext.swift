@@ -25,14 +25,14 @@ public final class ManagedObjectContext {
   /// The store contexts of all stores except the first store, created on first use.
   @exclusivity(unchecked) var otherStoreContexts: [ManagedObjectContext] = []
   @exclusivity(unchecked) var children: [Child] = []
-  /// The check that detects simultaneous use of the context, its parents and its children by two
-  /// threads, or `nil` if the check is off.
+  /// The check that detects when two threads use the context, its parents or its children at once,
+  /// or `nil` if the check is off.
   let confinement: ConfinementCheck?
   /// The name of the context in the log and in the history.
   public var name: String?
   /// The author that the history records for the context's changes.
   public var transactionAuthor: String?
-  /// The policy for conflicts in a save.
+  /// The policy for conflicts during a save.
   ///
   /// By default, a conflict makes the save throw an error.
   public var mergePolicy: MergePolicy = .error
@@ -41,7 +41,7 @@ public final class ManagedObjectContext {
   ///
   /// If the property is `false`, reading such an object sets ``faultError``.
   public var shouldDeleteInaccessibleFaults = true
-  /// A closure that decides whether an object whose row no longer exists is treated as deleted.
+  /// A closure that decides whether to treat an object as deleted if its row no longer exists.
   ///
   /// If the property is `nil`, ``shouldDeleteInaccessibleFaults`` decides for all objects. The
   /// closure is not called while objects are being deleted. Methods such as
@@ -80,24 +80,24 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var deleted = ObjectList()
   /// The indexes of objects with unsaved changes, one for each unique attribute that was looked up.
   @exclusivity(unchecked) var pendingValues: [PendingValues] = []
-  /// Unchanged objects that the next save checks for conflicts.
+  /// The unchanged objects that the next save checks for conflicts.
   var watched: Set<ManagedObject> = []
   /// The numbers of objects whose loaded member lists omit objects that were deleted in this
   /// context.
   var hidingMembers: Set<ObjectNumber> = []
   /// The stored relationships of the objects that were deleted in this context.
   var storedRelations = StoredRelations()
-  /// The generation of the last save, or `nil` if some objects of the context were not up to date
-  /// with it.
+  /// The generation of the last save, or `nil` if some of the context's objects were not up to date
+  /// with that generation.
   var upToDate: Generation?
   @exclusivity(unchecked) var undoLog: UndoLog?
   /// A Boolean value that indicates whether all changes during one event form one undo group.
   ///
-  /// The default is `false`. In a view context, an event ends when the main actor is free. In a
-  /// background context, an event ends when a `perform` block ends. In other contexts, the property
-  /// has no effect.
+  /// The default is `false`. In a view context, an event ends when the main actor becomes free. In
+  /// a background context, an event ends when a `perform` block ends. In other contexts, the
+  /// property has no effect.
   public var groupsUndoByEvent = false
-  /// A Boolean value that indicates whether each save discards the recorded changes.
+  /// A Boolean value that indicates whether each save discards the changes recorded for undo.
   ///
   /// If the property is `true`, ``undo()`` reverts only changes made since the last save. The
   /// default is `false`.
@@ -142,7 +142,7 @@ public final class ManagedObjectContext {
   ///
   /// This set stops cyclic cascades.
   var isDeleting: Set<ObjectIdentifier> = []
-  /// The relationships whose members are about to be removed all at once, because their objects are
+  /// The relationships whose members are about to be removed all at once because their objects are
   /// being deleted.
   var clearing: Set<ClearedRelationship> = []
 
@@ -292,7 +292,7 @@ public final class ManagedObjectContext {
   /// Removes all objects.
   ///
   /// - Parameter isOver: Whether the context is being deallocated. Values that have not been loaded
-  ///   by then can no longer be read.
+  ///   can then no longer be read.
   func abandonAll(isOver: Bool = false) {
     forgetUndo()
     for object in allRegistered() {
@@ -318,7 +318,9 @@ public final class ManagedObjectContext {
     undoLog?.forget()
   }
 
-  /// Returns the entity of an object's class, which must be in the model.
+  /// Returns the entity of an object's class.
+  ///
+  /// - Precondition: The object's class is in the model.
   func entity(of object: ManagedObject) -> EntityDescription {
     if let known = object.entityDescription { return known }
     if let recentEntity, recentEntity.type == type(of: object) { return recentEntity }
@@ -347,7 +349,7 @@ extension ManagedObject {
   /// As far as the context knew, such an object had a row.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
 
-  /// The ID of the object, which is temporary until the object is saved.
+  /// The object's ID, which is temporary until the object is saved.
   ///
   /// - Precondition: The object was inserted into a context.
   public final var objectID: ManagedObjectID {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An index that finds objects with unsaved changes by their values of one unique attribute.
+/// An index that finds objects with unsaved changes by the value of one unique attribute.
 ///
 /// Without the index, finding or creating n objects would take O(n²) time. A changed object is
 /// added at the first search after the change. From then on, each assignment marks the object as
@@ -13,7 +13,7 @@ struct PendingValues {
   /// added.
   private var numbers: [StoredValue: [ObjectNumber]] = [:]
   private var entryCount = 0
-  /// Objects whose values may have changed since they were added.
+  /// The objects whose values may have changed since the objects were added.
   private var stale: Set<ObjectNumber> = []
   private var inserted = ObjectList.Cursor()
   private var updated = ObjectList.Cursor()
@@ -32,7 +32,7 @@ struct PendingValues {
   /// Records that the value of an object may have changed.
   mutating func markStale(_ object: ManagedObject) { stale.insert(object.number) }
 
-  /// Returns the changed objects of a context whose attribute has the given value.
+  /// Returns a context's changed objects whose attribute has the given value.
   ///
   /// - Throws: Any error from reading a value.
   mutating func objects(
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
     registered[number]?.takeUnretainedValue()
   }
 
-  /// Records that a property of an object with unsaved changes may have changed.
+  /// Records that a property may have changed in an object with unsaved changes.
   ///
   /// If `property` is `nil`, any property may have changed.
   func markPendingValueStale(of object: ManagedObject, _ property: PropertyDescription? = nil) {
@@ -119,7 +119,7 @@ extension ManagedObjectContext {
     return try view.withRecord(number, storage) { try materialize(number, storage, $0) } ?? nil
   }
 
-  /// Returns the objects of this context whose unique attribute has the given value.
+  /// Returns this context's objects whose unique attribute has the given value.
   ///
   /// - Throws: Any error from reading rows.
   func objects(

@@ -1,4 +1,5 @@
-/// A new object that leaves its context after a save merged it into an existing row (C-12).
+/// A new object that leaves its context because a save merged the object into an existing row
+/// (C-12).
 ///
 /// The context already has another object for that row.
 struct ReplacedObject {
@@ -14,7 +15,7 @@ extension ManagedObjectContext {
   /// Objects related to a removed object become related to its successor. The removed object keeps
   /// the attributes of the row, and its ID identifies the successor.
   ///
-  /// - Complexity: O(objects of the contexts).
+  /// - Complexity: O(objects in the contexts).
   static func dismiss(_ replacedObjects: [ReplacedObject]) {
     var rest = replacedObjects
     while let context = rest.first?.context {

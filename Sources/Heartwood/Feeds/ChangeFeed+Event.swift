@@ -47,14 +47,16 @@ extension ChangeFeed {
     /// A Boolean value that indicates whether this event is the last of its transaction or, for
     /// existing objects, the last event for the store.
     public let isLast: Bool
-    /// The generation that contains the values, which may be newer than the transaction.
+    /// The generation that contains the values.
+    ///
+    /// The generation may be newer than the one that the transaction created.
     public let generation: Generation
     /// The number of the newest transaction in ``generation``.
     ///
     /// In the last event of a generation, this is the number of the event's own transaction. Once
     /// that event has been processed, a copy of the store matches the generation.
     public let newestTransaction: Int64
-    /// A token that resumes a feed.
+    /// A token from which a feed can resume.
     ///
     /// If this event is the last of its transaction, the feed resumes after the event. Otherwise,
     /// the feed resumes before the transaction. The token is `nil` until all existing objects have
@@ -68,10 +70,10 @@ extension ChangeFeed {
     /// A Boolean value that indicates whether the feed includes the values after the change.
     let includesAfter: Bool
 
-    /// The identifier of the event, which is the same in all feeds of the store.
+    /// The identifier of the event.
     ///
-    /// The identifier consists of the transaction number, followed by the position of the change,
-    /// the ID of the existing object, or `complete`.
+    /// The identifier is the same in all feeds of the store. It consists of the transaction number,
+    /// followed by the position of the change, by the ID of the existing object, or by `complete`.
     public var id: String {
       switch operation {
       case .existing: "\(transaction)-\(objectID?.shortText ?? "")"

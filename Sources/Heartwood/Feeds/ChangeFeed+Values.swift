@@ -4,8 +4,8 @@ extension ChangeFeed {
   /// The values of an object in one generation.
   ///
   /// The values include all attributes that are not derived, all to-one relationships, and the
-  /// changed to-many relationships that cannot be determined from their inverses. If a deleted
-  /// object's generation cannot be read, its values contain only the attributes that the history
+  /// changed to-many relationships that cannot be determined from their inverses. If the generation
+  /// of a deleted object cannot be read, the values contain only the attributes that the history
   /// preserves.
   public struct Values: Sendable {
     let entity: FeedEntity
@@ -54,7 +54,7 @@ extension ChangeFeed {
     }
   }
 
-  /// A unique attribute and its value, which identify an object.
+  /// A unique attribute and its value, which together identify an object.
   public struct Key: Sendable {
     let property: PropertyDescription
     /// The value of the attribute.
@@ -65,13 +65,13 @@ extension ChangeFeed {
   }
 }
 
-/// A reference to another object in an event.
+/// An event's reference to another object.
 struct Reference: Sendable {
   let id: ManagedObjectID
   let key: ChangeFeed.Key?
 }
 
-/// An entity in the events of a feed.
+/// An entity in a feed's events.
 final class FeedEntity: Sendable {
   /// A property, and the JSON keys of its value.
   struct Property: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A sequence of events for the changes that any context or process makes to a container's objects,
-/// in commit order.
+/// A sequence of events, in commit order, for the changes that any context or process makes to a
+/// container's objects.
 ///
 /// ```swift
 /// let feed = try container.changeFeed(from: .existingObjects, consumer: "search")
@@ -11,8 +11,9 @@ import Foundation
 /// }
 /// ```
 ///
-/// The feed reads events when the loop requests them. A slow loop therefore needs no buffer, and
-/// pins only the generation that it is reading. Each iterator reads the feed independently.
+/// The feed reads events when the loop requests them. Even if the loop is slow, the feed needs no
+/// buffer and pins only the generation that it is reading. Each iterator reads the feed
+/// independently.
 ///
 /// A feed delivers each change at least once. A feed with a consumer begins after the transactions
 /// that the consumer has acknowledged, and the history keeps all later transactions. A repeated
@@ -61,7 +62,9 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   private let container: PersistentContainer
   private let consumer: String?
   private let values: IncludedValues
-  /// The position at which the feed begins, which is never `now`.
+  /// The position at which the feed begins.
+  ///
+  /// The position is never `now`.
   private let start: Start
 
   /// Creates the feed of a container.
@@ -149,8 +152,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// - Parameter maxCount: The maximum number of events in an array.
   public func batches(ofAtMost maxCount: Int) -> Batches { Batches(feed: self, maxCount: maxCount) }
 
-  /// Creates an iterator, which begins after the acknowledged transactions or, if there are none,
-  /// at the start of the feed.
+  /// Creates an iterator that begins after the acknowledged transactions or, if there are none, at
+  /// the start of the feed.
   public func makeAsyncIterator() -> Iterator { Iterator(self, container.remoteChanges) }
 
   /// An iterator that waits for changes.
@@ -174,7 +177,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     ///
     /// - Returns: The event, or `nil` if the task is cancelled or the store is closed.
     /// - Throws: `historyExpired`, `incompatibleSchema`; `generationExpired` if the store was
-    ///   suspended while existing objects were read; any error from reading the store. The
+    ///   suspended while existing objects were being read; any error from reading the store. The
     ///   iteration then ends.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
@@ -195,7 +198,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
       return nil
     }
 
-    /// Waits for the next event, and returns it with all events that follow immediately.
+    /// Waits for the next event, and returns that event with all events that immediately follow.
     fileprivate mutating func nextBatch(
       _ maxCount: Int, isolation actor: isolated (any Actor)?
     ) async throws -> [Event] {

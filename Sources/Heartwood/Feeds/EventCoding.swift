@@ -49,7 +49,7 @@ extension KeyedEncodingContainer where Key == ImportKey {
     try inner.encode(key)
   }
 
-  /// Encodes the value of an attribute in the default formats of an export.
+  /// Encodes an attribute's value in the default formats of an export.
   private mutating func encode(
     _ value: StoredValue, _ property: PropertyDescription, forKey key: ImportKey
   ) throws {
@@ -94,7 +94,7 @@ extension ChangeFeed.Event: Encodable {
   /// Encodes the event in the envelope of CloudEvents 1.0.
   ///
   /// Within values of `Codable` types, the encoder chooses the formats of dates, data and numbers
-  /// such as NaN. In contrast, ``json()`` uses the formats of a feed.
+  /// such as NaN. In contrast, ``json()`` always uses the formats of a feed.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Field.self)
     try container.encode("1.0", forKey: .specversion)

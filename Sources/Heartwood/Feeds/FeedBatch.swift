@@ -23,7 +23,7 @@ struct FeedBatch {
   private let policy: MergePolicy.Kind
   private var events = FeedEvents()
   private var counterparts: [FeedSubject: Counterpart] = [:]
-  /// The objects of this store that this batch has matched to previously unknown objects of the
+  /// The objects in this store that this batch has matched to previously unknown objects in the
   /// source.
   private var found: Set<ObjectNumber> = []
 
@@ -162,7 +162,7 @@ struct FeedBatch {
   }
 
   /// Returns the number of an object with one of the unique values, unless that object already
-  /// corresponds to another object of the source.
+  /// corresponds to another object in the source.
   private mutating func find(
     _ subject: FeedSubject, _ entity: EntityDescription,
     _ values: [(property: PropertyDescription, value: StoredValue)]
@@ -177,7 +177,7 @@ struct FeedBatch {
     return nil
   }
 
-  /// Returns the number of the object with the given value of a unique attribute, or `nil` if there
+  /// Returns the number of the object whose unique attribute has the given value, or `nil` if there
   /// is none.
   private func owner(
     of value: StoredValue, _ property: PropertyDescription, _ entity: EntityDescription
@@ -190,7 +190,7 @@ struct FeedBatch {
   }
 
   /// Returns the number of the object with the given key, unless that object corresponds to another
-  /// object of the source.
+  /// object in the source.
   private mutating func find(
     _ subject: FeedSubject, _ entity: EntityDescription, _ key: StoredValue?
   ) throws -> ObjectNumber? {
@@ -263,8 +263,8 @@ struct FeedBatch {
 
   /// Sets the relationships that the event contains.
   ///
-  /// Unless the policy is `overwrite`, the method sets only those relationships of an existing
-  /// object that the event changed.
+  /// For an existing object, the method sets only the relationships that the event changed, unless
+  /// the policy is `overwrite`.
   private mutating func relate(_ work: Work) throws {
     for (property, objects) in work.values.targets {
       if policy != .overwrite, !work.change.isNew, let changed = work.event.changed,

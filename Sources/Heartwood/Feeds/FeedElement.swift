@@ -1,6 +1,6 @@
 import Foundation
 
-/// The plans for the entities of a feed, which a decoder's `userInfo` contains.
+/// The plans for a feed's entities, stored in a decoder's `userInfo`.
 final class FeedPlans: @unchecked Sendable {
   // A decoder's `userInfo` requires `Sendable`. The conformance is `@unchecked` because only the
   // importing thread uses the plans.
@@ -65,7 +65,7 @@ struct FeedElement: Decodable {
   /// The values, or `nil` if the object no longer existed.
   private(set) var values: FeedValues?
 
-  /// Adds the changes of an earlier event about the same object.
+  /// Adds the changes from an earlier event about the same object.
   ///
   /// An event alone is incomplete, because it contains only the to-many relationships that its
   /// transaction changed.
@@ -81,7 +81,7 @@ struct FeedElement: Decodable {
     return UUID(uuidString: String(source.dropFirst(scheme.count)))
   }
 
-  /// The event's name in messages, such as `Event 2-1 about Team/1`.
+  /// The name of the event in messages, such as `Event 2-1 about Team/1`.
   var name: String { "Event \(id)" + (subject.map { " about \($0)" } ?? "") }
 
   init(from decoder: any Decoder) throws {

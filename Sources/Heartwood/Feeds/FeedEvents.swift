@@ -14,7 +14,7 @@ struct FeedEvents {
   private(set) var last: [FeedSubject: FeedElement] = [:]
   /// The time of each completed snapshot of existing objects, keyed by source.
   private(set) var completed: [String: Int64] = [:]
-  /// The position of the last event of each source.
+  /// The position of each source's last event.
   private(set) var positions: [String: FeedPosition] = [:]
   private(set) var report = FeedReport()
 
@@ -63,7 +63,7 @@ struct FeedEvents {
     report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
   }
 
-  /// Returns whether an event has not been applied before, and records it as applied.
+  /// Returns whether an event has not been applied before, and records the event as applied.
   private mutating func isNew(
     _ element: inout FeedElement, _ records: FeedRecords
   ) throws -> Bool {

@@ -16,7 +16,7 @@ struct FeedFailure: Error {
   /// A Boolean value that indicates whether later events may resolve the error.
   var mayBeResolved: Bool { error.kind == .constraintConflict || error.kind == .deniedDelete }
 
-  /// The same error for a feed that ends within a generation.
+  /// The error to report if the feed ends within a generation.
   var ofIncompleteFeed: FeedFailure {
     FeedFailure(
       error.kind, source,

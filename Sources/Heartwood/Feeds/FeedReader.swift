@@ -75,7 +75,7 @@ package struct FeedReader {
     return oldest?.index
   }
 
-  /// Releases the generations.
+  /// Releases the generations that the reader holds.
   ///
   /// The feed then continues with the newest generations.
   ///

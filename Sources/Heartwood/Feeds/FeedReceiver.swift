@@ -59,7 +59,7 @@ public struct FeedReceiver {
   /// that waiting events use.
   public var isFull: Bool { waiting.count >= limit }
 
-  /// Adds an event for ``apply(isComplete:)`` to apply.
+  /// Adds an event that ``apply(isComplete:)`` will apply.
   ///
   /// - Parameter event: A JSON document.
   /// - Throws: `invalidElement` if the event cannot be decoded.
@@ -132,11 +132,12 @@ public struct FeedReceiver {
     return report
   }
 
-  /// Returns the first end of a source's generation at or after an index, or `nil` if the waiting
-  /// events contain no such end.
+  /// Returns the first index, at or after the given index, at which a generation of a source ends.
+  ///
+  /// Returns `nil` if no generation ends at or after the given index.
   ///
   /// A program that omits events may omit the last event of a generation. A generation therefore
-  /// also ends before the first transaction that it cannot contain. However, if the feed was
+  /// also ends before the first transaction that cannot belong to it. However, if the feed was
   /// interrupted within a generation, that generation does not end at this point: the next
   /// generation begins with the remaining transactions.
   private func endOfGeneration(of source: String?, from index: Int) -> Int? {
@@ -152,7 +153,9 @@ public struct FeedReceiver {
     return nil
   }
 
-  /// Returns the last end of a source's generation before an index, or `nil` if there is none.
+  /// Returns the last index, before the given index, at which a generation of a source ends.
+  ///
+  /// Returns `nil` if there is no such index.
   private func lastEndOfGeneration(of source: String?, before index: Int) -> Int? {
     var (last, next): (Int?, Int) = (nil, 1)
     while let end = endOfGeneration(of: source, from: next), end < index {
@@ -161,7 +164,7 @@ public struct FeedReceiver {
     return last
   }
 
-  /// Applies events in one transaction for each store.
+  /// Applies events, using one transaction for each store.
   private func apply(_ events: ArraySlice<FeedElement>) throws -> FeedReport {
     let attachedStores = container.group.attachedStores
     guard attachedStores.count > 1 else {
@@ -194,7 +197,7 @@ public struct FeedReceiver {
 }
 
 extension FeedElement {
-  /// Returns whether this event cannot belong to another event's generation.
+  /// Returns whether this event cannot belong to the same generation as another event.
   fileprivate func follows(_ other: FeedElement) -> Bool {
     switch (other.operation, operation) {
     case (_, .existing), (_, .complete): false

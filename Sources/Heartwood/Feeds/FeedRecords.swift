@@ -14,7 +14,7 @@ struct FeedPosition: Comparable {
   }
 }
 
-/// The records that a store keeps of the feeds applied to it.
+/// The records that a store keeps about the feeds applied to it.
 struct FeedRecords {
   /// The feed position of each source, encoded as a key.
   private let positions: KeyspaceWriter
@@ -45,8 +45,8 @@ struct FeedRecords {
     try positions.put(source, Key(position.transaction, position.index, position.time).bytes)
   }
 
-  /// Returns the number of a source's object in this store, and the values last applied to it, or
-  /// `nil` if the object is unknown.
+  /// Returns this store's number for a source's object, and the values last applied to the object,
+  /// or `nil` if the object is unknown.
   func object(
     of source: String, _ id: String
   ) throws -> (number: ObjectNumber, values: AppliedValues)? {
@@ -56,7 +56,7 @@ struct FeedRecords {
     }
   }
 
-  /// Returns the objects about which no event has arrived at or after the given time.
+  /// Returns the objects whose last event arrived before the given time.
   func unseen(since time: Int64, _ source: String) throws -> [(id: String, ObjectNumber)] {
     var unseen: [(String, ObjectNumber)] = []
     // Start at the name of the source, because all keys of the source begin with it.
@@ -70,12 +70,12 @@ struct FeedRecords {
     return unseen
   }
 
-  /// Returns whether no known object of the source corresponds to an object of this store.
+  /// Returns whether an object in this store corresponds to none of the source's known objects.
   func isUnknown(_ number: ObjectNumber, _ source: String) throws -> Bool {
     try subjects.get(Key(source, number.bits)) == nil
   }
 
-  /// Records that an object of the source corresponds to an object of this store.
+  /// Records that an object in the source corresponds to an object in this store.
   ///
   /// - Parameters:
   ///   - old: The object that previously corresponded to the source's object, or `nil` if unknown.
@@ -96,11 +96,11 @@ struct FeedRecords {
   }
 }
 
-/// The hashes of the values that a feed last assigned to the attributes of an object.
+/// The hashes of the values that a feed last assigned to an object's attributes.
 ///
 /// If the hash of the current value differs, the value was changed in this store.
 struct AppliedValues {
-  /// The number of each attribute in the store, followed by the hash of its value.
+  /// For each attribute, its number in the store followed by the hash of its value.
   private(set) var bytes: [UInt8] = []
   private static let entryByteCount = 10
 
@@ -113,8 +113,9 @@ struct AppliedValues {
     bytes.append(littleEndian: value.fingerprint)
   }
 
-  /// Returns whether the feed last assigned this value to the attribute, or `false` if the last
-  /// assigned value is unknown.
+  /// Returns whether this value is the last value that the feed assigned to the attribute.
+  ///
+  /// Returns `false` if the last assigned value is unknown.
   func contains(_ property: UInt16, _ value: StoredValue) -> Bool {
     var wanted: [UInt8] = []
     wanted.append(littleEndian: property)

@@ -4,13 +4,13 @@ import Foundation
 public struct FeedReport: Sendable {
   /// The number of events that were applied.
   public internal(set) var appliedCount = 0
-  /// The number of events that had been applied before.
+  /// The number of events that had already been applied.
   public internal(set) var repeatedCount = 0
   /// The position in the source stores' histories up to which all events have been applied, or
   /// `nil` if no transaction is complete.
   public var token: PersistentHistoryToken? { PersistentHistoryToken(positions) }
 
-  /// The position after the last completely applied transaction, for each store.
+  /// For each store, the position after the last transaction that was completely applied.
   private var positions: [UUID: HistoryPosition] = [:]
 
   package init() {}

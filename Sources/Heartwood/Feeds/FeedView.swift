@@ -25,8 +25,8 @@ final class FeedView {
     try view.withRecord(number, entity.storage) { try entity.storage.values($0) }
   }
 
-  /// Calls `body` with the rows of an entity that follow the row with the given number, in
-  /// ascending order, until `body` returns `false`.
+  /// Calls `body` with an entity's rows after the row with the given number, in ascending order,
+  /// until `body` returns `false`.
   func forEachRow(
     of entity: FeedEntity, after last: Int64,
     _ body: (ObjectNumber, [StoredValue]) throws -> Bool

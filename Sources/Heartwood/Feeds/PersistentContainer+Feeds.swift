@@ -1,21 +1,21 @@
 public import Foundation
 
 extension PersistentContainer {
-  /// Returns a feed of the changes to the objects of all stores.
+  /// Returns a feed of changes to the objects in all stores.
   ///
   /// - Parameters:
   ///   - start: The position at which the feed begins, unless the consumer has a position.
-  ///   - consumer: The name of a consumer of the history. The feed begins after the transactions
-  ///     that the consumer has acknowledged, and `deleteHistory` keeps all later transactions. A
-  ///     new consumer is registered at the position where the feed begins. If the feed begins with
+  ///   - consumer: The name of a history consumer. The feed begins after the transactions that the
+  ///     consumer has acknowledged, and `deleteHistory` keeps all later transactions. A new
+  ///     consumer is registered at the position where the feed begins. If the feed begins with
   ///     `existingObjects`, the consumer is registered by the first call to
   ///     ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)`` after these objects.
   ///   - values: The values that the events contain.
   /// - Throws: `foreignStore` if a token belongs to other stores; `historyExpired` if transactions
   ///   after the token have been deleted and the consumer is new; any error from writing the store.
   /// - Complexity: For each event, the feed looks up the object in each generation whose values the
-  ///   event contains, and looks up each related object of the event once. The feed keeps at most
-  ///   about 1,000 changes in memory, even if a transaction has more changes.
+  ///   event contains, and looks up each of the event's related objects once. The feed keeps at
+  ///   most about 1,000 changes in memory, even if a transaction has more changes.
   public func changeFeed(
     from start: ChangeFeed.Start = .now, consumer: String? = nil,
     values: ChangeFeed.IncludedValues = .after
@@ -25,8 +25,8 @@ extension PersistentContainer {
 
   // MARK: Applying
 
-  /// Applies the complete events of another container's feed, such as events in a file, to objects
-  /// of the same entities.
+  /// Applies a complete series of events from another container's feed, such as the events in a
+  /// file, to objects of the same entities.
   ///
   /// For details, and for feeds that do not end, see ``FeedReceiver``.
   ///
@@ -53,10 +53,10 @@ extension PersistentContainer {
     return report
   }
 
-  /// Applies complete events that arrive asynchronously.
+  /// Applies a complete series of events that arrive asynchronously.
   ///
-  /// The method applies events in groups of 10,000 as they arrive, and the remaining events at the
-  /// end. Otherwise, the method works like the synchronous method.
+  /// The method applies events in groups of 10,000 as they arrive, and applies the remaining events
+  /// at the end. Otherwise, the method works like the synchronous method.
   ///
   /// - Throws: The same errors as ``FeedReceiver``; any error from `events`; `CancellationError`.
   @discardableResult

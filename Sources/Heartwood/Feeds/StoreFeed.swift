@@ -14,11 +14,11 @@ struct StoreFeed {
   /// The objects of a generation that have not been returned yet.
   private struct Existing {
     let view: FeedView
-    /// The position in the history from which the changes to these objects are read.
+    /// The history position from which changes to these objects are read.
     let position: HistoryPosition
     /// The entities whose objects have not all been returned.
     var entities: ArraySlice<FeedEntity>
-    /// The number of the last row that was read in the first remaining entity.
+    /// The number of the last row that was read from the first remaining entity.
     var row: Int64 = 0
     /// The next events, in reverse order.
     var waiting: [ChangeFeed.Event] = []
@@ -38,9 +38,9 @@ struct StoreFeed {
   private(set) var position: HistoryPosition?
   private let values: ChangeFeed.IncludedValues
   private let entities: [FeedEntity]
-  /// The URI of the store in events.
+  /// The store's URI, as it appears in events.
   private let source: String
-  /// The last returned event of a transaction that has only partly been returned.
+  /// The last event returned from a transaction that has only partly been returned.
   ///
   /// The feed continues after this event.
   private var last: (transaction: Int64, index: Int)?
@@ -106,7 +106,7 @@ struct StoreFeed {
     return event
   }
 
-  /// Releases the generations.
+  /// Releases the generations that the feed holds.
   ///
   /// The feed then continues with the newest generation.
   ///
@@ -180,7 +180,7 @@ struct StoreFeed {
 
   // MARK: Changes
 
-  /// Begins to read the changes between the position and the newest generation.
+  /// Begins reading the changes between the position and the newest generation.
   private mutating func readChanges() throws {
     let view = try newestView()
     var cursor = try HistoryCursor(view.snapshot, after: position)
@@ -205,7 +205,7 @@ struct StoreFeed {
     previous = values.includesBefore ? state.view : nil
   }
 
-  /// Returns the next change to an object of a known class that has not been returned yet.
+  /// Returns the next unreturned change to an object whose class is known.
   private mutating func nextChange(
     _ cursor: inout HistoryCursor
   ) throws -> HistoryCursor.Change? {
@@ -233,7 +233,7 @@ struct StoreFeed {
 
   /// Returns the event for a change.
   ///
-  /// The next change in `state` must be the change that follows.
+  /// The next change in `state` must be the one that follows this change.
   private func event(
     for change: HistoryCursor.Change, isLast: Bool, _ state: Changes
   ) throws -> ChangeFeed.Event? {
@@ -269,7 +269,7 @@ struct StoreFeed {
     return event
   }
 
-  /// Returns the operation of a change, the names of the updated properties, and the preserved
+  /// Returns the operation of the change, the names of the updated properties, and the preserved
   /// values of a deleted object.
   private func description(
     of change: HistoryFormat.Change, _ entity: FeedEntity
@@ -284,7 +284,7 @@ struct StoreFeed {
 }
 
 extension FeedEntity {
-  /// Returns the key contained in a row's values, which are indexed by slot.
+  /// Returns the key contained in a row whose values are indexed by slot.
   fileprivate func key(in row: [StoredValue]) -> ChangeFeed.Key? {
     key.flatMap { property in
       let value = row[property.slot]
@@ -298,7 +298,7 @@ extension FeedEntity {
     return value(of: key, in: tombstone).map { ChangeFeed.Key(property: key, value: $0) }
   }
 
-  /// Returns the values of a deleted object that the history preserves.
+  /// Returns those values of a deleted object that the history preserves.
   fileprivate func values(in tombstone: [(UInt16, String)]) -> ChangeFeed.Values {
     ChangeFeed.Values(
       entity: self, attributes: attributes.map { value(of: $0.description, in: tombstone) },

@@ -5,9 +5,9 @@ struct AccessPath {
     case everyRow
     /// Lookups of rows by number.
     case objects([ObjectNumber])
-    /// Row lookups through the entries of an index.
+    /// Lookups of rows through the entries of an index.
     case index(IndexUse)
-    /// Lookups of rows in the intersection of several indexes.
+    /// Lookups of the rows that several indexes all yield.
     case all([IndexUse])
     /// Lookups of the rows that a text index yields.
     case text(TextSearch)
@@ -17,13 +17,13 @@ struct AccessPath {
   /// A Boolean value that indicates whether index entries are read backwards, or `nil` if rows are
   /// not read in index order.
   var direction: Bool?
-  /// The number of leading sort terms by which the path orders the rows.
+  /// The number of leading sort terms that determine the order in which the path yields rows.
   ///
   /// The property is `nil` if the path orders rows by all terms or by no term.
   var leadingTermCount: Int?
   /// The estimated number of rows to examine.
   let rowCount: Double
-  /// The cost, in units of one sequentially read row.
+  /// The cost, as a multiple of the cost of reading one row sequentially.
   let cost: Double
 }
 
@@ -82,7 +82,7 @@ struct AccessPlanner {
     /// A description of the groups in which the index yields rows, or `nil` if rows are not sorted
     /// in groups.
     ///
-    /// All rows of a group have equal values of the first `termCount` sort terms. `isBackwards` is
+    /// All rows in a group have equal values for the first `termCount` sort terms. `isBackwards` is
     /// `true` if the index is read backwards, and `rowCount` is the estimated number of rows in a
     /// group.
     let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
@@ -108,7 +108,7 @@ struct AccessPlanner {
     let total: Double
     let candidates: [Candidate]
 
-    /// Returns the estimated share of rows that meet all conditions except the conditions on the
+    /// Returns the estimated share of rows that meet the conditions, ignoring conditions on the
     /// given properties.
     func share(besides slots: [Int]) -> Double {
       var share = 1.0
@@ -129,7 +129,7 @@ struct AccessPlanner {
       plan.needsSorting ? 0.5 * count : 0
     }
 
-    /// Returns the paths that use one index.
+    /// Returns the paths that use a single index.
     ///
     /// One path reads rows by number. If reading rows in index order reduces sorting, the result
     /// also contains paths in index order.

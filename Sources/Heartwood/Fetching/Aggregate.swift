@@ -1,5 +1,5 @@
-/// An aggregate of all objects of a fetch: their count, or the sum, minimum, maximum or mean of an
-/// attribute.
+/// An aggregate over all objects in a fetch: their count, or the sum, minimum, maximum or mean of
+/// an attribute.
 ///
 /// ```swift
 /// let strongest = try context.aggregate(FetchRequest<Quake>(), .max(\.magnitude))

@@ -16,9 +16,9 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
     batches = ObjectBatches(context, view, numbers, size: size)
   }
 
-  /// The position of the first object, which is always zero.
+  /// The first position, which is always zero.
   public var startIndex: Int { 0 }
-  /// The position after the last object, which equals the number of objects.
+  /// The end position, which equals the number of objects.
   public var endIndex: Int { batches.numbers.count }
 
   /// Accesses the object at a position, and loads its batch if necessary.
@@ -26,7 +26,7 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   /// If an object cannot be read, the result is a fault, and the context's
   /// ``ManagedObjectContext/faultError`` is set.
   ///
-  /// - Complexity: If the last access was in another batch, this access reads one row for each
+  /// - Complexity: If the last access was to another batch, this access reads one row for each
   ///   object of the batch.
   public subscript(position: Int) -> M {
     guard let object = batches.object(at: position) as? M else {
@@ -41,7 +41,7 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   }
 }
 
-/// The objects of a list of rows, loaded one batch at a time.
+/// The objects for a list of rows, loaded one batch at a time.
 final class ObjectBatches {
   /// The default size of a batch.
   private static let defaultSize = 100
@@ -82,7 +82,7 @@ final class ObjectBatches {
     return batch[position - start]
   }
 
-  /// The current numbers of the objects, which a save may have changed since the fetch.
+  /// The objects' current numbers, which a save may have changed since the fetch.
   var currentNumbers: [ObjectNumber] { numbers.map { unsaved[$0]?.number ?? $0 } }
 
   private func loaded(_ number: ObjectNumber) -> ManagedObject {

@@ -7,8 +7,7 @@ struct CandidateSelection {
   let areInOrder: Bool
   /// A Boolean value that indicates whether the sort keys of candidates must be computed.
   let needsKeys: Bool
-  /// A Boolean value that indicates whether the requested content is read from each row
-  /// immediately.
+  /// A Boolean value that indicates whether the requested content of each row is read immediately.
   ///
   /// Otherwise, the content is read at the end, when most candidates may already have been dropped.
   let completesAtOnce: Bool
@@ -24,7 +23,7 @@ struct CandidateSelection {
   /// A new candidate that sorts after these keys cannot belong to the result.
   private var lastWanted: FetchOrder.Keys?
 
-  /// The number of candidates to collect in addition to twice the limit, before sorting them.
+  /// The number of candidates, beyond twice the limit, that are collected before they are sorted.
   private static let maxSpareCount = 256
 
   init(
@@ -41,7 +40,9 @@ struct CandidateSelection {
     completesAtOnce = needsNoContent || areInOrder || plan.order == nil || plan.limit == nil
   }
 
-  /// Adds a candidate, and returns `false` if no more candidates are needed.
+  /// Adds a candidate.
+  ///
+  /// - Returns: `false` if no more candidates are needed.
   mutating func add(_ candidate: Candidate) -> Bool {
     if isBehindLimit(candidate) { return false }
     if let lastWanted, let keys = candidate.keys, plan.order?.areInOrder(keys, lastWanted) != true {
@@ -75,9 +76,9 @@ extension CandidateSelection {
 }
 
 extension FetchPlan {
-  /// Sorts candidates in the order of the plan, and removes those beyond its limit.
+  /// Sorts candidates in the plan's order, and removes candidates beyond the plan's limit.
   ///
-  /// If sorting requires comparing objects, does nothing.
+  /// The method does nothing if sorting requires comparing objects.
   func sort(_ candidates: inout [ManagedObjectContext.Candidate], areInOrder: Bool) {
     guard let order else { return }
     let limit = limit.map { min($0, candidates.count) } ?? candidates.count

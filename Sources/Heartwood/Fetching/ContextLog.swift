@@ -4,7 +4,7 @@ import Synchronization
 /// Logs fetches and saves, for performance analysis.
 ///
 /// The environment variable `HEARTWOOD_LOG` sets the level, like Core Data's
-/// `-com.apple.CoreData.SQLDebug`. A program can also set the level, and redirect the output.
+/// `-com.apple.CoreData.SQLDebug`. A program can also set the level and redirect the output.
 ///
 /// ```swift
 /// ContextLog.level = .values

@@ -37,8 +37,9 @@ final class EntryTies {
     return true
   }
 
-  /// Calls `body` with the remaining entries in order, and returns `false` if `body` returned
-  /// `false`.
+  /// Calls `body` with the remaining entries in order.
+  ///
+  /// - Returns: `false` if `body` returned `false`, and otherwise `true`.
   func finish(_ body: (ObjectNumber) throws -> Bool) throws -> Bool {
     defer {
       start = []

@@ -17,7 +17,7 @@ struct FetchOrder {
     let isDecimal: Bool
     /// A Boolean value that indicates whether all values have the same size.
     let hasFixedLength: Bool
-    /// The text search whose relevance the term sorts by, or `nil` if the term sorts by another
+    /// The text search by whose relevance the term sorts, or `nil` if the term sorts by another
     /// value.
     var textSearch: TextSearch?
   }
@@ -31,7 +31,7 @@ struct FetchOrder {
   static var byRow: FetchOrder { FetchOrder() }
 
   /// Creates the order of a request from its sort descriptors or, for an entity without a class,
-  /// from its paths.
+  /// from the request's paths.
   ///
   /// - Parameters:
   ///   - search: The text search whose relevance determines the order if there are no descriptors.
@@ -77,7 +77,7 @@ struct FetchOrder {
   /// order.
   var endsReversed: Bool { terms.last?.isReversed ?? false }
 
-  /// Returns the sort keys of the subject of `scope`, which has the given number.
+  /// Returns the sort keys of the object that has the given number and is the subject of `scope`.
   func keys(_ number: ObjectNumber, _ scope: QueryScope) throws -> Keys {
     Keys(values: try Values(of: terms, scope), number: number)
   }
@@ -96,7 +96,7 @@ struct FetchOrder {
 }
 
 extension ObjectNumber {
-  /// Returns whether an object was created before another.
+  /// Returns whether an object was created before another object.
   ///
   /// Unsaved objects, whose numbers are negative, come last.
   func isCreated(before other: ObjectNumber) -> Bool {
@@ -105,7 +105,7 @@ extension ObjectNumber {
 }
 
 extension FetchRequest {
-  /// Returns the objects in the order of the request, by comparing their values in memory.
+  /// Returns the objects, sorted in the request's order by their values in memory.
   func sorted(_ objects: [M]) -> [M] {
     let endsReversed = sortDescriptors.last?.order == .reverse
     let comparisons = sortDescriptors.map(\.comparison)

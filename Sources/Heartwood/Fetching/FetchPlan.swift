@@ -90,13 +90,13 @@ struct FetchPlan {
   /// The entities that the conditions depend on, including the entity of the requested objects.
   var referencedEntities: [EntityDescription] { resolved.referencedEntities }
 
-  /// The numbers of the objects that the conditions specify, at planning time.
+  /// The numbers, at planning time, of the objects that the conditions specify.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
   /// The number of variables that a scope for the conditions needs.
   var variableCount: Int { resolved.variableCount }
 
-  /// A Boolean value that indicates whether every row matches, because there are no conditions.
+  /// A Boolean value that indicates whether every row matches because there are no conditions.
   var isEverything: Bool { resolved.conditions.isEmpty }
 
   /// The number of conditions, all of which must hold.
@@ -119,7 +119,7 @@ struct FetchPlan {
   /// The plan for counting the matching objects, up to the limit, without sorting.
   var counting: FetchPlan { FetchPlan(resolved, .byRow, limit: limit) }
 
-  /// Returns the plan with another limit.
+  /// Returns a copy of the plan with another limit.
   func limited(to limit: Int?) -> FetchPlan { FetchPlan(resolved, order, limit: limit) }
 
   /// Returns whether the request covers the entity of an object.
@@ -169,7 +169,7 @@ struct FetchPlan {
     return true
   }
 
-  /// The name of each condition, with the values that it compares.
+  /// The name of each condition, including the values that the condition compares.
   var namesWithValues: [String] {
     resolved.terms.map { term in
       // Show values only for a condition with a single demand, because the demands of a compound
@@ -202,7 +202,7 @@ struct FetchPlan {
 
   // MARK: Lookups
 
-  /// Returns the number of conditions that restrict any of the given properties.
+  /// Returns the number of conditions that restrict at least one of the given properties.
   func demandCount(of slots: Set<Int>) -> Int {
     resolved.terms.count { term in
       term.demands.contains { demand in
@@ -281,7 +281,7 @@ extension QueryTerm {
 extension FetchPlan {
   /// The resolved entities and conditions of a request, shared by all plans made from the request.
   ///
-  /// This type is a class, so that copying a plan does not retain each component.
+  /// This type is a class so that copying a plan does not retain each component.
   private final class ResolvedRequest {
     let entity: EntityDescription
     let storages: [EntityStorage]

@@ -1,7 +1,7 @@
 import Foundation
 
 extension FetchRequest {
-  /// Returns the request for the objects that follow an object in the order of this request.
+  /// Returns a request for the objects that follow the given object in this request's order.
   ///
   /// ```swift
   /// let next = try context.fetch(request.after(page[page.count - 1]))
@@ -51,14 +51,14 @@ extension FetchRequest {
 }
 
 extension FetchOrder {
-  /// The error for a position that belongs to another order.
+  /// The error for a position that belongs to a different sort order.
   static let changed = QueryResolver.unsupported(
     "The sort descriptors were changed after the position of the page had been set. Call `after` "
       + "again.")
 
   /// Returns a condition that holds for the objects after a position.
   ///
-  /// - Parameter first: The value of the first sort term, which an index may provide.
+  /// - Parameter first: The value of the first sort term. An index may provide this value.
   /// - Throws: `unsupportedPredicate` if the position belongs to another order.
   func following(_ position: Keys, _ first: QueryTerm?) throws -> QueryTerm {
     guard position.values.count == terms.count else { throw Self.changed }

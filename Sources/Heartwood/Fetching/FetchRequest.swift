@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A description of the objects to fetch, and of their order.
+/// A description of which objects to fetch and in which order.
 ///
 /// ```swift
 /// let request = FetchRequest<Quake>(
@@ -54,7 +54,7 @@ public struct FetchRequest<M: ManagedObject> {
     let name: String
     /// The paths of the properties by which the objects are sorted, most significant first.
     let order: [(path: String, isReversed: Bool)]
-    /// The number of variables that the expressions of columns need.
+    /// The number of variables that the column expressions need.
     var variableCount = 1
   }
 

@@ -1,4 +1,4 @@
-/// A plan's use of an index, or of a list of references, to narrow down or order its rows.
+/// A plan's use of an index or a list of references to narrow down or order rows.
 struct IndexUse {
   let entity: EntityDescription
   /// The slots of the indexed attributes.
@@ -9,13 +9,13 @@ struct IndexUse {
   ///
   /// Each key contains the values of all attributes of a unique index.
   let keys: [Key]
-  /// The ranges of entries to read in addition to the keys, in order.
+  /// The ranges of entries to read, in order, besides the entries for the keys.
   let ranges: [EntryRange]
   /// The slots of the properties whose conditions are evaluated with the index.
   let slots: [Int]
   /// The slots of the attributes that determine the order of the entries to read.
   ///
-  /// The entries to read all have the same values of the index's preceding attributes.
+  /// All entries to read have the same values for the index's preceding attributes.
   let orderedSlots: [Int]
   /// The slots of the attributes that have the same values in all entries to read.
   let fixedSlots: [Int]
@@ -79,8 +79,8 @@ extension IndexUse {
 
   /// Creates an index use for the demands of a plan.
   ///
-  /// - Parameter needsDemands: Whether the index must satisfy a demand, because its order alone is
-  ///   not useful.
+  /// - Parameter needsDemands: Whether the index must satisfy a demand because the index's order
+  ///   alone is not useful.
   /// - Returns: `nil` if the index may lack requested objects or cannot be used.
   init?(
     _ index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand],
@@ -190,7 +190,7 @@ extension IndexUse {
 
   /// Returns the number of entries to read.
   ///
-  /// - Complexity: Reads each page of the index that contains such entries once.
+  /// - Complexity: Each index page that contains such entries is read once.
   func count(_ view: StoreView) throws -> Int {
     guard let entries = try view.keyspace(keyspace) else { return 0 }
     let found = try keys.count { try entries.withValue($0) { _ in } != nil }

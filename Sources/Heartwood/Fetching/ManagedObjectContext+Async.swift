@@ -1,11 +1,12 @@
 import Dispatch
 
 extension ManagedObjectContext {
-  /// Fetches the objects that match a request, but finds and reads their rows on another thread.
+  /// Fetches the objects that match a request, using another thread to find and read the objects'
+  /// rows.
   ///
-  /// While the other thread works, the caller's thread is free, for example for other tasks of its
-  /// actor. Afterwards, the caller's thread creates the objects. The caller's thread does all of
-  /// the work if unsaved changes must be included, if this is a child context, or if the sort
+  /// While the other thread works, the caller's thread is free, for example to run other tasks of
+  /// its actor. Afterwards, the caller's thread creates the objects. The caller's thread does all
+  /// of the work if unsaved changes must be included, if this is a child context, or if the sort
   /// descriptors compare anything other than stored values.
   ///
   /// ```swift

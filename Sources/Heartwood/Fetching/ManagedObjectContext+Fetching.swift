@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     return try orderedNumbers(request).map { ManagedObjectID($0, model.space) }
   }
 
-  /// Fetches the objects that match a request as a collection that loads them on access.
+  /// Returns the objects that match a request, in a collection that loads objects on access.
   ///
   /// - Throws: The same errors as ``fetch(_:)``.
   /// - Complexity: The same as ``fetchObjectIDs(_:)``, plus one row read for each accessed object.
