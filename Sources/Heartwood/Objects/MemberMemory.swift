@@ -1,4 +1,4 @@
-/// Accesses the members of to-many relationships in the memory of objects.
+/// Accesses the members of to-many relationships in an object's memory.
 ///
 /// A list or set of a subclass of ``ManagedObject`` has the same memory layout as a list or set of
 /// ``ManagedObject``. This code therefore accesses the collection directly, because a conversion

@@ -18,8 +18,7 @@ final class ObjectFiller: Sendable {
     let field: Int
     let target: Int
     let representation: PropertyRepresentation
-    /// A Boolean value that indicates whether the property is `nil` if the record has no value for
-    /// it.
+    /// A Boolean value that indicates whether the property is `nil` if the record has no value.
     let isNilHole: Bool
   }
 
