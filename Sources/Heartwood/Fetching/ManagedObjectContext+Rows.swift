@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Fetches the objects that match a request, and decodes them as values of a `Decodable` type.
+  /// Fetches the objects that match a request, and decodes them into values of a `Decodable` type.
   ///
   /// The method does not create managed objects.
   ///
@@ -29,8 +29,8 @@ extension ManagedObjectContext {
     return rows
   }
 
-  /// Decodes each object that matches a request as a `Decodable` type, and passes the value to
-  /// `body`.
+  /// Decodes the objects that match a request into values of a `Decodable` type, and passes each
+  /// value to `body`.
   ///
   /// The method does not create managed objects.
   ///

@@ -144,8 +144,9 @@ struct RowSearch {
 
   /// Pending row lookups, which run in batches so that their cache misses overlap.
   ///
-  /// The rows in a batch belong to one entity. The variables skip exclusivity checks, because they are used for every entry of an index.
-  /// Skipping the checks is safe, because only one thread uses the variables.
+  /// The rows in a batch belong to one entity. The variables skip exclusivity checks, because they
+  /// are used for every entry of an index. Skipping the checks is safe, because only one thread
+  /// uses the variables.
   private final class RowLookups {
     let search: RowSearch
     let scope: QueryScope

@@ -6,11 +6,11 @@ import Foundation
 /// model can be skipped.
 struct StoredImport {
   private var run: BatchRun
-  /// The pending changes, keyed by their unique values.
+  /// The pending changes, keyed by unique value.
   private var owners: RowChanges.Owners = [:]
   /// The previous states of the changes that the current element affects.
   private var undo: [ObjectNumber: RowChange.Request] = [:]
-  /// The relationships to objects that did not exist when their elements were applied.
+  /// The relationships that are set later because the target objects did not exist yet.
   private var postponed: [Postponed] = []
   /// A Boolean value that indicates whether all elements have been applied.
   ///

@@ -1,7 +1,7 @@
 import Foundation
 
 extension StoredObjects {
-  /// A transaction of the history, with its number.
+  /// A transaction in the history, with its number.
   package struct Transaction {
     package let number: Int64
     package let content: PersistentHistoryTransaction

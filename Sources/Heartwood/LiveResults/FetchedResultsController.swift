@@ -248,7 +248,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return list
   }
 
-  /// The amount of work that has been done for this list, used for measurements.
+  /// The amount of work done for this list so far, for use in measurements.
   package var work: (examined: Int, evaluated: Int, comparisons: Int) {
     (feed?.examinedCount ?? 0, feed?.evaluationCount ?? 0, list?.tree.comparisons ?? 0)
   }

@@ -111,8 +111,8 @@ final class LiveList {
 
   /// Returns an object that a given state of the list contains.
   ///
-  /// If the object is not in memory, the method loads the object first. If the object is not in
-  /// memory and has no row, the result is a fault.
+  /// If the object is not in memory, the method loads the object. If there is no row to load, the
+  /// result is a fault.
   func object(_ number: ObjectNumber, of state: ListState) -> ManagedObject? {
     storeContext.confinement?.enter()
     defer { storeContext.confinement?.leave() }

@@ -19,7 +19,7 @@ struct ResultsEdits {
   /// The entries that were removed and reinserted at their old position.
   private(set) var returned: Set<ObjectNumber> = []
 
-  /// Creates the edits, leaving out entries that were removed and reinserted at the same position.
+  /// Creates the edits, excluding entries that were removed and reinserted at the same position.
   ///
   /// - Parameter areTogether: A closure that returns whether two entries are in the same section.
   init(

@@ -32,9 +32,9 @@ final class ResultsFeed: ContextFollower {
   /// The new numbers of objects that were renumbered since the last update, keyed by old number.
   private var renumbered: [ObjectNumber: ObjectNumber] = [:]
   private var isUpdating = false
-  /// The number of examined rows and objects, for measurements.
+  /// The number of rows and objects examined so far, for use in measurements.
   private(set) var examinedCount = 0
-  /// The number of times that a list evaluated an object, for measurements.
+  /// The number of times that a list has evaluated an object, for use in measurements.
   private(set) var evaluationCount = 0
 
   init(_ storeContext: ManagedObjectContext) { self.storeContext = storeContext }

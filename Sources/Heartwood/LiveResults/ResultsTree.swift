@@ -53,7 +53,7 @@ final class ResultsTree {
   private let order: FetchOrder
   private var root = Node(parent: nil, start: nil)
   private var leaves = NumberTable<Node>()
-  /// The number of sort key comparisons so far, for measurements.
+  /// The number of sort key comparisons so far, for use in measurements.
   private(set) var comparisons = 0
 
   /// Creates a tree from sorted entries.

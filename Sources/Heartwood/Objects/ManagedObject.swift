@@ -1,6 +1,6 @@
 public import Observation
 
-/// An object that represents a row of the store, or a row that the next save will insert.
+/// An object that represents a row in the store, or a row that the next save will insert.
 ///
 /// Declare a subclass for each kind of object, with the wrappers ``Attribute``, ``ToOne``,
 /// ``ToMany``, ``OrderedToMany`` and ``Transient``:
