@@ -21,8 +21,7 @@ extension ManagedObjectContext {
 
   /// Returns the objects that match a plan.
   ///
-  /// If the plan's order is by stored values, the objects are in that order, up to the plan's
-  /// limit.
+  /// If the plan sorts by stored values, the objects are in that order, up to the plan's limit.
   ///
   /// - Parameters:
   ///   - inOrder: Whether `body` is called in the order of the plan. If `false`, `body` is called
@@ -98,7 +97,7 @@ extension ManagedObjectContext {
     return []
   }
 
-  /// Returns the objects with unsaved changes in this context that match a plan, based on their
+  /// Returns the objects that have unsaved changes in this context and match a plan with their
   /// changed values.
   private func pendingCandidates(
     _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
@@ -140,8 +139,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns a candidate for an object that is in memory, with its sort keys and the requested
-  /// content.
+  /// Returns a candidate that contains the sort keys and the requested content of an object in
+  /// memory.
   private func candidate(
     _ object: ManagedObject, _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> Candidate {
@@ -153,7 +152,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reads the requested content of a candidate from its row, which is the subject of `scope`.
+  /// Reads a candidate's requested content from the candidate's row.
+  ///
+  /// The row is the subject of `scope`.
   private func complete(
     _ candidate: inout Candidate, _ content: CandidateContent, _ storage: EntityStorage,
     _ record: RecordView, _ scope: QueryScope
@@ -184,11 +185,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns a scope for the conditions of a plan.
+  /// Returns a scope for evaluating the conditions of a plan.
   ///
-  /// The scope reads objects from their rows. If an object was changed in this context or in a
-  /// parent, or hides objects that were deleted there, the scope reads the object from memory
-  /// instead.
+  /// The scope reads objects from their rows. If this context or a parent has changed an object, or
+  /// has deleted objects that the object hides, the scope reads the object from memory instead.
   ///
   /// - Parameter hiding: The objects of this context that hide deleted objects.
   private func scope(

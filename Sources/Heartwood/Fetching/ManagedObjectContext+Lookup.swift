@@ -48,10 +48,11 @@ extension ManagedObjectContext {
     return try object(with: wanted, of: property, index) { $0 is M } as? M
   }
 
-  /// Returns the loaded object of an entity with the given unique value, or `nil` if there is none.
+  /// Loads and returns an entity's object with the given unique value, or returns `nil` if there is
+  /// none.
   ///
-  /// - Throws: `unknownProperty` if the attribute is not unique by itself, or cannot be looked up
-  ///   because it is a decimal number or a long string; any error from reading rows.
+  /// - Throws: `unknownProperty` if the attribute is not unique by itself, or if the value is a
+  ///   decimal number or a long string, which cannot be looked up; any error from reading rows.
   func existingObject(
     of entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
   ) throws -> ManagedObject? {
@@ -90,8 +91,8 @@ extension ManagedObjectContext {
 
   // MARK: Fetches that are lookups
 
-  /// Returns the unique value that a request looks up, with the index of that value, or `nil` if
-  /// the request is not a single lookup.
+  /// Returns the unique value that a request looks up and the index that contains the value, or
+  /// `nil` if the request is not a single lookup.
   ///
   /// A single lookup needs no plan, and resolving a plan would take longer than the lookup.
   func uniqueLookup<M: ManagedObject>(
@@ -130,7 +131,7 @@ extension EntityDescription {
 }
 
 extension QueryProperty {
-  /// Returns the property of an entity, or `nil` if it belongs to another entity.
+  /// Returns the property in the given entity, or `nil` if the entity does not have the property.
   fileprivate func property(of entity: EntityDescription) -> PropertyDescription? {
     switch self {
     case .name(let name): entity.properties.first { $0.name == name }

@@ -1,6 +1,7 @@
 extension ManagedObjectContext {
-  /// Fetches the objects that match a request as values of a `Decodable` type, without creating
-  /// objects.
+  /// Fetches the objects that match a request, and decodes them into values of a `Decodable` type.
+  ///
+  /// The method does not create managed objects.
   ///
   /// ```swift
   /// struct QuakeRow: Decodable, Sendable {
@@ -28,8 +29,10 @@ extension ManagedObjectContext {
     return rows
   }
 
-  /// Calls `body` with each object that matches a request, as a value of a `Decodable` type,
-  /// without creating the objects.
+  /// Decodes the objects that match a request into values of a `Decodable` type, and passes each
+  /// value to `body`.
+  ///
+  /// The method does not create managed objects.
   ///
   /// - Parameter began: A closure that is called before the first row. If a row needs columns that
   ///   earlier rows did not need, all rows are decoded again, and the closure is called again.

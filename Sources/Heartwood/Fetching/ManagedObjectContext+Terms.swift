@@ -7,7 +7,7 @@ public struct TextTerm: Sendable, Hashable {
 }
 
 extension ManagedObjectContext {
-  /// Returns the terms of a text index that begin with a prefix, most frequent first.
+  /// Returns the terms in a text index that begin with a prefix, sorted by descending frequency.
   ///
   /// Equally frequent terms are sorted by their characters. Unsaved changes are not included.
   ///

@@ -1,6 +1,6 @@
-/// The aggregated values of a group of objects with a common key.
+/// The key of a group of objects, and the values aggregated over the group.
 public struct AggregateGroup<Key, Values> {
-  /// The value that all objects of the group share.
+  /// The value that all objects in the group share.
   public let key: Key
   /// The aggregated value, or a tuple of several values.
   public let values: Values
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// - Returns: A group for each distinct value, in ascending order. `nil` comes first, and strings
-  ///   are sorted like Swift's `String`.
+  ///   are sorted in the order of Swift's `String`.
   /// - Throws: The same errors as ``aggregate(_:_:)``.
   /// - Complexity: The same as ``aggregate(_:_:)``. Memory use grows with the number of groups.
   public func aggregate<M: ManagedObject, Key: AttributeValue, each Value>(
@@ -65,8 +65,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Fetches the values of some properties for all objects that match a request, without creating
-  /// the objects.
+  /// Fetches the values of the given properties for all objects that match a request, without
+  /// creating the objects.
   ///
   /// ```swift
   /// for (code, time) in try context.fetchValues(request, \.code, \.time) { … }
@@ -110,10 +110,12 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Functions that read the values of an object, created for the plan of a request.
+  /// A function that takes a request's plan and returns the functions that read an object's values.
   typealias RowValues = (FetchPlan, StoreModel) throws -> [QueryTerm.Value]
 
-  /// Returns the values at key paths, where `nil` means the object itself.
+  /// Returns a function that creates the readers of the values at key paths.
+  ///
+  /// A key path of `nil` represents the object itself.
   private static func values(at keyPaths: [AnyKeyPath?]) -> RowValues {
     { plan, model in try keyPaths.map { try plan.value(at: $0, model) } }
   }

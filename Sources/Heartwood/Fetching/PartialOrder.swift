@@ -26,9 +26,9 @@ extension IndexUse {
 
   /// Returns the estimated number of rows in the first group that a plan reads through this index.
   ///
-  /// The rows of a group have equal values of the leading sort terms. Returns `nil` if no condition
-  /// of the plan sets a bound at which the first group starts. Such a bound is typically the last
-  /// key of the previous page of results.
+  /// The rows in a group have equal values for the leading sort terms. The result is `nil` if no
+  /// condition of the plan sets a bound at which the first group starts. Such a bound is typically
+  /// the last key of the previous page of results.
   func firstGroupCount(
     _ plan: FetchPlan, isBackwards: Bool, _ view: StoreView
   ) throws -> Double? {
@@ -45,7 +45,7 @@ extension IndexUse {
 extension FetchOrder {
   /// Returns whether two objects are in the same group.
   ///
-  /// The objects of a group have equal values of the first `termCount` terms.
+  /// The objects in a group have equal values for the first `termCount` terms.
   func areTogether(_ first: Keys, _ second: Keys, termCount: Int) -> Bool {
     (0..<termCount).allSatisfy { terms[$0].order(first.values[$0], second.values[$0]) == 0 }
   }

@@ -40,7 +40,7 @@ final class RowColumns {
   /// The error for a column that has not been read yet.
   struct Unread: Error {}
 
-  /// The name of the property under which the ID of an object is decoded.
+  /// The coding key of an object's ID.
   static let idName = "objectID"
 
   /// The expressions of the columns.
@@ -51,7 +51,9 @@ final class RowColumns {
     }
   }
 
-  /// Adds the column that a row has requested, and returns whether there was such a column.
+  /// Adds the missing column to the columns.
+  ///
+  /// - Returns: `false` if no column is missing; otherwise, `true`.
   func addMissing() -> Bool {
     guard let missing else { return false }
     columns.append(missing)
@@ -84,9 +86,9 @@ final class RowColumns {
     position(of: name, in: node) != nil || column(name, of: node) != nil
   }
 
-  /// Returns the names of the columns that a node can have, without the given prefix.
+  /// Returns the names of the possible columns of a node that begin with a prefix.
   ///
-  /// Columns whose names do not begin with the prefix are omitted.
+  /// The prefix is removed from the names.
   func names(of node: Int, prefix: String) -> [String] {
     nodes[node].entity.properties.filter {
       $0.fieldStorageType != nil && $0.name.hasPrefix(prefix)
@@ -103,10 +105,10 @@ final class RowColumns {
     return columns.firstIndex { $0.node == node && $0.name == name }
   }
 
-  /// Returns the value of a column in the current row, with the column's property.
+  /// Returns the value of a column in the current row, and the column's property.
   ///
   /// - Parameters:
-  ///   - name: The name of the column, which a container requests with the given key.
+  ///   - name: The name of the column that a container requests with the given key.
   func value(
     _ name: String, _ key: some CodingKey, in node: Int, _ path: [any CodingKey]
   ) throws -> (value: StoredValue, property: PropertyDescription?) {

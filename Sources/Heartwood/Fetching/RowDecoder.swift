@@ -179,9 +179,9 @@ private struct ValueContainer: SingleValueDecodingContainer, Decoder {
 
   func decodeNil() -> Bool { value.isNull }
 
-  /// Returns the value as an attribute type.
+  /// Converts the value to an attribute type.
   ///
-  /// An integer can also be returned as a floating-point number.
+  /// An integer can also be converted to a floating-point number.
   func attribute<Value: AttributeValue>(_ type: Value.Type) throws -> Value {
     if value.isNull, !type.isOptional { throw Self.notFound(type, codingPath) }
     if case .integer(let number) = value, let double = Double(exactly: number),

@@ -1,4 +1,4 @@
-/// A search for the rows that match a plan, through an access path.
+/// A search that uses an access path to find the rows that match a plan.
 struct RowSearch {
   let plan: FetchPlan
   let path: AccessPath
@@ -32,7 +32,7 @@ struct RowSearch {
   /// Calls `body` with each matching record until `body` returns `false`.
   ///
   /// During each call, the record is the subject of `scope`. If the path provides the plan's order,
-  /// the method passes rows in that order. Otherwise, it passes rows in the order of their numbers.
+  /// the method passes rows in that order. Otherwise, it passes rows in order of row number.
   func forEach(
     _ scope: QueryScope,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
@@ -92,7 +92,8 @@ struct RowSearch {
     return result
   }
 
-  /// Calls `body` with each entry of an index use until `body` returns `false`.
+  /// Calls `body` with each index entry in the keys and ranges of `use` until `body` returns
+  /// `false`.
   ///
   /// - Parameter body: A closure that is called with the object number and the key of each entry.
   ///   If the entry was looked up by a complete key, the key is `nil`.
@@ -141,10 +142,11 @@ struct RowSearch {
     }
   }
 
-  /// Pending row lookups, which run in batches of one entity so that their cache misses overlap.
+  /// Pending row lookups, which run in batches so that their cache misses overlap.
   ///
-  /// The variables skip exclusivity checks, because they are used for every entry of an index.
-  /// Skipping the checks is safe, because only one thread uses the variables.
+  /// The rows in a batch belong to one entity. The variables skip exclusivity checks, because they
+  /// are used for every entry of an index. Skipping the checks is safe, because only one thread
+  /// uses the variables.
   private final class RowLookups {
     let search: RowSearch
     let scope: QueryScope
@@ -160,7 +162,9 @@ struct RowSearch {
 
     func add(_ number: ObjectNumber) { numbers.append(number) }
 
-    /// Looks up the pending rows, and returns `false` if `body` returned `false`.
+    /// Looks up the pending rows and passes the matching rows to `body`.
+    ///
+    /// - Returns: `false` if `body` returned `false`; otherwise, `true`.
     func run(
       _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
     ) throws -> Bool {

@@ -21,7 +21,7 @@ extension FetchOrder {
       rest = Array(values.dropFirst())
     }
 
-    /// Creates the values of the subject of `scope`.
+    /// Evaluates the terms for the subject of `scope`.
     init(of terms: [Term], _ scope: QueryScope) throws {
       first = try terms.first?.value(scope)
       rest = terms.count < 2 ? [] : try terms.dropFirst().map { try $0.value(scope) }
@@ -34,10 +34,10 @@ extension FetchOrder {
     }
   }
 
-  /// An integer that has the same order as values of fixed length.
+  /// An integer that represents a value of fixed length in comparisons.
   ///
-  /// If one head precedes another, its value precedes the other value. Different values may have
-  /// equal heads.
+  /// If one head precedes another, the first head's value precedes the second head's value.
+  /// Different values may have equal heads.
   private struct Head: Comparable {
     enum Kind { case none, bool, integer, number }
 
@@ -71,7 +71,7 @@ extension FetchOrder {
 
   /// Returns the positions of sort keys in ascending order of the keys.
   ///
-  /// If the values of the first term are numbers or dates, most comparisons are of two integers.
+  /// If the values of the first term are numbers or dates, most comparisons compare only integers.
   func positions(of keys: [Keys]) -> [Int] {
     guard let first = terms.first, first.hasFixedLength, let heads = Self.heads(of: keys) else {
       return keys.indices.sorted { areInOrder(keys[$0], keys[$1]) }

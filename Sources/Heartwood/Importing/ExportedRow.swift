@@ -16,13 +16,13 @@ struct ExportedColumns {
     ///
     /// A unique value alone identifies an object only if its class has no other unique attribute.
     let key: ImportKey?
-    /// A Boolean value that indicates whether an object may exist even if its value is missing.
+    /// A Boolean value that indicates whether the object may exist even if the value is missing.
     var omitsNull = false
   }
 
   let columns: [Column]
 
-  /// Selects the attributes of an entity, and the to-one relationships to classes with unique
+  /// Selects an entity's attributes, and its to-one relationships to classes with unique
   /// attributes.
   init(_ entity: EntityDescription, _ model: StoreModel) {
     columns = entity.properties.compactMap { property in
@@ -62,7 +62,7 @@ struct ExportedColumns {
   }
 }
 
-/// A row of an export, encoded with the names of its properties as keys.
+/// A row in an export, encoded with the property names as keys.
 struct ExportedRow: Encodable {
   let columns: ExportedColumns
   let values: [StoredValue]

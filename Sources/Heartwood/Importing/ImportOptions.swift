@@ -12,8 +12,8 @@ public struct ImportOptions: Sendable {
 
   /// The path of each property's value in an element, keyed by the name of the property.
   ///
-  /// A path consists of keys, separated by dots: `["magnitude": "properties.mag"]`. For any other
-  /// property, the key is the property's name.
+  /// A path consists of keys separated by dots: `["magnitude": "properties.mag"]`. For a property
+  /// that is not listed, the key is the property's name.
   public var keys: [String: String] = [:]
   /// The path of the array that contains the elements, such as `features`.
   ///

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The properties of an entity that JSON objects set, and the JSON keys of their values.
+/// The properties that an import from JSON objects can set, and the JSON keys of those properties.
 final class ImportPlan: @unchecked Sendable {
   // A decoder's `userInfo` requires `Sendable`. The conformance is `@unchecked` because only the
   // importing thread uses the plan.
@@ -23,8 +23,8 @@ final class ImportPlan: @unchecked Sendable {
   /// Creates a plan.
   ///
   /// - Parameters:
-  ///   - keys: The paths of the properties' values, keyed by property name. For any other property,
-  ///     the path is the property's name.
+  ///   - keys: The paths of the properties' values, keyed by property name. For a property that is
+  ///     not listed, the path is the property's name.
   init(_ entity: EntityDescription, _ schema: Schema.Content, keys: [String: String] = [:]) throws {
     self.entity = entity
     self.schema = schema
@@ -119,7 +119,7 @@ struct ImportedRow {
   let plan: ImportPlan
   let path: [any CodingKey]
   private(set) var attributes: [(property: PropertyDescription, value: StoredValue)] = []
-  /// The targets of the relationships that the object contains.
+  /// The targets of each relationship for which the JSON object contains a value.
   ///
   /// A relationship that is `null` has no targets.
   private(set) var targets: [(property: PropertyDescription, targets: [Target])] = []
@@ -232,7 +232,7 @@ extension ImportedRow {
         + "value.")
   }
 
-  /// Returns the error for a related object that does not exist and cannot be created, because its
+  /// Returns the error for a related object that does not exist and cannot be created because its
   /// entity is unknown.
   func missing(
     _ entity: EntityDescription, _ value: StoredValue, _ relationship: PropertyDescription

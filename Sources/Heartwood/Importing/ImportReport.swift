@@ -19,7 +19,7 @@ public struct ImportReport: Sendable {
   public internal(set) var insertedCount = 0
   /// The number of elements that changed existing objects.
   public internal(set) var updatedCount = 0
-  /// The number of elements whose values were all already set.
+  /// The number of elements that changed nothing because all their values were already set.
   public internal(set) var unchangedCount = 0
   /// The number of elements that were not imported.
   public internal(set) var refusedCount = 0
@@ -28,7 +28,7 @@ public struct ImportReport: Sendable {
   /// ``refusedCount`` counts all elements that were not imported.
   public internal(set) var refusals: [Refusal] = []
 
-  /// The keys of elements that do not correspond to a property, if the import looks for such keys.
+  /// The element keys that do not correspond to a property, if the import looks for such keys.
   package internal(set) var ignoredKeys: Set<String> = []
 
   /// The number of all elements.

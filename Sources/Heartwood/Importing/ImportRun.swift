@@ -204,7 +204,7 @@ struct ImportRun {
 }
 
 extension ManagedObject {
-  /// Sets an attribute in the same way as its setter.
+  /// Sets an attribute in the same way as the attribute's setter does.
   fileprivate func assign(_ value: StoredValue, _ property: PropertyDescription) throws {
     if hooks.contains(.writing) { willWrite(at: property.offset) }
     try setStoredValue(value, property)

@@ -4,7 +4,7 @@
 /// in the outermost object, or a sequence of values, such as JSON lines. Foundation parses the
 /// elements.
 package struct JSONElements {
-  /// Returns the next bytes of the text, or no bytes at its end.
+  /// A closure that returns the next bytes of the text, or an empty array at the end of the text.
   private let read: () throws -> [UInt8]
   /// The path of keys from the outermost object to the array.
   private let keys: [String]
@@ -127,7 +127,7 @@ package struct JSONElements {
     byteCount += 1
   }
 
-  /// Skips white space, and returns the byte after it without consuming it.
+  /// Skips white space, and returns the next byte without consuming that byte.
   private mutating func skipSpace() throws -> UInt8? {
     while let byte = try peek() {
       guard byte == 0x20 || (0x09...0x0D).contains(byte) else { return byte }

@@ -48,13 +48,13 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-  /// Exports the attributes and to-one relationships of the objects that match a request to a file.
+  /// Exports to a file the attributes and to-one relationships of the objects that match a request.
   ///
   /// ```swift
   /// try context.export(FetchRequest<Quake>(), as: .csv, to: URL(filePath: "quakes.csv"))
   /// ```
   ///
-  /// The file is replaced once everything has been written. If the method throws, the file is
+  /// The file is replaced only after everything has been written. If the method throws, the file is
   /// unchanged.
   ///
   /// - Parameters:

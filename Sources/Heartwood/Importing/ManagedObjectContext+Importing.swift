@@ -23,7 +23,7 @@ extension ManagedObjectContext {
   ///     attributes.
   ///   - data: JSON in UTF-8: an array of objects, or a sequence of objects such as JSON lines.
   ///   - options: The options.
-  /// - Returns: The numbers of new, changed, unchanged and refused elements.
+  /// - Returns: A report that counts the new, changed, unchanged and refused elements.
   /// - Throws: `invalidElement` if the text is not JSON, or if an element cannot be imported and
   ///   invalid elements are not skipped; `unknownProperty` if the attribute is not unique, or a
   ///   path is given for an unknown property; any error from writing the store. The message for an
@@ -42,7 +42,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Imports the JSON elements of a file, which is read as the import proceeds.
+  /// Imports the JSON elements in a file.
+  ///
+  /// The file is read as the import proceeds.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
@@ -64,7 +66,7 @@ extension ManagedObjectContext {
   /// Imports JSON elements from chunks of bytes that arrive asynchronously, such as chunks of a
   /// download.
   ///
-  /// All bytes are first received into a temporary file, so that a slow sender does not delay other
+  /// All bytes are first written to a temporary file, so that a slow sender does not delay other
   /// writers.
   ///
   /// - Parameters:
@@ -88,7 +90,7 @@ extension ManagedObjectContext {
     return try upsert(type, matching: keyPath, options, file.reader())
   }
 
-  /// Imports JSON elements from bytes that arrive asynchronously, one at a time.
+  /// Imports JSON elements from single bytes that arrive asynchronously.
   ///
   /// Importing chunks is faster, but works in the same way.
   @discardableResult

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file that collects bytes, and is removed when the object is deallocated.
+/// A file that collects bytes and is removed when the `TemporaryFile` object is deallocated.
 final class TemporaryFile {
   private let url: URL
   private let handle: FileHandle
@@ -27,8 +27,9 @@ final class TemporaryFile {
     if buffer.count >= FileHandle.chunkByteCount { try flush() }
   }
 
-  /// Returns a function that reads the file from its beginning, one chunk at a time, and returns no
-  /// bytes at the end.
+  /// Returns a function that reads the file from the beginning, one chunk for each call.
+  ///
+  /// At the end of the file, the function returns no bytes.
   func reader() throws -> () throws -> [UInt8] {
     try flush()
     let input = try FileHandle(forReadingFrom: url)

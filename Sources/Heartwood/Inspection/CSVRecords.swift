@@ -1,6 +1,6 @@
 /// The records of comma-separated values, as in RFC 4180.
 package struct CSVRecords {
-  /// Returns the next bytes of the text, or no bytes at its end.
+  /// A closure that returns the next bytes of the text, or an empty array at the end of the text.
   private let read: () throws -> [UInt8]
   private var chunk: [UInt8] = []
   private var position = 0

@@ -1,11 +1,11 @@
-/// Identifies the object graph keyspaces whose names are lost, based on their contents.
+/// Identifies, by their contents, the object graph keyspaces whose names are lost.
 ///
 /// A keyspace is renamed only if exactly one name is possible for it.
 struct LostKeyspaces {
   private let store: Store
   var report: SalvageReport
 
-  /// The number of entries that are sampled to recognise a keyspace.
+  /// The number of entries to sample when recognising a keyspace.
   private static let sampleCount = 100
 
   init(_ store: Store, _ report: SalvageReport) {
@@ -121,7 +121,7 @@ struct LostKeyspaces {
 
   /// Returns whether an entry can be the next row ID of an entity.
   ///
-  /// The entries of a unique index are object numbers, which are higher.
+  /// The entries of a unique index are object numbers, which are higher than row IDs.
   private static func isNextRow(_ entry: Entry, _ stored: StoredModel) -> Bool {
     guard let row = try? entry.value.span.bytes.number() else { return false }
     return (1...ObjectNumber.maxRow).contains(row)

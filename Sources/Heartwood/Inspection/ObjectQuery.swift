@@ -1,4 +1,4 @@
-/// A query for the objects of an entity without a class, given as strings in the format language.
+/// A query, written in the format language, for the objects of an entity without a class.
 package struct ObjectQuery: Sendable {
   /// The name of the entity.
   package var entity: String

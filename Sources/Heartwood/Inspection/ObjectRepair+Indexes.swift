@@ -1,5 +1,5 @@
 extension ObjectRepair {
-  /// An index, with the slots of its values for one of its entities.
+  /// An index, an entity that it covers, and the slots of the indexed values in that entity.
   private struct Part {
     let index: IndexDescription
     let storage: EntityStorage
@@ -61,7 +61,7 @@ extension ObjectRepair {
   /// Builds the text indexes from the rows.
   ///
   /// Indexes whose tokenizers are unknown are removed instead. They are rebuilt when a program next
-  /// opens the store with its classes.
+  /// opens the store with its own classes.
   private func rebuildTextIndexes() throws {
     var unknown: Set<String> = []
     for storage in model.entities {
@@ -136,7 +136,7 @@ extension ObjectRepair {
     }
   }
 
-  /// Removes the older of two rows, and returns its number.
+  /// Removes the older of two rows, and returns the number of the removed row.
   private func remove(
     older owner: ObjectNumber, or number: ObjectNumber, _ version: UInt64, _ rows: RowWriter,
     _ transaction: WriteTransaction

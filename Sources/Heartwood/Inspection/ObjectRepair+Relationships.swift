@@ -1,7 +1,7 @@
 extension ObjectRepair {
   // MARK: Edges
 
-  /// Builds the keyspaces that contain the referring objects of each object.
+  /// Builds the keyspaces that list, for each object, the objects that refer to it.
   func rebuildEdges() throws {
     let names = stored.relationshipKeyspaces.filter { $0.hasPrefix("edges.") }
     try store.write { transaction in
@@ -31,7 +31,7 @@ extension ObjectRepair {
 
   // MARK: Lists
 
-  /// A to-many relationship with a list of members, as its declaring entity describes it.
+  /// A to-many relationship that has a list of members, as described by its declaring entity.
   private struct List {
     let keyspace: String
     let isOrdered: Bool
@@ -98,8 +98,7 @@ extension ObjectRepair {
     return row.values[slot] == .integer(pair.owner.bits)
   }
 
-  /// Returns the slots of the to-one relationship with an identifier, keyed by the numbers of the
-  /// entities that have the relationship.
+  /// Returns the slots of the to-one relationship with a given identifier, keyed by entity number.
   private func referenceSlots(_ identifier: String?) -> [Int: Int] {
     guard let identifier else { return [:] }
     var slots: [Int: Int] = [:]
@@ -114,7 +113,7 @@ extension ObjectRepair {
     return slots
   }
 
-  /// Adds the members that a list lacks according to the inverse relationship.
+  /// Adds the members that, according to the inverse relationship, are missing from a list.
   ///
   /// In an ordered list, the method adds these members at the end.
   private func restoreMembers(_ list: List) throws {

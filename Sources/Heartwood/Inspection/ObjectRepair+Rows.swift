@@ -1,5 +1,5 @@
 extension ObjectRepair {
-  /// Removes the rows of an entity that cannot be decoded.
+  /// Removes an entity's undecodable rows.
   func removeUnreadableRows(_ storage: EntityStorage) throws {
     try store.write { transaction in
       let objects = try transaction.keyspace(storage.keyspace)
@@ -87,8 +87,8 @@ extension ObjectRepair {
     }
   }
 
-  /// The distance between the highest row ID found and the next row ID to use, if the next row ID
-  /// is lost.
+  /// The distance from the highest row ID in the store to the next row ID, used if the stored next
+  /// row ID is lost.
   private static var skippedRowCount: Int64 { 1 << 24 }
 }
 

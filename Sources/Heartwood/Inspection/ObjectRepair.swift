@@ -1,10 +1,10 @@
 import Foundation
 
-/// Makes the objects of a salvaged store consistent after rows or entries were lost.
+/// Makes the objects in a salvaged store consistent after rows or entries have been lost.
 ///
 /// Everything that rows determine is recomputed: indexes, unique constraints and the members of
 /// to-many relationships. References to lost rows become `nil`, regardless of the delete rule.
-/// Derived attributes are recomputed by the next program that opens the store with its classes.
+/// Derived attributes are recomputed when a program next opens the store with its own classes.
 package final class ObjectRepair {
   /// The changes that the repair made to objects.
   ///
@@ -19,8 +19,8 @@ package final class ObjectRepair {
     package var removedMemberCount = 0
     /// The number of members that were restored from the inverse relationships.
     package var restoredMemberCount = 0
-    /// The number of rows that were removed because they could not be decoded, or had the unique
-    /// values of a newer row.
+    /// The number of rows that were removed because they could not be decoded, or because they had
+    /// the same unique values as a newer row.
     package var removedRowCount = 0
   }
 
@@ -167,8 +167,10 @@ package final class ObjectRepair {
     return try StoredDeclarations.read(keyspace.map { .snapshot($0) })
   }
 
-  /// Removes the derivations from the stored model, so that all derived attributes are computed
-  /// when a program next opens the store with its classes.
+  /// Removes the derivations from the stored model.
+  ///
+  /// All derived attributes are then computed when a program next opens the store with its own
+  /// classes.
   private func forgetDerivedAttributes() throws {
     guard stored.entities.contains(where: { $0.derived != nil }) else { return }
     var model = stored

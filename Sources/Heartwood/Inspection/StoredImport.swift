@@ -6,15 +6,15 @@ import Foundation
 /// model can be skipped.
 struct StoredImport {
   private var run: BatchRun
-  /// The pending changes, keyed by their unique values.
+  /// The pending changes, keyed by unique value.
   private var owners: RowChanges.Owners = [:]
   /// The previous states of the changes that the current element affects.
   private var undo: [ObjectNumber: RowChange.Request] = [:]
-  /// The relationships to objects that did not exist when their elements were applied.
+  /// The relationships that are set later because the target objects did not exist yet.
   private var postponed: [Postponed] = []
   /// A Boolean value that indicates whether all elements have been applied.
   ///
-  /// If so, an object that is still missing will not arrive.
+  /// After that, an object that is still missing will not arrive.
   private var isComplete = false
   private var report = ImportReport()
 
@@ -39,7 +39,7 @@ struct StoredImport {
 
   init(_ run: BatchRun) { self.run = run }
 
-  /// Applies one element, or changes nothing.
+  /// Applies one element completely, or changes nothing.
   mutating func apply(
     _ row: ImportedRow, matching property: PropertyDescription, at position: Int
   ) throws {
@@ -97,7 +97,7 @@ struct StoredImport {
     owners = [:]
   }
 
-  /// Runs `body`, and restores all changes if it throws an error.
+  /// Runs `body`, and restores the previous state of each pending change if `body` throws an error.
   private mutating func whole<Result>(
     _ body: (inout StoredImport) throws -> Result
   ) throws -> Result {
@@ -143,7 +143,8 @@ struct StoredImport {
     return (change.number, isNew ? .inserted : isChanged ? .updated : .unchanged)
   }
 
-  /// Returns the change to the object with a unique value, or to a new object if there is none.
+  /// Returns the change to the object with a unique value, or to a new object if there is no such
+  /// object.
   private mutating func change(
     of entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
   ) throws -> (change: RowChange, isNew: Bool) {
@@ -178,7 +179,7 @@ struct StoredImport {
     return change
   }
 
-  /// Throws an error if a new object lacks a value that its attribute requires.
+  /// Throws an error if a new object lacks the value of a required attribute.
   private func requireValues(of change: RowChange, _ row: ImportedRow) throws {
     for property in change.storage.entity.columns where change.after[property.slot].isNull {
       guard case .attribute(_, isOptional: false) = property.kind,

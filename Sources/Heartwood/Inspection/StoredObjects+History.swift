@@ -1,7 +1,7 @@
 import Foundation
 
 extension StoredObjects {
-  /// A transaction of the history, with its number.
+  /// A transaction in the history, with its number.
   package struct Transaction {
     package let number: Int64
     package let content: PersistentHistoryTransaction
@@ -18,8 +18,9 @@ extension StoredObjects {
     return merge.transactions().map { Transaction(number: $0.position.sequence, content: $0) }
   }
 
-  /// Returns the versions of an object that are known from readable generations and the history,
-  /// oldest first.
+  /// Returns the known versions of an object, oldest first.
+  ///
+  /// The versions are found in readable generations and in the history.
   package func versions(of id: ManagedObjectID) throws -> [ObjectVersion] {
     let own = QueryGenerationToken(generation: snapshot.token)
     let oldest = try container.store.liveGenerations().lazy.map(\.generation)
@@ -69,13 +70,13 @@ extension StoredObjects {
 }
 
 extension PersistentContainer {
-  /// Returns the token for the position after a transaction of the only store.
+  /// Returns the token for the position after a transaction in the container's only store.
   package func historyToken(after number: Int64) -> PersistentHistoryToken {
     PersistentHistoryToken(
       store: group.first.model.space.store, HistoryPosition(sequence: number))
   }
 
-  /// Returns the number of the last transaction of the only store, or 0 if there is none.
+  /// Returns the number of the last transaction in the container's only store, or 0 if none exists.
   package func newestTransactionNumber() throws -> Int64 {
     try currentHistoryToken?.position(in: group.first.model.space.store)?.sequence ?? 0
   }

@@ -20,7 +20,8 @@ extension StoredObjects {
   ///     model, are listed in the report instead of ending the import.
   ///   - progress: A closure that is called with the number of elements so far, about once for
   ///     every thousand elements.
-  ///   - read: A closure that returns the next bytes of the text, or no bytes at its end.
+  ///   - read: A closure that returns the next bytes of the text, or no bytes at the end of the
+  ///     text.
   /// - Throws: `invalidElement` with the path of the value; `unknownEntity`, `unknownProperty`,
   ///   `constraintConflict`; any error from reading or writing the store. If the method throws, the
   ///   store is unchanged.
@@ -95,7 +96,7 @@ extension ObjectGraphError {
   }
 }
 
-/// The rows of a text that is imported.
+/// The rows of imported text.
 private protocol ImportedRows {
   /// Returns the next row, or `nil` if there are no more rows.
   ///

@@ -2,7 +2,9 @@ extension StoredObjects {
   /// An object of an entity, with the first members of its to-many relationships.
   package struct Row {
     package let id: ManagedObjectID
-    /// The values of the attributes and then of the relationships, in the order of ``EntityFacts``.
+    /// The values of the attributes, followed by those of the relationships.
+    ///
+    /// The order is the same as in ``EntityFacts``.
     package let values: [ObjectValue]
     /// The number of members of each relationship, which is 0 for to-one relationships.
     package let memberCounts: [Int]
@@ -11,10 +13,9 @@ extension StoredObjects {
     package var number: Int64 { id.number.row }
   }
 
-  /// Calls `body` with the objects of an entity, excluding objects of subentities, sorted by row
-  /// number.
+  /// Calls `body` with each object of an entity, in order of row number.
   ///
-  /// Only one row is in memory at a time.
+  /// Objects of subentities are excluded. Only one row is in memory at a time.
   ///
   /// - Parameters:
   ///   - limit: The maximum number of rows.

@@ -42,7 +42,7 @@ package final class StoredObjects {
     }
   }
 
-  /// Compares the text indexes of a store's newest generation with its objects.
+  /// Compares the text indexes in a store's newest generation with the objects in that generation.
   ///
   /// - Returns: A sentence for each index that differs or cannot be read.
   /// - Throws: Any error from reading the store, except `corrupt`.
@@ -60,7 +60,7 @@ package final class StoredObjects {
   /// Returns the entity with the given name, or `nil` if there is none.
   package func entity(named name: String) -> EntityFacts? { entities.first { $0.name == name } }
 
-  /// Returns the number of rows of an entity, excluding rows of its subentities.
+  /// Returns the number of rows in an entity, excluding rows in subentities.
   package func rowCount(of entity: EntityFacts) throws -> Int {
     try snapshot.keyspace(entity.keyspace)?.count() ?? 0
   }
@@ -135,7 +135,7 @@ package final class StoredObjects {
 
   // MARK: Objects
 
-  /// Returns the ID of an object from its URI, or from its entity and number, for example
+  /// Returns the ID of the object with the given URI, or with the given entity and number, such as
   /// `Team/12`.
   ///
   /// - Returns: `nil` if the text has neither form, or if the URI belongs to another store.

@@ -33,15 +33,15 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   private let stream = ResultsStream()
   private let registrar = ObservationRegistrar()
 
-  /// Creates a controller, whose list is empty until ``performFetch()``.
+  /// Creates a controller whose list is empty until ``performFetch()`` is called.
   ///
   /// - Parameters:
   ///   - fetchRequest: The request that selects and orders the objects.
   ///   - context: The context of the objects.
   ///   - sectionedBy: An attribute of the objects, or of an object reached through to-one
   ///     relationships. Objects with the same value form a section. The sections are in ascending
-  ///     order of their values. If the first sort descriptor sorts by the same property, its order
-  ///     determines the order of the sections.
+  ///     order of their values. If the first sort descriptor sorts by the same property, the
+  ///     descriptor determines the order of the sections.
   public init(
     fetchRequest: FetchRequest<M>, context: ManagedObjectContext,
     sectionedBy: PartialKeyPath<M>? = nil
@@ -248,7 +248,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return list
   }
 
-  /// The amount of work done for this list, for measurements.
+  /// The amount of work done for this list so far, for use in measurements.
   package var work: (examined: Int, evaluated: Int, comparisons: Int) {
     (feed?.examinedCount ?? 0, feed?.evaluationCount ?? 0, list?.tree.comparisons ?? 0)
   }
@@ -260,7 +260,9 @@ extension FetchedResultsController: Sequence {
 }
 
 extension ManagedObjectContext {
-  /// The feed that updates the lists of this store context, created on first use.
+  /// The feed that updates the lists of this store context.
+  ///
+  /// The feed is created on first use.
   fileprivate var resultsFeed: ResultsFeed {
     if let feed = follower as? ResultsFeed { return feed }
     return ResultsFeed(self)

@@ -1,12 +1,13 @@
 /// A directory that finds the live lists to which an object of an entity may belong.
 ///
-/// If the predicate of a list requires certain values of a property, the directory finds the list
-/// by an object's value of that property. Only a few of a thousand lists with different
-/// requirements therefore have to evaluate each object. A search returns every list to which the
-/// object belongs, and may return other lists as well.
+/// If the predicate of a list requires certain values for a property, the directory finds the list
+/// by an object's value for that property. Of a thousand lists with different requirements, only a
+/// few therefore have to evaluate each object. A search returns every list to which the object
+/// belongs, and may return other lists as well.
 struct ListDirectory {
-  /// The lists that require the value of one property to be in certain ranges, as an interval tree
-  /// in an array.
+  /// The lists that require the value of one property to be in certain ranges.
+  ///
+  /// The ranges form an interval tree, which is stored in an array.
   private struct Ranges {
     let slot: Int
     private var ranges: [Range] = []
@@ -94,7 +95,7 @@ struct ListDirectory {
   /// A Boolean value that indicates whether every list must evaluate every object.
   var coversAll: Bool { ranges.isEmpty }
 
-  /// A search for the lists that an object may belong to, based on its old or new values.
+  /// A search for the lists that an object may belong to, based on the object's old or new values.
   struct Search {
     private let directory: ListDirectory
     private(set) var lists: [LiveList]

@@ -109,9 +109,10 @@ final class LiveList {
     }
   }
 
-  /// Returns an object in a given state of the list, and loads it if it is not in memory.
+  /// Returns an object that a given state of the list contains.
   ///
-  /// If the object is not in memory and has no row, the result is a fault.
+  /// If the object is not in memory, the method loads the object. If there is no row to load, the
+  /// result is a fault.
   func object(_ number: ObjectNumber, of state: ListState) -> ManagedObject? {
     storeContext.confinement?.enter()
     defer { storeContext.confinement?.leave() }
@@ -123,7 +124,8 @@ final class LiveList {
     return object
   }
 
-  /// Returns objects in a given state of the list, and loads the objects that are not in memory.
+  /// Returns objects that a given state of the list contains, after loading those that are not in
+  /// memory.
   func objects(_ numbers: ArraySlice<ObjectNumber>, of state: ListState) -> [ManagedObject] {
     let missing = numbers.map { storeContext.resolved($0) }.filter {
       heldObject($0, of: state) == nil && storeContext.registeredObject($0) == nil

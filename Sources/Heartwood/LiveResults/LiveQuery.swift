@@ -22,8 +22,8 @@ final class LiveQuery {
   let entities: [Int]
   /// The numbers of the entities whose objects can affect the list.
   let referencedEntities: Set<Int>
-  /// A Boolean value that indicates whether the list must be refetched after any change to the
-  /// objects of an entity that it depends on.
+  /// A Boolean value that indicates whether the list must be refetched after any change to objects
+  /// of the entities on which the list depends.
   ///
   /// Refetching is necessary if the conditions depend on objects outside the list, if the sort
   /// order depends on more than the objects' stored values, or if the list belongs to a child
@@ -100,8 +100,8 @@ final class LiveQuery {
   /// Records that the list was fetched with the current plan.
   func markFetched() { hasNewNumbers = false }
 
-  /// Returns the property with the most selective demand of a plan and the ranges that the demand
-  /// requires, or `nil` if no demand can be used.
+  /// Returns the property to which a plan's most selective demand applies and the ranges that the
+  /// demand requires, or `nil` if no demand can be used.
   ///
   /// The method prefers values to ranges, and ranges with two bounds to ranges with only one.
   private static func wanted(
@@ -124,8 +124,9 @@ final class LiveQuery {
   /// The list keeps more entries than it shows, so that not every removal requires a fetch.
   var maxKeptCount: Int? { limit.map { offset + 2 * $0 + Self.minSpareCount } }
 
-  /// Returns the cost of a fetch, in units of one sequentially read row, or 0 if the list must be
-  /// refetched in any case.
+  /// Returns the cost of a fetch, or 0 if the list must be refetched in any case.
+  ///
+  /// The unit is the cost of reading one row sequentially.
   func fetchCost(_ view: StoreView, _ model: StoreModel) throws -> Double {
     guard !fetchesAgain else { return 0 }
     return try AccessPlanner(plan: plan.limited(to: maxKeptCount), view: view, model: model).best()
@@ -133,9 +134,7 @@ final class LiveQuery {
   }
 
   private static let minSpareCount = 64
-  /// The greatest sum of offset and limit.
-  ///
-  /// Lists with a greater sum are treated as unlimited.
+  /// The greatest sum of offset and limit for which a list is treated as limited.
   private static let maxLimitedEnd = 1 << 40
 
   /// Returns whether two entries are in the same section.
@@ -222,8 +221,9 @@ final class LiveQuery {
 }
 
 extension ManagedObject {
-  /// Returns the values of the object's attributes and to-one relationships, indexed by slot, and
-  /// loads the object if it is a fault.
+  /// Returns the values of the object's attributes and to-one relationships, indexed by slot.
+  ///
+  /// If the object is a fault, the method loads the object first.
   func columnValues() throws -> [StoredValue] {
     // Load a fault first, because its properties have only their declared values until then.
     source?.fire(self)

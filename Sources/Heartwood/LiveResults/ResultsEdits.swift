@@ -2,8 +2,8 @@
 ///
 /// The edits consist of removed entries with their old positions, and inserted entries with their
 /// new positions. An entry that was removed and then reinserted at the same position among the
-/// remaining entries counts as an entry that stayed. The edits are enough to compute an entry's new
-/// position from its old position, and vice versa, if the entry stayed.
+/// remaining entries is treated as an entry that stayed. For an entry that stayed, the edits are
+/// enough to compute the new position from the old position, and vice versa.
 struct ResultsEdits {
   typealias Entry = ResultsTree.Entry
 
@@ -19,7 +19,7 @@ struct ResultsEdits {
   /// The entries that were removed and reinserted at their old position.
   private(set) var returned: Set<ObjectNumber> = []
 
-  /// Creates the edits, leaving out entries that were removed and reinserted at the same position.
+  /// Creates the edits, excluding entries that were removed and reinserted at the same position.
   ///
   /// - Parameter areTogether: A closure that returns whether two entries are in the same section.
   init(

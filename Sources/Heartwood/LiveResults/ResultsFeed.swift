@@ -5,7 +5,7 @@
 /// show with the generation that the context reads now. Each changed object is examined once, and
 /// is evaluated only by the lists to which it may belong.
 final class ResultsFeed: ContextFollower {
-  /// The store context of the lists, which retains this object.
+  /// The lists' store context, which retains this object.
   unowned let storeContext: ManagedObjectContext
   /// The lists of the existing controllers.
   private(set) var lists: [LiveList] = []
@@ -32,16 +32,16 @@ final class ResultsFeed: ContextFollower {
   /// The new numbers of objects that were renumbered since the last update, keyed by old number.
   private var renumbered: [ObjectNumber: ObjectNumber] = [:]
   private var isUpdating = false
-  /// The number of examined rows and objects, for measurements.
+  /// The number of rows and objects examined so far, for use in measurements.
   private(set) var examinedCount = 0
-  /// The number of times that a list evaluated an object, for measurements.
+  /// The number of times that a list has evaluated an object, for use in measurements.
   private(set) var evaluationCount = 0
 
   init(_ storeContext: ManagedObjectContext) { self.storeContext = storeContext }
 
   // MARK: Lists
 
-  /// Creates a list, and keeps it up to date from then on.
+  /// Creates a list that this feed keeps up to date.
   ///
   /// - Throws: Any error from reading rows.
   func makeList(_ query: LiveQuery) throws -> LiveList {
@@ -96,8 +96,8 @@ final class ResultsFeed: ContextFollower {
 
   /// Updates all lists to the results that fetches would return now.
   ///
-  /// If rows cannot be read, the lists are unchanged. The context then records the error, as if a
-  /// fault could not be loaded.
+  /// If rows cannot be read, the lists are unchanged. The context then records the error, in the
+  /// same way as an error from loading a fault.
   func updateLists() {
     do { try update() } catch { storeContext.recordFaultError(error) }
   }
@@ -120,7 +120,7 @@ final class ResultsFeed: ContextFollower {
 
   private static let roundLimit = 10
 
-  /// Returns the current view of the root context, or an empty view if its store was removed.
+  /// Returns the current view of the root context, or an empty view if the store was removed.
   private func rootView() throws -> StoreView {
     var top = storeContext
     while let parent = top.parent { top = parent }
@@ -131,7 +131,7 @@ final class ResultsFeed: ContextFollower {
     return try top.currentView()
   }
 
-  /// Sets the generation that is reported with changes to the generation of the given view.
+  /// Sets ``generation`` to the generation of the given view.
   private func setGeneration(of view: StoreView) {
     let snapshot = storeContext.parent == nil ? view.snapshot : nil
     generation = snapshot.map { storeContext.group.token($0, of: storeContext.model) }

@@ -62,7 +62,7 @@ public struct ResultsList<M: ManagedObject>: RandomAccessCollection {
   }
 }
 
-/// The objects and sections of a live list between two changes.
+/// The objects and sections that a live list contains between two changes.
 final class ListState {
   /// The numbers of the objects, in list order.
   let numbers: [ObjectNumber]

@@ -71,7 +71,7 @@ struct SectionCounts {
     }
   }
 
-  /// Updates the counts for removed and inserted entries.
+  /// Updates the counts after entries have been removed and inserted.
   ///
   /// - Returns: The changes to the section names.
   /// - Complexity: A binary search for each entry, plus a pass over all sections if a section is

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Delivers the changes of a list to its observers.
+/// Delivers a list's changes to observers.
 final class ResultsStream: Sendable {
   private struct Content {
     var observers: [Int: AsyncStream<ResultsChange>.Continuation] = [:]

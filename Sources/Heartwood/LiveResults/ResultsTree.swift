@@ -45,7 +45,7 @@ final class ResultsTree {
     }
   }
 
-  /// The maximum number of entries in a leaf or of children in an inner node.
+  /// The maximum number of entries in a leaf, and of children in an inner node.
   ///
   /// The number is small, so that a node's array spans few cache lines.
   private static let maxEntryCount = 64
@@ -53,7 +53,7 @@ final class ResultsTree {
   private let order: FetchOrder
   private var root = Node(parent: nil, start: nil)
   private var leaves = NumberTable<Node>()
-  /// The number of sort key comparisons so far, for measurements.
+  /// The number of sort key comparisons so far, for use in measurements.
   private(set) var comparisons = 0
 
   /// Creates a tree from sorted entries.
@@ -166,8 +166,9 @@ final class ResultsTree {
 
   // MARK: Modification
 
-  /// Stores a reference to an object in the object's entry, or returns `false` if the list does not
-  /// contain the object.
+  /// Stores a reference to an object in the object's entry.
+  ///
+  /// - Returns: `false` if the list does not contain the object; otherwise, `true`.
   @discardableResult
   func hold(_ object: ManagedObject, _ number: ObjectNumber) -> Bool {
     guard let leaf = leaves[number] else { return false }

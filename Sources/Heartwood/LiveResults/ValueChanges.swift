@@ -1,4 +1,4 @@
-/// Determines whether an object's values differ from the values that a feed's lists show for it.
+/// Determines whether an object's values differ from the values that the lists of a feed show.
 ///
 /// The result for each object is cached.
 final class ValueChanges {
@@ -37,7 +37,7 @@ final class ValueChanges {
     return result
   }
 
-  /// Returns whether the values of an object have changed.
+  /// Returns whether an object's values differ from the values that the lists show.
   ///
   /// - Parameter shown: The values that the lists show, or `nil` if the lists show the values of
   ///   the row.

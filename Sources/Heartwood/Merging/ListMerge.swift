@@ -1,4 +1,4 @@
-/// A three-way merge of two versions of the list of an ordered relationship.
+/// A three-way merge of two versions of an ordered relationship's list.
 struct ListMerge {
   /// The common ancestor of the two lists, or `nil` if it is unknown.
   let base: [ObjectNumber]?

@@ -27,7 +27,7 @@ extension ManagedObjectContext {
       generation: snapshot.generation)
   }
 
-  /// The state up to which the context has merged the changes of other contexts.
+  /// The point up to which the context has merged changes from other contexts.
   ///
   /// The position in the history is `nil` if no transaction has been merged.
   struct AutoMerge {
@@ -116,8 +116,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Refreshes every child context with automatic merging, so that the child context reflects this
-  /// context's latest save.
+  /// Refreshes every child context that merges automatically, so that the child context reflects
+  /// this context's latest save.
   func refreshMergingChildren() {
     for child in children {
       if let context = child.context, context.autoMerge != nil { context.refreshAllObjects() }

@@ -95,7 +95,7 @@ extension ManagedObjectContext {
 
   // MARK: Keeping changes
 
-  /// A to-one relationship with an unsaved change, kept while its object is reread.
+  /// An unsaved change to a to-one relationship, kept while the object is reread.
   private struct ChangedReference {
     let property: PropertyDescription
     /// The target in this context.
@@ -160,8 +160,8 @@ extension ManagedObjectContext {
     return isThere != nil
   }
 
-  /// Merges the unsaved edits to the members of relationships with the members in the store or in
-  /// the parent context.
+  /// Merges the unsaved edits to an object's relationship members with the members in the store or
+  /// in the parent context.
   ///
   /// An addition or removal that another context has also made is discarded. An ordered list with
   /// unsaved changes is merged with the current list. Unordered one-to-many relationships are
@@ -178,8 +178,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Merges the unsaved edit to the members of one relationship with the members in the store or in
-  /// the parent context.
+  /// Merges the unsaved edit to one relationship's members with the members in the store or in the
+  /// parent context.
   func mergeMembers(
     of object: ManagedObject, _ property: PropertyDescription, under changes: ObjectChanges
   ) throws {
@@ -201,8 +201,8 @@ extension ManagedObjectContext {
     changes.members[property.slot]?.base = theirs.compactMap { self.object($0) }
   }
 
-  /// Returns the members of a relationship in the parent context, or in the generation being read
-  /// if there is no parent.
+  /// Returns the members of a relationship in the parent context or, if there is no parent, in the
+  /// generation being read.
   func storedMembers(
     of object: ManagedObject, _ property: PropertyDescription
   ) throws -> [ObjectNumber] {
@@ -244,8 +244,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reverts an edit to the members of a relationship, because another context has made the same
-  /// edit.
+  /// Reverts an edit to a relationship's members because another context has made the same edit.
   private func cancel(
     _ member: ManagedObject, _ owner: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void
@@ -258,8 +257,8 @@ extension ManagedObjectContext {
 
   /// Removes an object from a relationship to which another context has added it.
   ///
-  /// The removal is recorded as an unsaved change of `owner`. The removal is necessary, because
-  /// this context has set the object's reference to another owner.
+  /// The removal is recorded as an unsaved change of `owner`. The removal is necessary because this
+  /// context has set the object's reference to another owner.
   private func removeAsEdit(
     _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
   ) {

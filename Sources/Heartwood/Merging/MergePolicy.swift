@@ -1,7 +1,7 @@
 /// A policy that determines how a save handles conflicts.
 ///
 /// An object is in conflict if another context has changed it since it was read, or if it would
-/// have the unique values of another object.
+/// have the same unique values as another object.
 ///
 /// If only one side has changed a property, a merge-by-property or custom policy keeps this change.
 /// The policies work in the same way as the policies of Core Data.
@@ -29,7 +29,7 @@ public struct MergePolicy: Sendable {
   /// Objects in conflict keep all their values from the store.
   public static let rollback = MergePolicy(.rollback)
 
-  /// Creates a policy that resolves each conflict with `resolve`, property by property.
+  /// Creates a policy that calls `resolve` to resolve each conflict, property by property.
   ///
   /// The closure is called for each object that this context and another context have both changed.
   /// It is also called if one context has changed an object and the other context has deleted it.

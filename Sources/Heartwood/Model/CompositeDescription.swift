@@ -7,10 +7,10 @@ struct CompositeDescription: Sendable {
   /// The slots of the attribute's elements.
   let slots: Range<Int>
 
-  /// The separator between the name of a composite attribute and the name of its element.
+  /// The separator between a composite attribute's name and an element's name.
   static let separator = "."
 
-  /// Returns the names that precede a separator in property names.
+  /// Returns the parts of property names that precede a separator.
   static func names(of properties: [PropertyDescription]) -> Set<String> {
     var names: Set<String> = []
     for property in properties {

@@ -1,4 +1,4 @@
-/// Derivations that compute a value from all objects of a to-many relationship.
+/// Derivations that compute a value from all objects in a to-many relationship.
 extension Derivation {
   private static func members(
     _ name: String, _ members: AnyKeyPath, _ attribute: AnyKeyPath?,

@@ -12,7 +12,7 @@ public import Foundation
 /// ```
 ///
 /// The computed value is visible after the save and replaces any value that the program has set.
-/// The source must not be a derived attribute itself. If there is no source value, the save sets an
+/// The source must not itself be a derived attribute. If there is no source value, the save sets an
 /// optional attribute to `nil`, and any other attribute to its initial value.
 public struct Derived: EntityRule {
   let attribute: AnyKeyPath

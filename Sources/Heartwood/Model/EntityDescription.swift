@@ -1,4 +1,4 @@
-/// The description of an entity: the declarations of its class, including inherited ones.
+/// The description of an entity: its class's declarations, including inherited declarations.
 final class EntityDescription: @unchecked Sendable {
   // The conformance is `@unchecked`. It is safe, because a single thread builds the schema, and
   // entities do not change afterwards.
@@ -189,7 +189,7 @@ extension IndexDescription {
   /// Returns the error for an object that has the same unique values as another object.
   ///
   /// - Parameter isMergeable: `true` if a different merge policy would merge the new object into
-  ///   the other one.
+  ///   the other object.
   func conflict(_ id: ManagedObjectID, isMergeable: Bool = false) -> ObjectGraphError {
     let names = slots.map { entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(

@@ -13,7 +13,7 @@ public struct ObjectGraphError: Error, Sendable {
     public static let mergeConflict = Kind(name: "mergeConflict")
     /// Two objects would have the same values for attributes that the model declares as unique.
     public static let constraintConflict = Kind(name: "constraintConflict")
-    /// One or more objects fail the validation of their class.
+    /// Validation failed for one or more objects.
     public static let validation = Kind(name: "validation")
     /// An object cannot be deleted because a relationship with the delete rule `deny` still has
     /// related objects.

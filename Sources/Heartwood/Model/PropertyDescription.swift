@@ -1,6 +1,6 @@
-/// A stored property of an entity, as its class declares it.
+/// A stored property of an entity, as declared by the entity's class.
 final class PropertyDescription: Sendable {
-  /// The kind of a property, with its type.
+  /// The kind of a property and, for an attribute, the storage type.
   enum Kind: Sendable {
     case attribute(StorageType, isOptional: Bool)
     case toOne
@@ -16,7 +16,7 @@ final class PropertyDescription: Sendable {
   /// Inherited properties come first.
   let slot: Int
   let kind: Kind
-  /// The type that reads and writes the property in the memory of an object.
+  /// The type that reads and writes the property in an object's memory.
   let storage: any PropertyStorage.Type
   let memoryField: MemoryField
   let options: PropertyOptions
@@ -43,7 +43,7 @@ final class PropertyDescription: Sendable {
     self.isVolatile = isVolatile
   }
 
-  /// The offset of the property in the memory of an object.
+  /// The offset of the property in an object's memory.
   var offset: Int { memoryField.offset }
 
   /// The property's name in the store.
@@ -73,7 +73,7 @@ final class PropertyDescription: Sendable {
     }
   }
 
-  /// The storage type of the property's field in a record, or `nil` if it has no field.
+  /// The storage type of the property's field in a record, or `nil` if there is no such field.
   var fieldStorageType: StorageType? {
     switch kind {
     case .attribute(let storageType, _): storageType

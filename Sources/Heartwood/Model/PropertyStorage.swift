@@ -2,13 +2,12 @@
 ///
 /// - Note: The schema guarantees that each pointer points to an initialised wrapper of the type.
 protocol PropertyStorage: SendableMetatype {
-  /// The in-memory representation of the property, or `other` if the enumeration has no case for
-  /// it.
+  /// The in-memory representation of the property, or `other` if no other case applies.
   static var representation: PropertyRepresentation { get }
   static var kind: PropertyDescription.Kind { get }
   /// The destination class of a relationship, or `nil` if the property is not a relationship.
   static var destination: AnyClass? { get }
-  /// The type of an attribute whose values are collections, or `nil` for any other property.
+  /// The attribute's type if its values are collections, or `nil` for any other property.
   static var collection: (any CollectionAttributeValue.Type)? { get }
   /// The structure type of a composite property, or `nil` if the property is not composite.
   ///
@@ -28,8 +27,7 @@ protocol PropertyStorage: SendableMetatype {
   ///
   /// - Throws: `DecodingError` if the decoder contains no value of the attribute's type.
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue
-  /// Decodes a stored `Codable` value of the attribute, and encodes it as the value's type
-  /// specifies.
+  /// Decodes a stored `Codable` value, and encodes the value in the way that its type specifies.
   ///
   /// - Returns: `false`, without encoding anything, if this version of the type cannot decode the
   ///   value.

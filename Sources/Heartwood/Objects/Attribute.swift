@@ -43,7 +43,7 @@ public struct Attribute<Value: AttributeValue> {
     )
   }
 
-  /// Declares an attribute with rules for its values, and its value in new objects.
+  /// Declares an attribute, the rules for its values, and its value in new objects.
   ///
   /// ```swift
   /// @Attribute(.unique) var code: String = ""
@@ -200,14 +200,14 @@ extension Attribute: PropertyStorage {
 }
 
 extension ManagedObject {
-  /// Prepares for a read of the property at the given offset.
+  /// Prepares the object for a read of the property at the given offset.
   @usableFromInline
   final func willRead(at offset: Int) {
     willModify(at: offset)
     if hooks.contains(.observed) { didRead(at: offset) }
   }
 
-  /// Prepares for an in-place mutation of the property at the given offset.
+  /// Prepares the object for an in-place mutation of the property at the given offset.
   ///
   /// The mutation is not reported to observers as a read.
   @usableFromInline
@@ -217,8 +217,9 @@ extension ManagedObject {
     source?.fire(self)
   }
 
-  /// Traps if the object's context no longer exists, because values that are not loaded are then
-  /// unavailable.
+  /// Traps if the object's context no longer exists.
+  ///
+  /// Without a context, values that are not loaded are unavailable.
   final func requireContext() {
     // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard source != nil else {
@@ -237,7 +238,9 @@ extension ManagedObject {
     if unreadable != nil { discardUnreadable(property) }
   }
 
-  /// Prepares for a write at the given offset, and returns whether the object belongs to a context.
+  /// Prepares the object for a write to the property at the given offset.
+  ///
+  /// - Returns: Whether the object belongs to a context.
   final func prepareToWrite(at offset: Int) -> Bool {
     if source == nil, number.bits == 0 {
       recordWrite(at: offset)

@@ -47,7 +47,7 @@ enum ClassLayout {
 // The following runtime functions also underlie `Mirror`. `Mirror` itself is unsuitable, because it
 // provides values but no offsets, and because a type can customise its mirror.
 
-/// The details of a field that the runtime reports in addition to its type and offset.
+/// The details that the runtime reports about a field, other than the field's type and offset.
 private struct FieldDetails {
   var name: UnsafePointer<CChar>?
   var free: (@convention(c) (UnsafePointer<CChar>?) -> Void)?

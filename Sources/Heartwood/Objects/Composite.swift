@@ -18,7 +18,7 @@ public struct Composite<Value: CompositeValue> {
   ///
   /// - Parameters:
   ///   - wrappedValue: The value in new objects.
-  ///   - name: The attribute's name in the store's model, which is used as a prefix of its column
+  ///   - name: The attribute's name in the store's model, which is used as the prefix of the column
   ///     names. The default is the name of the property. The rest of the API always uses the name
   ///     of the property.
   ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
@@ -102,7 +102,7 @@ extension Composite: PropertyStorage {
 }
 
 extension ManagedObject {
-  /// Prepares for a read of the composite attribute at the given offset.
+  /// Prepares the object for a read of the composite attribute at the given offset.
   @usableFromInline
   final func willRead(compositeAt offset: Int) {
     willModify(at: offset)

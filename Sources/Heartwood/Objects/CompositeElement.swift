@@ -6,7 +6,7 @@ struct CompositeElement {
   let formerPaths: [String]
   /// The offset of the element in the structure's memory.
   let offset: Int
-  /// The wrapper with the same memory layout as the element.
+  /// The wrapper type that has the same memory layout as the element.
   let storage: any PropertyStorage.Type
 
   /// Returns the elements of a structure, including the elements of nested composite values.

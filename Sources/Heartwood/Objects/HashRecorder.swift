@@ -65,7 +65,7 @@ enum HashRecorder {
   }
 }
 
-/// A view of a set of objects in which objects are looked up by address.
+/// A view of an object set that looks up objects by address.
 ///
 /// An object that ``HashRecorder`` has recorded may already have been deallocated, so the object
 /// itself must not be used. Looking up its address is safe.

@@ -1,6 +1,6 @@
 public import Observation
 
-/// An object that represents a row of the store, or a row that the next save will insert.
+/// An object that represents a row in the store, or a row that the next save will insert.
 ///
 /// Declare a subclass for each kind of object, with the wrappers ``Attribute``, ``ToOne``,
 /// ``ToMany``, ``OrderedToMany`` and ``Transient``:
@@ -17,7 +17,9 @@ public import Observation
 /// object for a row. A fetched object has its values in memory. An object that is reached through a
 /// relationship may be a *fault*, whose values are loaded when one of its properties is first used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
-  /// The extra work that each access to a property requires. For most objects, this set is empty.
+  /// The extra work that each access to a property requires.
+  ///
+  /// For most objects, this set is empty.
   // The stored variables skip exclusivity checks to save time, because every property access reads
   // some of them. Skipping the checks is safe, because only the object's thread writes the
   // variables, and no other code runs during an access. An object that is not in a context starts
@@ -32,7 +34,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// is the number of its first frame.
   @exclusivity(unchecked) final var version: UInt64 = 0
   /// The value of `version` for an object whose row did not exist when the context tried to load
-  /// it.
+  /// the object.
   static let missingRowVersion = UInt64.max
   @exclusivity(unchecked) final var entityDescription: EntityDescription?
   /// The object's context, or `nil` if the object is not in a context.
@@ -51,7 +53,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
 
   /// Creates an object that does not yet belong to a context.
   ///
-  /// Call `insert` to add it to a context.
+  /// Call `insert` to add the object to a context.
   ///
   /// - Precondition: Every property of the subclass has a declared value. Subclasses therefore need
   ///   no `init`.
@@ -74,10 +76,10 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   public final var isFault: Bool { state.contains(.fault) }
   /// A Boolean value that indicates whether the next save inserts a row for the object.
   public final var isInserted: Bool { state.contains(.inserted) }
-  /// A Boolean value that indicates whether properties of the object have been set since it was
+  /// A Boolean value that indicates whether any property has been set since the object was last
   /// read or saved.
   ///
-  /// Setting a property to its current value counts too.
+  /// Setting a property to its current value also counts as an update.
   public final var isUpdated: Bool { state.contains(.updated) && !isDeleted && !isInserted }
   /// A Boolean value that indicates whether the object's row no longer exists or will be deleted by
   /// the next save.

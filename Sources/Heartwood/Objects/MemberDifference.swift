@@ -137,7 +137,7 @@ struct MemberDifference {
 
 /// Finds objects in arrays by address, without retaining the elements that it visits.
 enum ObjectSearch {
-  /// Returns the position of an object, or `nil` if it is not in the array.
+  /// Returns the position of an object, or `nil` if the object is not in the array.
   ///
   /// The array is searched from both ends.
   static func position(

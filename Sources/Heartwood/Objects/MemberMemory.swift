@@ -1,19 +1,19 @@
-/// Accesses the members of to-many relationships in the memory of objects.
+/// Accesses the members of to-many relationships in an object's memory.
 ///
 /// A list or set of a subclass of ``ManagedObject`` has the same memory layout as a list or set of
 /// ``ManagedObject``. This code therefore accesses the collection directly, because a conversion
 /// would allocate a new collection.
 extension ManagedObject {
-  /// Returns the memory location of the members of the ordered relationship at the given offset.
+  /// Returns a pointer to the members of the ordered relationship at the given offset.
   ///
-  /// The location contains `nil` if the members are not loaded.
+  /// The pointer points to `nil` if the members are not loaded.
   private func listLocation(at offset: Int) -> UnsafeMutablePointer<[ManagedObject]?> {
     (memory + offset).assumingMemoryBound(to: [ManagedObject]?.self)
   }
 
-  /// Returns the memory location of the members of the unordered relationship at the given offset.
+  /// Returns a pointer to the members of the unordered relationship at the given offset.
   ///
-  /// The location contains `nil` if the members are not loaded.
+  /// The pointer points to `nil` if the members are not loaded.
   private func setLocation(at offset: Int) -> UnsafeMutablePointer<Set<ManagedObject>?> {
     (memory + offset).assumingMemoryBound(to: Set<ManagedObject>?.self)
   }

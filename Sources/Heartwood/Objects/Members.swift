@@ -1,6 +1,6 @@
 extension ToMany {
   /// The members of an unordered to-many relationship, which can be counted, found and changed
-  /// without loading them.
+  /// without being loaded.
   ///
   /// This is the projected value of a ``ToMany`` property:
   ///
@@ -48,7 +48,7 @@ extension ToMany {
 
 extension OrderedToMany {
   /// The members of an ordered to-many relationship, which can be counted, found, appended and
-  /// removed without loading them.
+  /// removed without being loaded.
   ///
   /// This is the projected value of an ``OrderedToMany`` property:
   ///
@@ -94,7 +94,7 @@ extension OrderedToMany {
   }
 }
 
-/// The members of a to-many relationship whose owner may not be in a context.
+/// The members of a to-many relationship whose owner might not be in a context.
 private struct UnloadedMembers {
   let owner: ManagedObject
   let offset: Int

@@ -40,7 +40,7 @@ final class ObjectChanges {
   var isEmpty: Bool { originals.isEmpty && members.isEmpty }
 }
 
-/// The objects added to and removed from a to-many relationship since it was read.
+/// The objects added to and removed from a to-many relationship since the relationship was read.
 struct MemberChanges {
   private(set) var added = MemberSet()
   private(set) var removed = MemberSet()
@@ -67,7 +67,7 @@ struct MemberChanges {
     if !removed.remove(member) { added.insert(member) }
   }
 
-  /// Returns these changes without those that other contexts have also made.
+  /// Returns the changes in this value that other contexts have not also made.
   ///
   /// - Parameters:
   ///   - theirs: The members in the store, including the other contexts' changes.

@@ -18,8 +18,7 @@ final class ObjectFiller: Sendable {
     let field: Int
     let target: Int
     let representation: PropertyRepresentation
-    /// A Boolean value that indicates whether the property is `nil` if the record has no value for
-    /// it.
+    /// A Boolean value that indicates whether a missing value in a record is read as `nil`.
     let isNilHole: Bool
   }
 
@@ -141,7 +140,7 @@ final class ObjectFiller: Sendable {
     }
   }
 
-  /// Sets the property of a field that has no value in the record, using the value in `constants`.
+  /// Sets a property whose field has no value in the record to the value in `constants`.
   private func fillHole(_ field: Int, _ object: ManagedObject) throws {
     guard let property = properties[field] else { return }
     try object.setStoredValue(constants[property.slot], property)

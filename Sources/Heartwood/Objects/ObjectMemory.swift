@@ -1,6 +1,6 @@
 import Foundation
 
-/// Accesses properties by their offsets in the memory of an object.
+/// Accesses properties by their offsets in an object's memory.
 ///
 /// Filling an object through raw pointers is fifty times as fast as through key paths. The schema
 /// obtains the offset of each property from the Swift runtime.
@@ -16,8 +16,8 @@ extension ManagedObject {
     return try property.storage.value(at: memory + property.offset)
   }
 
-  /// Returns the stored representation of an attribute's value, or `nil` if it can only be read
-  /// through dynamic dispatch.
+  /// Returns the stored representation of an attribute's value, or `nil` if the value can be read
+  /// only through dynamic dispatch.
   @inline(__always)
   final func simpleValue(_ field: MemoryField) -> StoredValue? {
     func value<Value: AttributeValue>(_ type: Value.Type) -> Value {

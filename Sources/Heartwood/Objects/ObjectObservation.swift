@@ -2,8 +2,8 @@ import Observation
 
 /// The observers of an object, and the property values that they have read.
 ///
-/// Observers of a property are notified only when its value differs from the value that they read.
-/// The values that observers read are therefore kept until the notification.
+/// Observers of a property are notified only when the current value differs from the value that
+/// they read. The values that observers read are therefore kept until the notification.
 final class ObjectObservation {
   private let registrar = ObservationRegistrar()
   /// The values that observers have read, indexed by slot.
@@ -21,7 +21,8 @@ final class ObjectObservation {
     if seen[slot] == nil { seen[slot] = value() }
   }
 
-  /// Notifies the observers of a property if its value differs from the value that they read.
+  /// Notifies the observers of a property if the current value differs from the value that they
+  /// read.
   ///
   /// The notification discards the value that was read.
   ///

@@ -30,9 +30,9 @@ protocol ObjectSource: AnyObject {
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)
-  /// Returns the number of members of an unordered relationship, without loading them if possible.
+  /// Returns the number of members of an unordered relationship, if possible without loading them.
   func memberCount(of object: ManagedObject, _ property: PropertyDescription) -> Int
-  /// Returns whether an object is a member, without loading the members if possible.
+  /// Returns whether an object is a member, if possible without loading the members.
   func hasMember(
     _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
   ) -> Bool

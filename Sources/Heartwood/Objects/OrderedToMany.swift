@@ -5,8 +5,8 @@
 /// ```
 ///
 /// The list contains each object at most once. An object that is added through the inverse is
-/// appended. `album.$tracks` provides ``Members``, which can be counted, found, appended and
-/// removed without loading all of them.
+/// appended. `album.$tracks` provides the ``Members``, which can be counted, found, appended and
+/// removed without being loaded.
 @propertyWrapper
 public struct OrderedToMany<Destination: ManagedObject> {
   @usableFromInline var members: [Destination]?
@@ -50,7 +50,7 @@ public struct OrderedToMany<Destination: ManagedObject> {
   )
   public var projectedValue: Members { fatalError() }
 
-  /// The members, which can be counted, found and changed without loading them.
+  /// The members, which can be counted, found and changed without being loaded.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
