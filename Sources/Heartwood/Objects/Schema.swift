@@ -60,7 +60,7 @@ public struct Schema: Sendable {
     /// The errors found in the classes.
     let failures: [ObjectGraphError]
     private let positions: [ObjectIdentifier: Int]
-    /// The destinations of the relationships that entities without classes have, keyed by property.
+    /// For entities without classes, the destinations of their relationships, keyed by property.
     private let destinations: [ObjectIdentifier: EntityDescription]
     private let paths = Mutex<[PathKey: [Step]]>([:])
 

@@ -35,8 +35,8 @@ struct SaveRequest {
   /// A Boolean value that indicates whether the last call to `values(of:)` returned null for a
   /// reference whose target has no row.
   private var hasLostReference = false
-  /// A Boolean value that indicates whether, since the objects being saved were read, other
-  /// contexts have changed any of them.
+  /// A Boolean value that indicates whether this save includes an object that other contexts have
+  /// changed since this context read it.
   private(set) var isContested = false
 
   init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) {

@@ -107,7 +107,7 @@ public struct TextQuery: Sendable {
     TextQuery(queries) { .any($0) }
   }
 
-  /// Returns the query restricted to the given attributes of the index.
+  /// Returns this query, restricted to the given attributes of the index.
   public func `in`<Owner>(_ attributes: (any PartialKeyPath<Owner> & Sendable)...) -> TextQuery {
     TextQuery(
       .attributes(node, attributes), levelCount: levelCount + 1,
