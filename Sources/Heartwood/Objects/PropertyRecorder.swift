@@ -4,15 +4,15 @@ import Synchronization
 /// Records the property wrappers of a class while the schema creates an object of the class.
 ///
 /// Wrappers register when they are initialised. The wrappers of a subclass register before those of
-/// its superclass. The wrappers of a single class register in the order of their declaration. The
-/// options of a declaration are available only during initialisation, because objects do not store
-/// them.
+/// its superclass. The wrappers of a single class register in the order in which they are declared.
+/// The options of a declaration are available only during initialisation, because objects do not
+/// store them.
 @usableFromInline
 enum PropertyRecorder {
   /// A Boolean value that indicates whether a recording is active.
   ///
-  /// The flag is atomic and not protected by the mutex, because every wrapper of every new object
-  /// reads it.
+  /// The flag is atomic rather than protected by the mutex, because every wrapper of every new
+  /// object reads it.
   @usableFromInline static var isRecording: Bool { isOn.load(ordering: .relaxed) }
 
   private static let isOn = Atomic<Bool>(false)
@@ -30,8 +30,9 @@ enum PropertyRecorder {
   private static let recording = Mutex<Recording?>(nil)
   private static let turn = Mutex(())
 
-  /// Runs `body`, and returns its result together with the wrappers that it initialises on this
-  /// thread.
+  /// Runs `body` and records the wrappers that are initialised on this thread.
+  ///
+  /// - Returns: The result of `body`, and the recorded wrappers.
   static func record<Result>(_ body: () -> Result) -> (Result, [Entry]) {
     turn.withLock { _ in
       recording.withLock { $0 = Recording(thread: ObjectIdentifier(Thread.current)) }
@@ -46,7 +47,7 @@ enum PropertyRecorder {
     }
   }
 
-  /// Records a wrapper, if this thread is recording.
+  /// Records a wrapper if this thread is recording.
   static func recordWrapper(_ storage: any PropertyStorage.Type, _ options: PropertyOptions) {
     recording.withLock { current in
       guard current?.thread == ObjectIdentifier(Thread.current) else { return }

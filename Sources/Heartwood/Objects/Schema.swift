@@ -6,8 +6,8 @@ import Synchronization
 /// let schema = Schema(Person.self, Car.self)
 /// ```
 ///
-/// The schema also includes superclasses and the destinations of relationships, which need not be
-/// listed. If the classes contain errors, creating a container with the schema throws them.
+/// Superclasses and the destinations of relationships are included automatically, so they need not
+/// be listed. If the classes contain errors, creating a container with the schema throws them.
 ///
 /// Opening a store that was written with an earlier version of the model migrates the store. If the
 /// schema's version is higher than the store's version, the migration removes properties that the
@@ -22,7 +22,7 @@ public struct Schema: Sendable {
   public let version: Int
   /// The names of entities to remove from a store with a lower version.
   ///
-  /// The rows of these entities, and all references to the rows, are removed.
+  /// The migration removes the rows of these entities and all references to the rows.
   public let removing: Set<String>
   let content: Content
 
@@ -30,8 +30,8 @@ public struct Schema: Sendable {
   ///
   /// - Parameters:
   ///   - version: The version of the model.
-  ///   - removing: The store names of entities to remove, which no longer have a class. Names that
-  ///     a store does not contain are ignored.
+  ///   - removing: The names, in the store, of entities to remove. These entities no longer have a
+  ///     class. Names that a store does not contain are ignored.
   ///   - types: The classes of the model.
   public init(
     version: Int = 1, removing: Set<String> = [], _ types: ManagedObject.Type...
@@ -47,7 +47,7 @@ public struct Schema: Sendable {
     content = builder.content(of: types)
   }
 
-  /// Creates the schema of a store from its model instead of from classes.
+  /// Creates the schema of a store from the model that the store records, without classes.
   init(version: Int, content: Content) {
     self.version = version
     self.content = content
@@ -60,11 +60,11 @@ public struct Schema: Sendable {
     /// The errors found in the classes.
     let failures: [ObjectGraphError]
     private let positions: [ObjectIdentifier: Int]
-    /// The destinations of relationships whose entities have no classes, keyed by property.
+    /// For entities without classes, the destinations of their relationships, keyed by property.
     private let destinations: [ObjectIdentifier: EntityDescription]
     private let paths = Mutex<[PathKey: [Step]]>([:])
 
-    /// A property in a key path, with the entity to which it belongs.
+    /// A property in a key path, and the entity to which the property belongs.
     typealias Step = (entity: EntityDescription, property: PropertyDescription)
 
     /// A sendable wrapper around a key path.
@@ -159,8 +159,8 @@ public struct Schema: Sendable {
 extension AnyKeyPath {
   /// A description of the key path for error messages.
   ///
-  /// The text names the root and value types, because the key path's own description contains
-  /// property names only in some builds.
+  /// The text names the root and value types, because only in some builds does the key path's own
+  /// description contain property names.
   var phrase: String {
     let type = Swift.type(of: self)
     let path = "\(self)".contains("<computed") ? "" : " (\(self))"

@@ -7,8 +7,10 @@ struct SchemaBuilder {
   private var failures: [ObjectGraphError] = []
   private var isSeen: Set<ObjectIdentifier> = []
 
-  /// Returns the entities of `types`, of their superclasses, and of all classes reachable through
-  /// relationships, together with the errors found in them.
+  /// Returns the content of a schema with the given classes.
+  ///
+  /// The content consists of the entities of the classes, of their superclasses, and of all classes
+  /// reachable through relationships. It also contains the errors found in these classes.
   mutating func content(of types: [ManagedObject.Type]) -> Schema.Content {
     for type in types { add(type) }
     var position = 0
@@ -104,8 +106,8 @@ struct SchemaBuilder {
     return (result, composites)
   }
 
-  /// Returns the elements of a composite attribute as separate fields, or the field itself if it is
-  /// not composite.
+  /// Returns the elements of a composite attribute as separate fields, or the field itself if the
+  /// attribute is not composite.
   private mutating func parts(
     of field: ClassLayout.Field, _ entry: PropertyRecorder.Entry, _ type: ManagedObject.Type
   ) -> [(ClassLayout.Field, PropertyRecorder.Entry)] {

@@ -26,7 +26,7 @@ public struct ToMany<Destination: ManagedObject> {
   /// - Parameters:
   ///   - inverse: The relationship at the other end, which is always kept consistent with this one.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
-  ///   - deleteRule: The effect on the related objects when this object is deleted.
+  ///   - deleteRule: What happens to the related objects when this object is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify
@@ -144,8 +144,8 @@ extension ManagedObject {
     return members
   }
 
-  /// Loads and returns the members of the unordered relationship at the given offset, for an
-  /// in-place mutation.
+  /// Loads and returns the members of the unordered relationship at the given offset so that they
+  /// can be mutated in place.
   @usableFromInline
   final func beginChangingSet(at offset: Int, _ change: SetChange) -> Set<ManagedObject> {
     loadMembers(at: offset, areRead: false)
@@ -189,7 +189,7 @@ extension ManagedObject {
     source.relate(self, property, to: members, hashed: hashed)
   }
 
-  /// Returns the storage of a set's elements, which is the only stored property of a set.
+  /// Returns the only stored property of a set: the storage of its elements.
   private static func storage(of members: Set<ManagedObject>) -> AnyObject {
     unsafeBitCast(members, to: AnyObject.self)
   }

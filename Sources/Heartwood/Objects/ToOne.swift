@@ -19,12 +19,12 @@ public struct ToOne<Destination: ManagedObject> {
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
   }
 
-  /// Declares a reference, with options.
+  /// Declares a reference with options.
   ///
   /// - Parameters:
   ///   - inverse: The relationship at the other end, which is always kept consistent with this one.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
-  ///   - deleteRule: The effect on the related object when this object is deleted.
+  ///   - deleteRule: What happens to the related object when this object is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify
@@ -123,15 +123,16 @@ extension ManagedObject {
   /// Returns the value that was assigned to the relationship at the given offset while the object
   /// was not in a context, or `nil` if no value was assigned.
   ///
-  /// The method traps if the object's context was deallocated, because the related objects are then
-  /// unknown.
+  /// The method traps if the object's context has been deallocated, because the related objects are
+  /// then unknown.
   final func pendingRelated(at offset: Int) -> PendingRelated? {
     if let related = changes?.pending[offset] { return related }
     if changes?.isOrphaned == true, !isDeleted { requireContext() }
     return nil
   }
 
-  /// Inserts this object into the context of `other`, to which it is about to be related.
+  /// Inserts this object into the context of `other`, the object to which it is about to be
+  /// related.
   ///
   /// The method does nothing if this object is or has been in a context, or if `other` is not in a
   /// context.

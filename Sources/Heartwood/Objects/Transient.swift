@@ -26,8 +26,8 @@ public struct Transient<Value> {
 
   /// The property's value in an object.
   ///
-  /// If the object is a fault, reading the property first loads the object, so that
-  /// `awakeFromFetch` can set the property.
+  /// If the object is a fault, it is loaded before the property is read, so that `awakeFromFetch`
+  /// can set the property.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

@@ -8,7 +8,7 @@ extension ManagedObject {
   ///
   /// In the object, such an attribute is `nil` if it is optional. Otherwise, it has its declared
   /// value. The row keeps the stored value until the attribute is set. If the object is a fault,
-  /// reading this property loads the object first.
+  /// the object is loaded before this property is read.
   public final var unreadableValues: [String: StoredValue] {
     if isFault { source?.fire(self) }
     guard let unreadable, let entity = entityDescription else { return [:] }
@@ -36,7 +36,7 @@ extension ManagedObject {
     }
   }
 
-  /// Discards the undecodable stored value of an attribute, unless the attribute still has the
+  /// Discards the undecodable stored value of an attribute unless the attribute still has the
   /// substitute for that value.
   final func discardUnreadableIfSet(_ property: PropertyDescription) {
     defer { withExtendedLifetime(self) {} }

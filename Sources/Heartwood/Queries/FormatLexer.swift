@@ -1,7 +1,7 @@
-/// A token of an `NSPredicate` format string, with its position in the string.
+/// A token in an `NSPredicate` format string, with the position of the token.
 struct FormatToken {
   enum Kind: Equatable {
-    /// A name, or a case-insensitive keyword.
+    /// A name or a case-insensitive keyword.
     case word(String)
     /// A name written as `#name`, which is never treated as a keyword.
     case name(String)

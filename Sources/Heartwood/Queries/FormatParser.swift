@@ -7,15 +7,15 @@ struct FormatParser {
   private var position = 0
   private var arguments: ArraySlice<any Sendable>
   private let argumentCount: Int
-  /// The numbers of the variables that the enclosing subqueries declare, keyed by name.
+  /// The numbers of the variables declared by the enclosing subqueries, keyed by variable name.
   private var variables: [String: Int] = [:]
   private var lastVariable = 0
   /// The current nesting depth.
   private var depth = 0
 
-  /// The maximum nesting depth, and the maximum number of operators in a calculation.
+  /// The maximum nesting depth and the maximum number of operators in a calculation.
   ///
-  /// The limit prevents stack overflow, and is far higher than predicates need in practice.
+  /// The limit prevents stack overflow and is far higher than predicates need in practice.
   private static let maxDepth = 64
 
   static func expression(
@@ -125,7 +125,7 @@ struct FormatParser {
     "MATCHES": .matches,
   ]
 
-  /// Parses the comparison after a value, or returns the value if no comparison follows.
+  /// Parses the comparison that follows a value, or returns the value if no comparison follows.
   private mutating func comparison(
     _ value: QueryExpression
   ) throws(ObjectGraphError) -> QueryExpression {
@@ -386,9 +386,9 @@ enum FormatStep {
 }
 
 extension QueryExpression {
-  /// Returns an expression that follows a path, starting at the value of this expression.
+  /// Returns an expression that follows a path from the value of this expression.
   ///
-  /// The steps after an aggregate specify the property that is aggregated.
+  /// The steps after an aggregate specify the property to aggregate.
   func following(_ steps: ArraySlice<FormatStep>) -> QueryExpression {
     guard let first = steps.first else { return self }
     switch first {

@@ -37,8 +37,7 @@ final class PredicateTranslation {
     throw refusal(of: node)
   }
 
-  /// Returns the operands of a chain of conjunctions or disjunctions, regardless of how they are
-  /// nested.
+  /// Returns the operands of a chain of conjunctions or disjunctions, however the chain is nested.
   func chain<Node>(_ first: Any, _ second: Any, _ kind: Node.Type) throws -> [QueryExpression] {
     var result: [QueryExpression] = []
     var rest = [second, first]
@@ -59,8 +58,9 @@ final class PredicateTranslation {
         + "and filter the fetched objects instead.")
   }
 
-  /// Returns a description of a node for error messages, which resembles the source code as closely
-  /// as possible.
+  /// Returns a description of a node for error messages.
+  ///
+  /// The description resembles the source code as closely as possible.
   private static func shown(_ node: Any) -> String {
     let name = String(describing: type(of: node)).prefix { $0 != "<" }
     return node is any PredicateExpression ? "\(name), \(node)" : "\(node)"

@@ -1,10 +1,10 @@
 /// A predicate that may be composed of other predicates with `and`, `or` and `not`.
 ///
 /// Nodes are shared and immutable. A tree can be hundreds of thousands of levels deep, for example
-/// if a loop adds one term at a time. Code must therefore never recurse through a tree without a
-/// depth limit.
-// The conformance is `@unchecked`. It is safe, because `content` changes only in `deinit`, in nodes
-// that have no other references.
+/// if a loop adds one term at a time. Therefore, code that recurses through a tree must limit the
+/// depth.
+// The conformance is `@unchecked`. It is safe, because `content` changes only in `deinit`, and only
+// in nodes without other references.
 final class PredicateTree: @unchecked Sendable {
   typealias Leaf = @Sendable (Schema.Content) throws -> QueryExpression
 
@@ -19,13 +19,17 @@ final class PredicateTree: @unchecked Sendable {
 
   private init(_ content: Content) { self.content = content }
 
-  /// Creates a leaf, which is a predicate that is not composed of other predicates.
+  /// Creates a leaf: a predicate that is not composed of other predicates.
   convenience init(_ leaf: @escaping Leaf) { self.init(.leaf(leaf)) }
 
-  /// Creates the conjunction of the operands, which matches everything if there are no operands.
+  /// Creates the conjunction of the operands.
+  ///
+  /// Without operands, the conjunction matches everything.
   convenience init(all operands: [PredicateTree]) { self.init(.all(operands)) }
 
-  /// Creates the disjunction of the operands, which matches nothing if there are no operands.
+  /// Creates the disjunction of the operands.
+  ///
+  /// Without operands, the disjunction matches nothing.
   convenience init(any operands: [PredicateTree]) { self.init(.any(operands)) }
 
   /// The negation of the predicate.

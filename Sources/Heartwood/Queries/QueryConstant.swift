@@ -58,8 +58,9 @@ extension Optional: OptionalValue {
 
 /// A range of any type.
 protocol ValueRange {
-  /// The bounds, and whether the range includes its upper bound. A bound is `nil` if the range is
-  /// unbounded on that side.
+  /// The bounds of the range, and whether the range includes its upper bound.
+  ///
+  /// A bound is `nil` if the range is unbounded on that side.
   var ends: (lower: Any?, upper: Any?, isClosed: Bool) { get }
 }
 

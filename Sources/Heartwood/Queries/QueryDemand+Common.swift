@@ -23,7 +23,7 @@ extension QueryDemand {
     }
   }
 
-  /// Returns the narrowest test of a subject that several demands together imply, or `nil` if no
+  /// Returns the narrowest test that several demands together imply for a subject, or `nil` if no
   /// demand tests the subject.
   private static func narrowest(_ demands: [QueryDemand], _ subject: Subject) -> Test? {
     var result: Test?

@@ -1,4 +1,4 @@
-/// A necessary condition of a predicate, which an index or a key lookup can test.
+/// A necessary condition for a predicate, in a form that an index or a key lookup can test.
 ///
 /// Every object that matches the predicate passes the test, but other objects may pass it too.
 struct QueryDemand {
@@ -32,8 +32,8 @@ struct QueryDemand {
   /// Creates the demand that a comparison between a term and a constant implies, or returns `nil`
   /// if no lookup can perform the test.
   init?(_ term: QueryTerm, _ comparison: QueryComparison, _ constant: StoredValue) {
-    // Create no demand for NaN. NaN neither equals, precedes nor follows any value, so a range
-    // cannot express the comparison.
+    // Create no demand for NaN. NaN does not equal, precede or follow any value, so a range cannot
+    // express the comparison.
     guard let subject = term.subject, !constant.isNotANumber else { return nil }
     self.subject = subject
     switch comparison {
@@ -83,7 +83,7 @@ struct QueryDemand {
 }
 
 extension QueryDemand {
-  /// The values of the demand, as text for query plans.
+  /// A description of the demand's values for query plans.
   var text: String {
     switch test {
     case .among(let values): values.map { $0.text ?? "nil" }.joined(separator: ", ")
@@ -141,7 +141,7 @@ extension QueryTerm {
 extension StoredValue {
   /// A Boolean value that indicates whether the value is a finite number or date.
   ///
-  /// For such a value, the next greater and the next smaller value of its type exist.
+  /// The type of such a value has a next greater and a next smaller value.
   fileprivate var hasNeighbours: Bool {
     switch self {
     case .integer(let value): value > .min && value < .max
@@ -171,7 +171,7 @@ extension StoredValue {
     }
   }
 
-  /// The greatest value of the type that precedes NaN, or `nil` if the type has no NaN.
+  /// The greatest value of the type, apart from NaN, or `nil` if the type has no NaN.
   var infinity: StoredValue? {
     switch self {
     case .double: .double(.infinity)

@@ -1,4 +1,4 @@
-/// An expression of a predicate before its names are resolved.
+/// An expression in a predicate, before the names in the expression are resolved.
 ///
 /// Foundation predicates and format strings are both translated into this form.
 ///
@@ -63,7 +63,7 @@ enum QueryComparison: String, Sendable {
   case greater = ">"
   case greaterOrEqual = ">="
 
-  /// The comparison that gives the same result when the operands are swapped.
+  /// The comparison that gives the same result with the operands swapped.
   var exchanged: QueryComparison {
     switch self {
     case .equal, .notEqual: self

@@ -26,7 +26,7 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
 
   /// Creates a predicate from a string in the format language of `NSPredicate`.
   ///
-  /// Arguments are treated only as values, and are never parsed as part of the format.
+  /// Arguments are treated only as values and are never parsed as part of the format.
   ///
   /// - Parameters:
   ///   - format: The condition, with `%@` for a value, `%K` for the name of a property, and `%d`,
@@ -38,7 +38,7 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     try self.init(format: format, arguments: arguments)
   }
 
-  /// Creates a predicate from a string in the format language, with an array of arguments.
+  /// Creates a predicate from a string in the format language and an array of arguments.
   ///
   /// The parameters and errors are the same as in ``init(format:_:)``.
   public init(format: String, arguments: [any Sendable]) throws {

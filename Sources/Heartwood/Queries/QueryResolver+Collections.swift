@@ -1,6 +1,6 @@
 /// Resolves operations on collections.
 extension QueryResolver {
-  /// Returns a function that reads the elements of a collection, and the type of the elements.
+  /// Returns the type of a collection's elements, and a function that reads the elements.
   func elements(_ collection: QueryTerm) throws -> (QueryTerm.Values, QueryType) {
     switch (collection.content, collection.type) {
     case (.values(let values), .list(let type)): return (values, type)

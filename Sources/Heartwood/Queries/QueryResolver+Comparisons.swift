@@ -42,8 +42,9 @@ extension QueryResolver {
     return QueryTerm(name) { comparison.holds(try left($0), try right($0)) }
   }
 
-  /// Returns a condition that compares a term with a constant, which is the most common and fastest
-  /// kind of comparison.
+  /// Returns a condition that compares a term with a constant.
+  ///
+  /// This is the fastest and most common kind of comparison.
   private func compare(
     _ term: QueryTerm, _ value: @escaping QueryTerm.Value, _ comparison: QueryComparison,
     _ constant: StoredValue, _ name: String

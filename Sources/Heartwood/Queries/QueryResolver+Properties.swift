@@ -1,6 +1,6 @@
 /// Resolves the properties of objects, by name or by key path.
 extension QueryResolver {
-  /// Resolves a path of names.
+  /// Resolves a property path that consists of names.
   ///
   /// The name of a composite attribute is a prefix of the names of its elements.
   func property(_ name: String, of base: QueryExpression) throws -> QueryTerm {

@@ -5,7 +5,7 @@ import Foundation
 /// The format language has no literals of these types. A program passes such values as arguments,
 /// but a condition on the command line of `heartwoodctl` can contain only strings.
 extension QueryResolver {
-  /// Converts constant strings in a term to the type of `other`, the term with which it is
+  /// Converts constant strings in a term to the type of `other`, the term with which `term` is
   /// compared.
   ///
   /// Any other term is returned unchanged. A string is also returned unchanged if this resolver

@@ -160,7 +160,7 @@ final class QueryResolver {
     return result
   }
 
-  /// Resolves expressions to conditions, and returns them with the demands of each condition.
+  /// Resolves expressions to conditions, and returns each condition with its demands.
   private func conditions(
     _ operands: [QueryExpression]
   ) throws -> ([QueryTerm.Condition], [[QueryDemand]]) {
@@ -209,7 +209,7 @@ final class QueryResolver {
     return QueryTerm("a variable", type) { $0.variables[variable] }
   }
 
-  /// Calls `body` with a variable for the elements of a collection in scope.
+  /// Calls `body` while a variable for the elements of a collection is in scope.
   func with<Result>(
     _ variable: Int, _ type: QueryType, _ body: () throws -> Result
   ) rethrows -> Result {
@@ -279,9 +279,10 @@ final class QueryResolver {
     }
   }
 
-  /// Returns a function that reads the value of a term, which must not be a collection.
+  /// Returns a function that reads the value of a term.
   ///
-  /// If `type` is decimal, the function converts the value to a decimal number.
+  /// The term must not be a collection. If `type` is decimal, the function converts the value to a
+  /// decimal number.
   func value(_ term: QueryTerm, as type: QueryType) throws -> QueryTerm.Value {
     switch term.content {
     case .condition(let condition): return { .bool(try condition($0)) }

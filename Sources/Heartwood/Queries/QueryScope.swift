@@ -42,7 +42,7 @@ final class QueryScope {
     variables = Array(repeating: .null, count: variableCount)
   }
 
-  /// Makes a record the subject while `body` runs.
+  /// Uses a record as the subject while `body` runs.
   ///
   /// The record must stay valid until `body` returns.
   func with<Result>(
@@ -57,7 +57,7 @@ final class QueryScope {
     return try body()
   }
 
-  /// Makes an object in memory the subject while `body` runs.
+  /// Uses an object in memory as the subject while `body` runs.
   func with<Result>(_ object: ManagedObject, _ body: () throws -> Result) rethrows -> Result {
     self.object = object
     number = object.number
@@ -98,8 +98,10 @@ final class QueryScope {
     return value
   }
 
-  /// Updates a location for the layout of the subject's record, and returns `false` if there is no
-  /// entity.
+  /// Updates a location to match the layout of the subject's record.
+  ///
+  /// - Returns: `false` if the location cannot be updated because there is no entity; otherwise,
+  ///   `true`.
   @inline(__always)
   private func find(_ location: PropertyLocation, in record: RecordView) -> Bool {
     if location.entityNumber != entityNumber || location.layoutNumber != record.layoutNumber {
@@ -183,8 +185,8 @@ final class QueryScope {
 
 /// The position of a property's field in records.
 ///
-/// The position depends on the layout of the record. The position in the most recent layout is
-/// cached, because consecutive records usually have the same layout.
+/// The position depends on the layout of the record. The position in the layout that was used last
+/// is cached, because consecutive records usually have the same layout.
 final class PropertyLocation {
   let property: PropertyDescription
   // The properties below skip exclusivity checks, because they are read for every record. Skipping
@@ -194,7 +196,7 @@ final class PropertyLocation {
   @exclusivity(unchecked) private(set) var field = 0
   /// The field in the cached layout, or `nil` if that layout has no field for the property.
   @exclusivity(unchecked) private(set) var found: RecordLayout.Field?
-  /// The property's value for records in which its field is missing or null.
+  /// The property's value in records whose field for the property is missing or null.
   @exclusivity(unchecked) private(set) var constant = StoredValue.null
 
   init(_ property: PropertyDescription) { self.property = property }

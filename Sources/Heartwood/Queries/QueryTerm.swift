@@ -1,4 +1,4 @@
-/// An expression of a predicate, resolved so that it can be evaluated for any number of rows.
+/// An expression in a predicate, resolved so that it can be evaluated for any number of rows.
 struct QueryTerm {
   typealias Value = (QueryScope) throws -> StoredValue
   typealias Values = (QueryScope) throws -> [StoredValue]
@@ -6,7 +6,7 @@ struct QueryTerm {
 
   /// The closure that evaluates a term.
   ///
-  /// The closure of each case has a different type of result.
+  /// The type of the result differs from case to case.
   enum Content {
     case value(Value)
     case values(Values)
@@ -81,7 +81,7 @@ extension QueryTerm {
 }
 
 extension StoredValue {
-  /// Converts this value to the type of `term`, with which it is compared.
+  /// Converts this value to the type of `term`, the term with which it is compared.
   ///
   /// - Returns: The converted value, or this value if that type cannot represent it.
   func fitted(to term: QueryTerm) -> StoredValue {

@@ -13,9 +13,9 @@ indirect enum QueryType: Sendable {
   case uuid
   case text
   case bytes
-  /// A value of a `Codable` type, which can only be compared with `nil`.
+  /// A value of a `Codable` type, which can be compared only with `nil`.
   case opaque
-  /// A collection that an attribute contains, whose elements can be searched.
+  /// A collection that is stored in an attribute and whose elements can be searched.
   case array(any CollectionAttributeValue.Type)
   /// A managed object of the given entity, or of any entity if the given entity is `nil`.
   case object(EntityDescription?)
@@ -38,7 +38,7 @@ indirect enum QueryType: Sendable {
 
   /// The entity of an object, or of the objects in a list.
   ///
-  /// The property is `nil` for values and unknown entities.
+  /// The property is `nil` for other values and for objects of an unknown entity.
   var entity: EntityDescription? {
     switch self {
     case .object(let entity): entity

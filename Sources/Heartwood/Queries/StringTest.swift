@@ -35,7 +35,7 @@ public struct StringTest: Sendable {
   }
 }
 
-/// Differences between strings that a comparison can ignore.
+/// Differences that a comparison of strings can ignore.
 public struct StringDifferences: OptionSet, Sendable {
   /// The differences as bits.
   public let rawValue: UInt8
@@ -73,8 +73,8 @@ extension QueryPredicate {
 
   /// Creates a predicate that tests an optional string property.
   ///
-  /// A `nil` value does not pass any test. The parameters are the same as for a string that is not
-  /// optional.
+  /// A `nil` value does not pass any test. The parameters are the same as for a non-optional
+  /// string.
   public init(
     _ keyPath: any KeyPath<M, String?> & Sendable, _ test: StringTest,
     ignoring differences: StringDifferences = []

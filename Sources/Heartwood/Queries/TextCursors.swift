@@ -12,7 +12,9 @@ class TextCursor {
   /// Moves to the next row.
   func moveToNext() throws { row = Self.end }
 
-  /// Moves to the first row that is not less than `target`, unless the cursor is already there.
+  /// Moves forward to the first row that is not less than `target`.
+  ///
+  /// If the current row is not less than `target`, the cursor does not move.
   func seek(_ target: Int64) throws {
     while row < target { try moveToNext() }
   }
@@ -58,8 +60,9 @@ final class TextWordCursor: TextLeafCursor {
     }
   }
 
-  /// Reads the block at the cursor's position, and returns `false` if the block belongs to another
-  /// term.
+  /// Reads the block at the cursor's position.
+  ///
+  /// - Returns: `false` if the block belongs to another term; otherwise, `true`.
   private func readBlock(_ blocks: Cursor) throws -> Bool {
     var bytes: [UInt8] = []
     let found = try blocks.withEntry { key, value -> Int64? in
@@ -290,7 +293,7 @@ struct TextRowList {
     merge(found)
   }
 
-  /// Adds rows, which are in ascending order and may contain duplicates.
+  /// Adds rows that are in ascending order and may contain duplicates.
   private mutating func merge(_ found: [(row: Int64, frequency: Int)]) {
     var next = 0
     while next < found.count {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A constant string for which a condition searches in other strings.
+/// A constant string that a condition searches for in other strings.
 ///
 /// Most strings are compared in place as UTF-8 bytes, without creating a `String`. The result is
 /// the same as that of a character-by-character comparison.
@@ -20,7 +20,9 @@ struct TextPattern {
   /// There are three such characters: `K` (KELVIN SIGN), `;` (GREEK QUESTION MARK) and the grave
   /// accent (GREEK VARIA).
   private let hasEquivalents: Bool
-  /// The position in the text of the byte to search for first, which is probably the rarest byte.
+  /// The position, within the text, of the byte to search for first.
+  ///
+  /// This is probably the rarest byte of the text.
   private let anchor: Int
 
   /// The most frequent bytes in typical text, in descending order of frequency.

@@ -29,7 +29,7 @@ final class TextRun {
     }
   }
 
-  /// A match, and its relevance.
+  /// A match and its relevance.
   typealias Match = (number: ObjectNumber, score: Double)
 
   let ranking: TextRanking
@@ -357,7 +357,7 @@ final class TextRun {
 }
 
 extension TextSearchTree {
-  /// Returns whether the cursors of scored leaves never skip a matching row that contains the leaf.
+  /// Returns whether the cursor of a scored leaf never skips a matching row that contains the leaf.
   ///
   /// The result is `true` if all alternatives are leaves.
   fileprivate static func isFlat(_ node: Node) -> Bool {

@@ -60,7 +60,7 @@ final class TextSearch {
   /// The names of the index's attributes.
   var name: String { index.slots.map { entity.properties[$0].name }.joined(separator: ", ") }
 
-  /// The set of all attributes of the index, with one bit for each attribute.
+  /// The set of all attributes in the index, with one bit for each attribute.
   var allFields: UInt64 { (1 << UInt64(index.slots.count)) &- 1 }
 
   /// The term that tests whether objects match the query.
@@ -75,7 +75,7 @@ final class TextSearch {
     { [self] scope in .double(-(try scope.relevance(self))) }
   }
 
-  /// Returns the words of the scope's subject, read from its values.
+  /// Returns the words of the scope's subject, read from the subject's values.
   fileprivate func document(in scope: QueryScope) throws -> TextDocument {
     TextDocument(try locations.map { try scope.own($0).string }, tree, index.tokenizer)
   }

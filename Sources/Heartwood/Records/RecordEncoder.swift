@@ -1,6 +1,6 @@
 /// Encodes records, reusing one buffer.
 package struct RecordEncoder {
-  /// The record that was encoded last.
+  /// The most recently encoded record.
   package private(set) var record: [UInt8] = []
   /// The values of variable fields that have not been appended to the record yet.
   private var variableValues: [StoredValue] = []

@@ -57,7 +57,7 @@ package struct RecordView {
     return byte >> UInt8(field % 8) & 1 == 1
   }
 
-  /// Returns the bytes of a fixed-length field as an integer, padded with zeros.
+  /// Returns the bytes of a fixed-length field, padded with zeros, as an integer.
   ///
   /// - Precondition: The field has at most eight bytes.
   func bits(_ field: Int) -> UInt64 { bits(layout.fields[field]) }

@@ -1,4 +1,4 @@
-/// Recomputes the derived attributes that changes to rows affect.
+/// Recomputes the derived attributes that are affected by changes to rows.
 ///
 /// Attributes that are derived from the object itself are computed before unique constraints are
 /// checked. Attributes that are derived over a relationship are computed last, after all
@@ -8,7 +8,7 @@ struct DerivedRows {
   private let rows: RowWriter
   private let model: StoreModel
   private let derived: DerivedValues
-  /// The objects whose attributes derived over a relationship may have to be recomputed.
+  /// The objects with attributes that are derived over a relationship and may need recomputing.
   private var affected: Set<ObjectNumber> = []
 
   init(_ rows: RowWriter, _ model: StoreModel) {
@@ -20,8 +20,8 @@ struct DerivedRows {
   /// Computes the attributes of a row that are derived from the row itself, and stores them in
   /// `values`.
   ///
-  /// - Parameter keepsTimes: `true` if attributes derived from the time of the save keep their
-  ///   values.
+  /// - Parameter keepsTimes: `true` if attributes that are derived from the time of the save keep
+  ///   their values.
   func deriveOwn(
     _ values: inout [StoredValue], _ number: ObjectNumber, _ storage: EntityStorage,
     keepsTimes: Bool
@@ -139,7 +139,8 @@ struct DerivedRows {
     return others
   }
 
-  /// Recomputes the values that are derived over relationships, and returns all values of the row.
+  /// Recomputes the values of a row that are derived over relationships, and returns all its
+  /// values.
   private func values(
     _ number: ObjectNumber, _ values: [StoredValue], _ storage: EntityStorage,
     _ changes: RowChanges

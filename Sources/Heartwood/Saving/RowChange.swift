@@ -28,7 +28,7 @@ final class RowChange {
   @exclusivity(unchecked) var isOfObject = false
   /// The slots of the properties that were set in a new object.
   @exclusivity(unchecked) var assigned = SlotSet()
-  /// The slots of references that were set.
+  /// The slots of the references that were set.
   ///
   /// In a one-to-one relationship, only a reference that was set can separate its target from the
   /// target's previous partner.
@@ -103,7 +103,7 @@ struct MemberEdit {
   var removed: [ObjectNumber] = []
   /// The members of an ordered relationship in this context, or `nil` if they are not known.
   var mine: [ObjectNumber]?
-  /// The members at the time when this context read them, or `nil` if they are not known.
+  /// The members as this context read them, or `nil` if they are not known.
   var base: [ObjectNumber]?
 
   /// Adds the edit of another new object that was merged into the same row.

@@ -33,7 +33,7 @@ extension RowChanges {
     try markChangedMembers()
   }
 
-  /// Clears references without an inverse if their target is missing, but only in rows that are
+  /// Clears references without an inverse if their targets are missing, but only in rows that are
   /// written anyway.
   ///
   /// Deleting a row does not by itself clear such references to it.

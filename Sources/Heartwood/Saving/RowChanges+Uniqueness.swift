@@ -95,8 +95,8 @@ extension RowChanges {
     for (position, key) in uniqueKeys(change.storage, change.after) {
       let index = change.storage.entity.indexes[position]
       // Skip the lookup if this row already has the value in the store, because no other stored row
-      // has the value. A conflict is possible only with a row that claimed the value earlier in
-      // this save.
+      // can have the value. A conflict is possible only with a row that claimed the value earlier
+      // in this save.
       let isOwn = change.before.map { before in
         index.slots.allSatisfy { before[$0].isIdentical(to: change.after[$0]) }
       }
@@ -110,7 +110,7 @@ extension RowChanges {
     }
   }
 
-  /// Merges a new object into the row that has the same unique values, if there is one.
+  /// Merges a new object into the row that has the same unique values, if there is such a row.
   private func mergeIntoExisting(_ change: RowChange, _ owners: inout Owners) throws {
     var existing: RowChange?
     let keys = uniqueKeys(change.storage, change.after)

@@ -68,13 +68,13 @@ final class RowChanges {
 
   // MARK: Requests
 
-  /// Adds a change to a row that has no change yet.
+  /// Adds a change to a row for which there is no change yet.
   func add(_ change: RowChange) {
     list.append(change)
     if change.storage.hasRelationships { hasRelationships = true }
   }
 
-  /// Removes the changes after the first `count`.
+  /// Removes all changes except the first `count` changes.
   func removeChanges(after count: Int) {
     completeTable()
     for change in list[count...] { table[change.number] = nil }
@@ -90,8 +90,7 @@ final class RowChanges {
     }
   }
 
-  /// Records that the edits to the references in the given slots of an object were overridden in a
-  /// conflict.
+  /// Records that edits to an object's references in the given slots were overridden in a conflict.
   func recordLostEdits(of number: ObjectNumber, _ slots: SlotSet) {
     lostEdits[number, default: SlotSet()].formUnion(slots)
   }
@@ -114,8 +113,8 @@ final class RowChanges {
 
   // MARK: Rows
 
-  /// Returns the change to a row, creating it if necessary, or `nil` if the row is missing or
-  /// deleted.
+  /// Returns the change to a row, creating the change if necessary, or `nil` if the row is missing
+  /// or deleted.
   func change(of number: ObjectNumber) throws -> RowChange? {
     if let known = known(number) { return known.isDeleted ? nil : known }
     guard let storage = model.storage(of: number), let row = try rows.row(number, storage) else {
@@ -201,7 +200,8 @@ final class RowChanges {
 
   /// Computes and writes the attributes that are derived from the written rows.
   ///
-  /// Called at the end of a transaction in which ``write()`` was called several times.
+  /// This method is called at the end of a transaction in which ``write()`` was called several
+  /// times.
   func finish() throws {
     begin()
     for change in try derived.deriveRelated(self) { add(change) }

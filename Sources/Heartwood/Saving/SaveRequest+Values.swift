@@ -1,6 +1,8 @@
 /// Detects values that cannot be stored.
 extension SaveRequest {
-  /// Records an error, which makes the save fail, if a row could not be stored and read back.
+  /// Records an error if a row could not be stored and read back.
+  ///
+  /// The error makes the save fail.
   mutating func checkValues(of change: RowChange) {
     guard let failure = change.storage.refusal(of: change.after) else { return }
     unstorable.append(

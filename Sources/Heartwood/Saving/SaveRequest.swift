@@ -15,7 +15,7 @@ struct SaveRequest {
     case unchanged
     /// The object must be read again, because another context has changed its row.
     ///
-    /// Any changes to the object in this context were not saved.
+    /// Changes that this context made to the object were not saved.
     case dropped
     /// The object's row is deleted.
     case deleted
@@ -35,8 +35,8 @@ struct SaveRequest {
   /// A Boolean value that indicates whether the last call to `values(of:)` returned null for a
   /// reference whose target has no row.
   private var hasLostReference = false
-  /// A Boolean value that indicates whether other contexts have changed any of the objects being
-  /// saved since they were read.
+  /// A Boolean value that indicates whether this save includes an object that other contexts have
+  /// changed since this context read it.
   private(set) var isContested = false
 
   init(_ context: ManagedObjectContext, _ transaction: WriteTransaction) {
@@ -76,7 +76,7 @@ struct SaveRequest {
     ManagedObjectID(object.number, model.space)
   }
 
-  /// Returns the number of an object's row after the commit.
+  /// Returns the number that an object's row has after the commit.
   func number(of object: ManagedObject) -> ObjectNumber {
     changes.resolved(numbers.resolved(object.number))
   }
@@ -156,7 +156,7 @@ struct SaveRequest {
     return result
   }
 
-  /// Returns the subset of the given slots that belong to references.
+  /// Returns those of the given slots that belong to references.
   private func references(
     _ slots: some Sequence<Int>, _ entity: EntityDescription
   ) -> SlotSet {

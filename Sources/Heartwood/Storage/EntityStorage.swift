@@ -23,7 +23,7 @@ final class EntityStorage: Sendable {
   private let memoryFields: [MemoryField]
   /// The fillers that set the properties of managed objects from records, one for each layout.
   let fillers: [ObjectFiller]
-  /// The name of the keyspace that contains the records, with row IDs as keys.
+  /// The name of the keyspace that contains the records, keyed by row ID.
   let keyspace: String
   /// The properties' numbers in the store, keyed by slot.
   let propertyNumbers: [Int: UInt16]
@@ -33,7 +33,7 @@ final class EntityStorage: Sendable {
   let relationshipKeyspaces: [String?]
   /// The attributes of variable length.
   let variableColumns: [PropertyDescription]
-  /// The attributes of a deleted object that the history keeps.
+  /// The attributes that the history keeps for a deleted object.
   ///
   /// The history keeps the attributes that the model preserves, and a unique attribute that
   /// identifies the object to readers of the history.

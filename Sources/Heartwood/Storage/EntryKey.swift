@@ -16,10 +16,10 @@
 ///
 /// The hash covers all bytes of the encoded values. No complete key contains 18 consecutive zeros
 /// at this offset, because a component of fixed length has at most 16, and no component begins with
-/// a zero byte. Therefore complete and shortened keys never collide. A shortened key is sorted by
-/// the prefix of the encoded values that it contains.
+/// a zero byte. Therefore complete and shortened keys never collide. Shortened keys are sorted by
+/// the prefix that they contain.
 enum EntryKey {
-  /// The length of the prefix of the encoded values in a shortened key, in bytes.
+  /// The number of bytes of the encoded values that a shortened key contains.
   static let prefixByteCount = Limits.maxKeyByteCount - separatorByteCount - 17
   private static let separatorByteCount = 18
 

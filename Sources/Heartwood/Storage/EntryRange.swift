@@ -43,7 +43,7 @@ struct EntryRange: Hashable {
   /// If `first` or `last` is `nil`, the range has no bound at that end. Entries that continue with
   /// `nil` are always excluded.
   init(_ values: [StoredValue], from first: StoredValue?, through last: StoredValue?) {
-    // Append a byte `FF` to the key of `values` and `nil`. The result sorts after every key that
+    // Append the byte `FF` to the key of `values` and `nil`. The result sorts after every key that
     // continues with `nil`, because no component begins with `FF`.
     let afterNil = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }
     lower = Self.start(first.map { EntryKey.key(values + [$0]) } ?? afterNil())
@@ -59,7 +59,7 @@ struct EntryRange: Hashable {
 
   /// Returns the lowest key that an entry can have if its complete key begins with `key`.
   ///
-  /// The key of the entry itself may be shortened.
+  /// The entry's actual key may be shortened.
   private static func start(_ key: Key) -> Key {
     guard key.bytes.count > EntryKey.prefixByteCount else { return key }
     return Key(unverified: Array(key.bytes.prefix(EntryKey.prefixByteCount)))
@@ -73,7 +73,7 @@ struct EntryRange: Hashable {
     return Key.successor(of: Array(bytes.prefix(EntryKey.prefixByteCount)))
   }
 
-  /// Returns the ranges in ascending order, and merges ranges that overlap.
+  /// Returns the ranges in ascending order, with overlapping ranges merged.
   static func merged(_ ranges: [EntryRange]) -> [EntryRange] {
     var result: [EntryRange] = []
     for range in ranges.sorted(by: { $0.lower < $1.lower }) {

@@ -5,15 +5,13 @@
 enum HistoryConsumers {
   static let keyspace = "heartwood.consumers"
 
-  /// Returns the number of the last transaction that each consumer has processed, keyed by the
-  /// consumer's name.
+  /// Returns the number of each consumer's last processed transaction, keyed by consumer name.
   static func all(in snapshot: Snapshot) throws -> [String: Int64] {
     guard let keyspace = try snapshot.keyspace(keyspace) else { return [:] }
     return try all(.snapshot(keyspace))
   }
 
-  /// Returns the number of the last transaction that each consumer has processed, keyed by the
-  /// consumer's name.
+  /// Returns the number of each consumer's last processed transaction, keyed by consumer name.
   static func all(in transaction: WriteTransaction) throws -> [String: Int64] {
     try all(.transaction(try transaction.keyspace(keyspace)))
   }

@@ -2,7 +2,7 @@
 ///
 /// Only some of the changes are in memory at a time.
 struct HistoryCursor {
-  /// A change with its transaction.
+  /// A change and its transaction.
   struct Change {
     let transaction: Transaction
     /// The position of the change in its transaction.
@@ -13,7 +13,7 @@ struct HistoryCursor {
     fileprivate(set) var isLast = false
   }
 
-  /// A transaction, shared by its changes.
+  /// A transaction that all of its changes share.
   final class Transaction {
     let sequence: Int64
     let header: HistoryHeader

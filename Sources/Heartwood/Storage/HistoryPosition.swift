@@ -1,7 +1,7 @@
 import Foundation
 
 extension HistoryPosition {
-  /// Creates the position after a transaction of the history.
+  /// Creates the position after a transaction in the history.
   init(after sequence: Int64, _ bounds: HistoryBounds, in keyspace: RowsKeyspace) throws {
     self.sequence = sequence
     time =

@@ -6,8 +6,8 @@ import Foundation
 /// in chunks. Each chunk is written when it is full, so even a large batch request needs memory for
 /// only one chunk.
 ///
-/// The chunk skips exclusivity checks, because it is used for every row. Skipping the checks is
-/// safe, because only one thread uses the chunk.
+/// Access to the chunk skips exclusivity checks, because the chunk is used for every row. Skipping
+/// the checks is safe, because only one thread uses the chunk.
 final class HistoryWriter {
   /// The author of the changes, and the name of the context that made them.
   struct Origin {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A migration step, which migrates a store from one model to the next in one transaction.
+/// Migrates a store from one model to the next in one transaction.
 ///
 /// A row is rewritten only if its values change. Otherwise, it keeps the layout with which it was
 /// written. The rows of an entity are processed in batches, so memory use does not depend on the

@@ -58,9 +58,9 @@ package struct PendingText {
   /// The words of the row, or `nil` if it has been deleted.
   var after: PendingWords?
 
-  /// The maximum number of rows that one transaction adds.
+  /// The maximum number of rows that one transaction can make pending.
   static let maxAddedCount = 16
-  /// The maximum length of the entries that one transaction adds.
+  /// The maximum total length of the entries that one transaction can add for pending rows.
   static let maxAddedByteCount = maxByteCount / 4
   /// The maximum number of pending rows in an index.
   static let maxCount = 128

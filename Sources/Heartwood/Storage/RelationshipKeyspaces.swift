@@ -35,8 +35,8 @@ extension StoredModel {
 
   /// Returns the identifier of a relationship.
   ///
-  /// It has the form `N.P`, where `N` is the number of the declaring entity, and `P` is the number
-  /// of the property in that entity.
+  /// The identifier has the form `N.P`, where `N` is the number of the declaring entity, and `P` is
+  /// the number of the property in that entity.
   private func declaration(
     _ property: PropertyDescription, _ entity: EntityDescription
   ) throws -> String {
@@ -52,7 +52,7 @@ extension StoredModel {
 }
 
 extension EntityDescription {
-  /// Returns the entity that declares a property, which is this entity or one of its superentities.
+  /// Returns the entity that declares a property: this entity or one of its superentities.
   func declaring(_ property: PropertyDescription) -> EntityDescription {
     var entity = self
     while let superentity = entity.superentity, property.slot < superentity.properties.count {

@@ -32,7 +32,8 @@ struct RelationshipMigration {
     }
   }
 
-  /// Returns an entity's relationships that the store already had, with their old descriptions.
+  /// Returns the relationships that an entity already had in the store, with their old
+  /// descriptions.
   private func kept(
     _ storage: EntityStorage, _ known: StoredModel.StoredEntity
   ) -> [(property: PropertyDescription, old: StoredModel.StoredProperty)] {
@@ -47,8 +48,8 @@ struct RelationshipMigration {
 
   // MARK: Reading the old relationships
 
-  /// Calls `body` with the pairs of objects that a relationship connected before the migration, in
-  /// batches.
+  /// Calls `body`, in batches, with the pairs of objects that a relationship connected before the
+  /// migration.
   ///
   /// The owners of the pairs are the objects of `entity`, in ascending order.
   private func forEachOld(
@@ -69,8 +70,8 @@ struct RelationshipMigration {
     }
   }
 
-  /// Calls `body` with the objects of `entity` and the targets of their reference `property`, in
-  /// batches.
+  /// Calls `body`, in batches, with the objects of `entity` and the targets of their reference
+  /// `property`.
   ///
   /// Objects without a target are skipped. Each record is decoded with the layout with which it was
   /// written.
@@ -102,8 +103,7 @@ struct RelationshipMigration {
 
   // MARK: Converting
 
-  /// Moves the entries of a relationship, for all objects of one entity, to the relationship's new
-  /// keyspace.
+  /// For all objects of one entity, moves the entries of a relationship to its new keyspace.
   private func convert(
     _ property: PropertyDescription, _ storage: EntityStorage, _ old: StoredModel.StoredProperty,
     _ known: StoredModel.StoredEntity
@@ -143,8 +143,8 @@ struct RelationshipMigration {
     for property in entity.properties { try forget(property, of: entity) }
   }
 
-  /// Removes the entries of a relationship of `entity` from the relationship's old keyspace, if the
-  /// new model still uses this keyspace.
+  /// Removes a relationship's entries for `entity` from their old keyspace if the new model still
+  /// uses the keyspace.
   ///
   /// A keyspace that is no longer used is removed entirely at the end of the step.
   private func forget(
@@ -185,8 +185,8 @@ struct RelationshipMigration {
       }
   }
 
-  /// Removes the objects of removed entities from the relationship `property`, for all objects of
-  /// an entity.
+  /// For all objects of an entity, removes the objects of removed entities from the relationship
+  /// `property`.
   private func forgetRemoved(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws {

@@ -4,8 +4,9 @@
 struct RowDifference {
   private let model: StoreModel
   private let storages: [String: EntityStorage]
-  /// The slots of the to-many relationships whose members each keyspace lists, keyed by the
-  /// keyspace's name and then by the entity's position.
+  /// For each keyspace, the slots of the to-many relationships whose members it lists.
+  ///
+  /// The slots are keyed by the keyspace's name and then by the entity's position.
   private let slots: [String: [Int: [Int]]]
   /// The kind of change to each row.
   private(set) var rows: [ObjectNumber: StoreChange.Kind] = [:]
@@ -28,10 +29,10 @@ struct RowDifference {
     self.slots = slots
   }
 
-  /// Returns whether a keyspace contains rows or members, so that differences in it must be
-  /// recorded.
+  /// Returns whether a keyspace contains rows or members.
   ///
-  /// Differences in indexes and in the history, for example, are ignored.
+  /// Only differences in such keyspaces are recorded. Differences in indexes and in the history,
+  /// for example, are ignored.
   func isRelevant(_ keyspace: String) -> Bool {
     storages[keyspace] != nil || slots[keyspace] != nil || keyspace.hasPrefix(Self.rowsPrefix)
   }

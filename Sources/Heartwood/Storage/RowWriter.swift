@@ -159,7 +159,7 @@ final class RowWriter {
     try texts(storage)?.change(number.row, from: before, to: values)
   }
 
-  /// Writes the row of a new object of an isolated entity, and its index entries.
+  /// Writes the row and the index entries of a new object that belongs to an isolated entity.
   ///
   /// The record is encoded from the memory of the object.
   ///
@@ -188,7 +188,7 @@ final class RowWriter {
     return true
   }
 
-  /// Updates the entries that list a row as a member of the objects that it refers to.
+  /// Updates the entries that list a row as a member of the objects to which the row refers.
   func putReferences(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?
@@ -215,7 +215,7 @@ final class RowWriter {
     try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
-  /// Removes the index entries of a row for `values`, except those that the row also has for
+  /// Removes the index entries that a row has for `values`, except those that it also has for
   /// `after`.
   func removeEntries(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?,
@@ -289,7 +289,7 @@ final class RowWriter {
 
   // MARK: Edges
 
-  /// Returns the last component of each edge key of an object: a position or an object number.
+  /// Returns the last component of each of an object's edge keys: a position or an object number.
   private func lastComponents(_ edges: KeyspaceWriter, _ owner: ObjectNumber) throws -> [Int64] {
     let range = EntryRange([.integer(owner.bits)])
     var components: [Int64] = []

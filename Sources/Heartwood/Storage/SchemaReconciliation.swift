@@ -1,7 +1,7 @@
 /// Computes the new model of a store from its current model and a program's schema.
 ///
 /// Nothing is written. Entities and properties that exist in both models keep their numbers.
-/// Differences are recorded as sentences, which the error contains if the store cannot be opened.
+/// Differences are recorded as sentences. The error contains them if the store cannot be opened.
 struct SchemaReconciliation {
   private let before: StoredModel
   private let schema: Schema
@@ -73,7 +73,7 @@ struct SchemaReconciliation {
 
   // MARK: Names
 
-  /// Returns the names of entities or properties in the store, keyed by their names in the schema.
+  /// Returns the names in the store of entities or properties, keyed by their names in the schema.
   ///
   /// Declarations that match nothing in the store are omitted. A renamed declaration matches its
   /// first former name that is in the store and not yet taken, even if a new declaration now uses
@@ -319,7 +319,7 @@ struct SchemaReconciliation {
 }
 
 extension StoredModel {
-  /// Returns the model after a migration to a schema.
+  /// Returns the model that results from a migration to a schema.
   ///
   /// If the schema has a lower version but the models do not differ otherwise, this model is
   /// returned.
@@ -362,7 +362,7 @@ extension StoredModel {
 }
 
 extension StoredModel.StoredEntity {
-  /// Records the value of a property for existing records that contain no value for it.
+  /// Records the value that a property has in existing records that contain no value for it.
   fileprivate mutating func recordConstant(_ property: PropertyDescription, _ number: UInt16) {
     guard property.isAttribute, !property.initialValue.isNull else { return }
     for position in layouts.indices

@@ -5,7 +5,7 @@ extension EntityStorage {
   /// A longer row could not be read back as a single value.
   private static let maxRowByteCount = Limits.maxCopiedValueByteCount
 
-  /// Returns whether a record must be checked, because it might not be readable after it is stored.
+  /// Returns whether a record might be unreadable once stored and must therefore be checked.
   func needsCheck(_ record: [UInt8]) -> Bool { record.count > 1 << 20 || hasDecimals }
 
   /// Checks that a row with the given values can be stored and read back.

@@ -132,7 +132,7 @@ final class StoreGroup: Sendable {
     }
   }
 
-  /// Registers `body` to be called each time a store has been added or removed.
+  /// Registers `body` to be called after each addition or removal of a store.
   ///
   /// To stop the calls, pass the returned ID to ``endObservation(_:)``.
   func observe(_ body: @escaping @Sendable () -> Void) -> UInt64 {
@@ -221,7 +221,8 @@ final class StoreGroup: Sendable {
 
   // MARK: Generations
 
-  /// Returns the stores that a token covers, with their generations in the token.
+  /// Returns the stores that a token covers, and the generation that the token specifies for each
+  /// store.
   ///
   /// The generation is `nil` if the token represents the newest generation.
   ///

@@ -43,7 +43,7 @@ final class StoreView {
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
   }
 
-  /// The pinned snapshot, or `nil` within a transaction and for an empty view.
+  /// The pinned snapshot, or `nil` if the view is empty or within a transaction.
   var snapshot: Snapshot? {
     if case .snapshot(let snapshot) = source { return snapshot }
     return nil
@@ -116,8 +116,8 @@ final class StoreView {
     return result
   }
 
-  /// Looks up the given values in a unique index and returns the object number, or `nil` if no
-  /// object has these values.
+  /// Returns the number of the object that has the given values in a unique index, or `nil` if
+  /// there is no such object.
   ///
   /// - Precondition: The key of the values is not shortened.
   func number(in keyspace: String, _ values: [StoredValue]) throws -> ObjectNumber? {

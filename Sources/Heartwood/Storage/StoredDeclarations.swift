@@ -20,9 +20,11 @@ package struct StoredDeclarations: Codable, Equatable {
     let number: UInt16
     /// The delete rule of a relationship.
     var deleteRule: DeleteRule?
-    /// The value in new objects, unless it is null or differs between objects.
+    /// The property's value in new objects, or `nil` if the value is null or differs between
+    /// objects.
     var initialValue: StoredValue?
-    /// A Boolean value that indicates whether the history keeps the value of a deleted object.
+    /// A Boolean value that indicates whether the history keeps the property's value when an object
+    /// is deleted.
     var isPreservedOnDeletion: Bool?
   }
 
@@ -55,8 +57,9 @@ package struct StoredDeclarations: Codable, Equatable {
     return [UInt8](try encoder.encode(self))
   }
 
-  /// Returns the declarations of a schema's classes, together with this value's declarations of the
-  /// store's other entities.
+  /// Returns the declarations with those of a schema's classes added or replaced.
+  ///
+  /// The declarations of all other entities in the store are kept.
   func updated(for schema: Schema.Content, in model: StoredModel) throws -> StoredDeclarations {
     let new = try schema.entities.compactMap { entity in
       try model.entity(named: entity.name).map { try Declaration(entity, $0, model) }

@@ -9,7 +9,7 @@ package struct StoredDerivation {
   let relationship: (property: UInt16, destination: Int)?
   let attribute: UInt16?
 
-  /// Parses the description of a derivation, or returns `nil` if it is invalid.
+  /// Parses the description of a derivation, or returns `nil` if the description is invalid.
   ///
   /// ``StoredModel/signature(of:in:)`` creates such descriptions.
   package init?(_ description: String) {

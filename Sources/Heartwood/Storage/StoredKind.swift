@@ -62,8 +62,8 @@ extension StorageType {
     }
   }
 
-  /// The numbers of bits available for negative and for positive values of an integer type, or
-  /// `nil` for other types.
+  /// The number of bits available for negative values and for positive values of an integer type,
+  /// or `nil` for other types.
   private var integerBits: (signed: Int, unsigned: Int)? {
     switch self {
     case .int8: (7, 7)

@@ -49,8 +49,8 @@ package struct StoredModel: Codable, Equatable {
   struct StoredEnds: Codable, Equatable {
     /// The identifier of the relationship.
     ///
-    /// It consists of the number of the declaring entity and the number of the property, separated
-    /// by a dot.
+    /// The identifier consists of the number of the declaring entity and the number of the
+    /// property, separated by a dot.
     var declaration: String
     /// The identifier of the inverse relationship, or `nil` if there is none.
     var inverse: String?
@@ -72,7 +72,7 @@ package struct StoredModel: Codable, Equatable {
   /// A layout with which records were written.
   struct StoredLayout: Codable, Equatable {
     var columns: [Column]
-    /// The values of properties for records of this layout that contain no value for them.
+    /// The values that properties have in records of this layout that contain no values for them.
     var constants: [Constant] = []
   }
 
@@ -98,7 +98,7 @@ package struct StoredModel: Codable, Equatable {
   /// The keyspace that maps the number of each entity to its next row ID.
   static let rowsKeyspace = "heartwood.rows"
   static let key = "model"
-  /// The key, in `keyspace`, of the number of times that the model has changed.
+  /// The key under which `keyspace` stores the number of times that the model has changed.
   static let changesKey: Key = "changes"
 
   var version: Int
@@ -187,7 +187,7 @@ extension StoredModel.StoredEntity {
     properties.first { $0.number == number }
   }
 
-  /// Returns the stored description of a property of the class.
+  /// Returns the store's description of a property of the class.
   ///
   /// - Throws: `incompatibleSchema` if the store does not have the property.
   func stored(_ property: PropertyDescription) throws -> StoredModel.StoredProperty {

@@ -1,4 +1,5 @@
-/// Builds the descriptions of a store's entities from its model, without the program's classes.
+/// Builds the descriptions of a store's entities from the store's model, without the program's
+/// classes.
 struct StoredSchema {
   private let model: StoredModel
   private let declarations: [Int: StoredDeclarations.Declaration]
@@ -103,8 +104,8 @@ struct StoredSchema {
     }
   }
 
-  /// Returns the destination of a relationship, which is the entity from which all other
-  /// destinations inherit.
+  /// Returns the destination of a relationship: the entity from which all other destinations
+  /// inherit.
   private func destination(of ends: StoredModel.StoredEnds) -> EntityDescription? {
     let targets = ends.targets.compactMap { entities[$0] }
     return targets.first { target in targets.allSatisfy { $0.isKind(of: target) } }

@@ -38,7 +38,7 @@ struct TextEdits {
   private var names: [Name] = []
   private var streams: [Stream] = []
   private var termBytes: [UInt8] = []
-  /// A hash table with open addressing, in which 0 is an empty slot.
+  /// A hash table with open addressing, in which 0 marks an empty slot.
   ///
   /// The low half of a slot is the number of a term plus 1. The high half of the slot is the high
   /// half of the term's hash.
@@ -257,8 +257,8 @@ struct TextEdits {
   ///
   /// The edits of a term are sorted by row.
   ///
-  /// - Parameter body: A closure that receives the term, its edits, and the bytes that contain
-  ///   their contents.
+  /// - Parameter body: A closure that receives the term, its edits, and the bytes that contain the
+  ///   contents of the edits.
   func forEachTerm(
     _ body: (_ term: ArraySlice<UInt8>, _ edits: [Edit], _ contents: [UInt8]) throws -> Void
   ) throws {
@@ -305,7 +305,7 @@ struct TextEdits {
     }
   }
 
-  /// Sorts edits by row, and keeps the last edit of each row.
+  /// Sorts edits by row, and keeps only the last edit of each row.
   private static func sorted(_ edits: [Edit]) -> [Edit] {
     var last: [Int64: Edit] = [:]
     for edit in edits { last[edit.row] = edit }
@@ -316,7 +316,7 @@ struct TextEdits {
     termBytes[Int(names[term].start)..<Int(names[term].end)]
   }
 
-  /// Returns the first eight bytes of a term, as a number that sorts in the same order.
+  /// Returns the first eight bytes of a term as a number that sorts in the same order as the bytes.
   private func head(of term: Int) -> UInt64 {
     var head: UInt64 = 0
     for position in Int(names[term].start)..<Int(names[term].start) + 8 {

@@ -1,7 +1,8 @@
 /// Compares text indexes with the rows of a view.
 ///
-/// The check compares the sum of the hashes of an index's postings with the sum of the hashes of
-/// the postings that the rows require. The postings therefore need not be sorted or kept in memory.
+/// The check adds up the hashes of the postings in an index and, separately, the hashes of the
+/// postings that the rows require. It then compares the two sums. The postings therefore need not
+/// be sorted or kept in memory.
 struct TextIndexCheck {
   let view: StoreView
 

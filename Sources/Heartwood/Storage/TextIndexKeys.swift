@@ -1,6 +1,6 @@
-/// The keys of a text index's keyspace, for the objects of one entity.
+/// The keys in a text index's keyspace for the objects of one entity.
 ///
-/// Every key begins with a byte string. It consists of the number of the entity, the kind of the
+/// Every key begins with a byte string, which consists of the number of the entity, the kind of the
 /// entry and, if the entry belongs to a term, the term.
 package struct TextIndexKeys {
   enum Kind: UInt8 {
@@ -10,7 +10,7 @@ package struct TextIndexKeys {
     case pending
     /// The lengths of the objects in a range of rows.
     case lengths
-    /// A term: the number of objects that contain it, and a short posting list.
+    /// The number of objects that contain a term, and the term's posting list if it is short.
     case term
     /// A block of a long posting list.
     case block
@@ -52,7 +52,7 @@ package struct TextIndexKeys {
     Self.range(from: key(.term, prefix).bytes)
   }
 
-  /// Returns the prefix of the keys of a term's blocks.
+  /// Returns the prefix that the keys of a term's blocks share.
   func blockPrefix(_ term: some Collection<UInt8>) -> [UInt8] {
     Array(key(.block, term, row: 0).bytes.dropLast(8))
   }
@@ -65,7 +65,7 @@ package struct TextIndexKeys {
     return (Key(unverified: bytes), Key(unverified: upper))
   }
 
-  /// Returns the term that a term's key contains.
+  /// Returns the term that the key of a term's entry contains.
   package func term(ofKey key: [UInt8]) throws -> [UInt8] {
     guard let term = try term(at: key) else { throw TextPostings.damage }
     return term
@@ -94,7 +94,7 @@ extension [UInt8] {
     append(UInt8(truncatingIfNeeded: rest))
   }
 
-  /// Reads a number that ``append(varint:)`` wrote, and moves `offset` past it.
+  /// Reads a number that ``append(varint:)`` wrote, and moves `offset` past the number.
   @inline(__always)
   func varint(at offset: inout Int) throws -> UInt64 {
     guard offset < count else { throw TextPostings.damage }

@@ -18,7 +18,9 @@ final class TextIndexReader {
     try TextIndexTotals(keyspace.withValue(keys.totals) { $0.copy })
   }
 
-  /// Returns the entry of a term, whose count is 0 if no object contains the term.
+  /// Returns the entry of a term.
+  ///
+  /// If no object contains the term, the count in the entry is 0.
   func term(_ term: [UInt8]) throws -> TextIndexTerm {
     try TextIndexTerm(keyspace.withValue(keys.term(term)) { $0.copy })
   }

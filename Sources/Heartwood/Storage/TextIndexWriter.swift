@@ -121,7 +121,9 @@ final class TextIndexWriter {
 
   // MARK: Pending rows
 
-  /// Makes rows pending, and returns `false` if they are too large.
+  /// Adds rows to the pending rows.
+  ///
+  /// - Returns: `false` if the rows are too large, in which case none are added; otherwise, `true`.
   private func addPending(
     _ rows: [(row: Int64, change: PendingText)], _ totals: inout TextIndexTotals
   ) throws -> Bool {
@@ -241,7 +243,9 @@ final class TextIndexWriter {
     }
   }
 
-  /// Writes edits to a list that consists of blocks, and returns the change in its length.
+  /// Writes edits to a list that consists of blocks.
+  ///
+  /// - Returns: The change in the number of the list's postings.
   private func writeBlocks(
     _ term: ArraySlice<UInt8>, _ own: [TextEdits.Edit], _ contents: [UInt8], _ cursor: Cursor
   ) throws -> Int {
@@ -252,7 +256,7 @@ final class TextIndexWriter {
     var delta = 0
     var next = 0
     while next < own.count {
-      // Find the last block whose row is not greater than that of the edit. If there is no such
+      // Find the last block whose row is not greater than the row of the edit. If there is no such
       // block, use the first block.
       var first =
         try cursor.seek(before: keys.block(term, row: own[next].row + 1)) ? row(at: cursor) : nil
@@ -276,7 +280,9 @@ final class TextIndexWriter {
     return delta
   }
 
-  /// Writes edits to one block, and returns the change in its length.
+  /// Writes edits to one block.
+  ///
+  /// - Returns: The change in the number of the block's postings.
   private func write(
     _ term: ArraySlice<UInt8>, _ edits: ArraySlice<TextEdits.Edit>, _ contents: [UInt8],
     to bytes: [UInt8], first: Int64?, isLast: Bool

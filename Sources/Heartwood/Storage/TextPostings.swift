@@ -5,7 +5,8 @@
 /// Each posting consists of the difference between its row and the row before it, followed by its
 /// *content*. If the index has several attributes, the content begins with a set of bits, one for
 /// each attribute that contains the term. The set is followed by the number of positions in each
-/// such attribute and the differences between them. All numbers are variable-length integers.
+/// such attribute and the differences between these positions. All numbers are variable-length
+/// integers.
 package struct TextPostings {
   let bytes: [UInt8]
   let fieldCount: Int
@@ -90,7 +91,7 @@ package struct TextPostings {
     }
   }
 
-  /// Returns the positions of the current posting, whose content has been read.
+  /// Returns the positions of the current posting, whose content must already have been read.
   package func positions(_ fields: UInt64) throws -> [UInt32] {
     var offset = contentStart
     var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)
@@ -152,7 +153,7 @@ package struct TextPostingsBuilder {
     package let bytes: [UInt8]
   }
 
-  /// The maximum length of a block with several postings, together with its term.
+  /// The maximum combined length of a term and a block with several of its postings.
   ///
   /// With this limit, four blocks and their keys fit in the smallest page, so blocks need no
   /// separate pages.
@@ -168,7 +169,7 @@ package struct TextPostingsBuilder {
 
   package init(limit: Int) { self.limit = limit }
 
-  /// Appends a posting, whose row must be greater than that of the previous posting.
+  /// Appends a posting, whose row must be greater than the row of the previous posting.
   package mutating func append(_ row: Int64, _ content: ArraySlice<UInt8>) {
     if !bytes.isEmpty, bytes.count + content.count + 4 > limit { endBlock() }
     if bytes.isEmpty { (firstRow, lastRow) = (row, 0) }

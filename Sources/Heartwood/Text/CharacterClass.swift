@@ -1,4 +1,4 @@
-/// The class of a character, which determines word boundaries as in Unicode Standard Annex #29.
+/// A class of characters for determining word boundaries as in Unicode Standard Annex #29.
 enum CharacterClass: UInt8 {
   /// A character that is not part of a word.
   case other
@@ -18,7 +18,7 @@ enum CharacterClass: UInt8 {
   case midBoth
   /// A quotation mark, which is punctuation between Hebrew letters.
   case quote
-  /// A character of a script without spaces.
+  /// A character from a script that does not separate words with spaces.
   ///
   /// Runs of such characters are split into pairs.
   case paired
@@ -52,7 +52,7 @@ enum CharacterClass: UInt8 {
     case 0x66B: self = .digit
     // Join digits across the narrow space that separates groups of digits in a long number.
     case 0x202F: self = .joiner
-    // Treat the zero-width space as a separator of words.
+    // Treat the zero-width space as a word separator.
     case 0x200B: self = .other
     // Treat these characters as letters, although other Unicode properties classify them as symbols
     // or punctuation.

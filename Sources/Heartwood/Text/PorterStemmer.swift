@@ -8,13 +8,13 @@ struct PorterStemmer {
   /// The algorithm considers only the first `end` letters.
   private var word: [UInt8] = []
   private var end = 0
-  /// The length of the stem that precedes the suffix that was compared last.
+  /// The length of the stem before the most recently compared suffix.
   private var stemEnd = 0
 
   /// Stems the word that begins at `start` in `bytes`.
   ///
-  /// A possessive `'s` is removed first. Otherwise, words of one or two letters are left unchanged,
-  /// and so are words that contain characters other than the letters a to z.
+  /// A possessive `'s` is removed first. After that, words of one or two letters are left
+  /// unchanged, and so are words that contain characters other than the letters a to z.
   mutating func stem(_ bytes: inout [UInt8], from start: Int) {
     if bytes.count > start + 2, bytes[bytes.count - 2] == UInt8(ascii: "'"),
       bytes[bytes.count - 1] == UInt8(ascii: "s")
@@ -48,8 +48,8 @@ struct PorterStemmer {
     "ion", "ism", "ate", "ity", "ous", "ive", "ize",
   ].map { Array($0.utf8) }
 
-  /// Returns the stems of possible words that start with `beginning`, except stems that start with
-  /// it themselves.
+  /// Returns the stems of possible words that start with `beginning`, except stems that themselves
+  /// start with `beginning`.
   mutating func stems(completing beginning: [UInt8]) -> [[UInt8]] {
     guard beginning.count > 2, beginning.allSatisfy({ (0x61...0x7A).contains($0) }) else {
       return []
@@ -77,7 +77,7 @@ struct PorterStemmer {
     }
   }
 
-  /// The measure of the stem, which is the number of times that a vowel is followed by a consonant.
+  /// The measure of the stem: the number of times that a vowel is followed by a consonant.
   private var measure: Int {
     var count = 0
     var wasVowel = false
@@ -195,7 +195,8 @@ struct PorterStemmer {
       "ism", "ate", "iti", "ous", "ive", "ize",
     ]
     for suffix in suffixes where ends(with: suffix) {
-      // Check the letter before "ion", the only suffix that ends with n. It must be an s or a t.
+      // Check the letter before "ion", the only suffix that ends with n. That letter must be an s
+      // or a t.
       let before = stemEnd > 0 ? word[stemEnd - 1] : 0
       let isAfterSOrT = before == UInt8(ascii: "s") || before == UInt8(ascii: "t")
       if word[end - 1] == UInt8(ascii: "n"), !isAfterSOrT { return }

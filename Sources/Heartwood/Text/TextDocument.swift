@@ -28,7 +28,7 @@ struct TextDocument {
     }
   }
 
-  /// Looks for the leaves of a query in words that have already been split.
+  /// Looks for the leaves of a query in text that has already been split into words.
   ///
   /// - Parameter words: The terms, each with its positions in one or more attributes.
   init(

@@ -17,7 +17,7 @@ enum TextPosition {
 extension TextSearchTree {
   /// Returns the positions at which a phrase begins, in ascending order.
   ///
-  /// - Parameter positions: A closure that returns the ascending positions of a leaf.
+  /// - Parameter positions: A closure that returns the positions of a leaf in ascending order.
   static func starts(
     of words: [Word], _ positions: (Int) throws -> [UInt32]
   ) rethrows -> [UInt32] {

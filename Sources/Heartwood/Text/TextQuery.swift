@@ -10,9 +10,9 @@
 public struct TextQuery: Sendable {
   /// A part of a query.
   indirect enum Node: Sendable {
-    /// A query with too many levels or parts, which throws an error when it is used.
+    /// A query that has too many levels or parts and throws an error when it is used.
     case tooLarge
-    /// A user's input. Only its first words are used.
+    /// A user's input, of which only the first words are used.
     case input(Node)
     case words(String)
     case prefix(String)
@@ -42,7 +42,7 @@ public struct TextQuery: Sendable {
     self.init(.input(parser.query()), levelCount: TextQueryParser.maxLevelCount)
   }
 
-  /// Creates a query with the given numbers of levels and parts.
+  /// Creates a query with the given number of levels and parts.
   ///
   /// Both numbers are limited, so that no code recurses too deeply and no chain of operators copies
   /// long arrays.
@@ -107,7 +107,7 @@ public struct TextQuery: Sendable {
     TextQuery(queries) { .any($0) }
   }
 
-  /// Returns the query restricted to the given attributes of the index.
+  /// Returns this query, restricted to the given attributes of the index.
   public func `in`<Owner>(_ attributes: (any PartialKeyPath<Owner> & Sendable)...) -> TextQuery {
     TextQuery(
       .attributes(node, attributes), levelCount: levelCount + 1,
