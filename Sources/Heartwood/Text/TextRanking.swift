@@ -24,7 +24,7 @@ struct TextRanking {
   private static let saturation = 1.2
   private static let lengthShare = 0.75
   static let weightUnit = 1024.0
-  /// The maximum length of an object, in words, that the ranking takes into account.
+  /// The maximum object length, in words, that the ranking takes into account.
   ///
   /// A longer object is no less relevant than an object of this length.
   static let maxLength = Int(UInt16.max)

@@ -15,10 +15,10 @@ extension ManagedObjectContext {
     for (referring, property) in references { relate(referring, property, to: object) }
   }
 
-  /// Returns the references to a deleted object that remain in the loaded objects of this context.
+  /// Returns the remaining references to a deleted object from the loaded objects in this context.
   ///
-  /// - Complexity: O(objects of the context) if the model has such references to the class.
-  ///   Otherwise, O(relationships of the model).
+  /// - Complexity: O(objects in the context) if the model has references to the class that can
+  ///   remain. Otherwise, O(relationships in the model).
   private func remainingReferences(
     to object: ManagedObject
   ) -> [(object: ManagedObject, property: PropertyDescription)] {

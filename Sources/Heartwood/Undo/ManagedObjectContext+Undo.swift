@@ -300,10 +300,10 @@ extension ManagedObjectContext {
     unmarkIfUnchanged(object)
   }
 
-  /// Returns the original value of a property, with the current number of the object that it refers
-  /// to.
+  /// Returns the original value of a property, with the current number if the value is a reference.
   ///
-  /// The number may have changed, because saving a new object in a parent renumbers it.
+  /// The number may have changed because saving a new object in a parent context renumbers the
+  /// object.
   private func current(_ original: StoredValue, _ property: PropertyDescription) -> StoredValue {
     guard property.isReference, let number = original.reference else { return original }
     return .integer(resolved(number).bits)

@@ -45,7 +45,7 @@ public struct PersistentHistoryToken: Codable, Sendable {
       .map { HistoryPosition(sequence: $0.sequence, time: $0.time) }
   }
 
-  /// The positions in all stores of the token.
+  /// The positions in all stores that the token covers.
   var positions: [UUID: HistoryPosition] {
     (others ?? []).reduce(into: [store: HistoryPosition(sequence: sequence, time: time)]) {
       $0[$1.store] = HistoryPosition(sequence: $1.sequence, time: $1.time)
@@ -73,8 +73,8 @@ struct HistoryPosition {
   /// The time of the last transaction before the position, in milliseconds since 1970, or `nil` if
   /// it is unknown.
   ///
-  /// If a store was restored to an earlier state, it may have a different transaction with the same
-  /// number, but the time of that transaction differs.
+  /// After a store has been restored to an earlier state, a different transaction may have the same
+  /// number, but not the same time.
   var time: Int64?
 }
 

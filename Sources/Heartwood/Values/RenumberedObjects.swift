@@ -2,7 +2,7 @@
 ///
 /// All contexts in a tree share the map. Objects that are inserted one after another usually
 /// receive consecutive numbers, so one entry can represent a run of numbers. A million objects that
-/// are inserted and saved together take about thirty entries. The stored properties skip
+/// are inserted and saved together need about thirty entries. The stored properties skip
 /// exclusivity checks, because every lookup of an object by number reads them.
 package final class RenumberedObjects {
   /// The replacements of temporary numbers, indexed by entity number.
@@ -98,8 +98,8 @@ private struct NumberRuns {
   private var unordered: [Int64: Int64] = [:]
   /// The maximum size of `unordered` if there are no runs.
   ///
-  /// Every two runs raise the maximum by one. When `unordered` exceeds the maximum, its pairs are
-  /// merged into `runs`. Merging after every insertion would take quadratic time.
+  /// The maximum increases by one for every two runs. When `unordered` exceeds the maximum, its
+  /// pairs are merged into `runs`. Merging after every insertion would take quadratic time.
   private static let maxUnorderedCount = 256
 
   var entryCount: Int { runs.count + unordered.count }

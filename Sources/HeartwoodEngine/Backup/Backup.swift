@@ -9,7 +9,7 @@ public struct Backup: Sendable {
     public var generation: Generation
     /// The commit time of the generation, in milliseconds since 1970 (UTC).
     public var time: UInt64
-    /// The generation's names in the store at the time of this or a later backup.
+    /// The names that the generation had in the store at the time of this backup or a later one.
     public var names: [String]
     /// The size in bytes of the file that the backup added.
     public var byteCount: Int
@@ -40,7 +40,8 @@ public struct Backup: Sendable {
   ///
   /// The method skips files with damaged headers, and does not read the pages in the files.
   ///
-  /// - Throws: `notAStore` if the directory contains no backups, or `incompatibleFormat` or `io`.
+  /// - Throws: `notAStore` if the directory contains no backups. Also throws `incompatibleFormat`
+  ///   or `io`.
   /// - Complexity: Reads the header of each file.
   public func restorePoints() throws -> [RestorePoint] {
     try restorePoints(in: BackupDirectory(path, on: fileSystem))
@@ -81,7 +82,7 @@ public struct Backup: Sendable {
   /// - Returns: The restored generation.
   /// - Throws: `generationExpired` if the directory does not contain the generation, or `corrupt`
   ///   if a file is missing or damaged. The message of a `corrupt` error describes what can still
-  ///   be restored. Throws `invalidArgument` if `target` exists, or `busy`, `notAStore`,
+  ///   be restored. Throws `invalidArgument` if `target` exists. Also throws `busy`, `notAStore`,
   ///   `incompatibleFormat`, `io` or `diskFull`. If an error is thrown, no new store remains at
   ///   `target`.
   /// - Complexity: Reads the files that contain the generation's pages, verifies each page in them,

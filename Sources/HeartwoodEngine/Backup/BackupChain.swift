@@ -93,7 +93,7 @@ extension BackupHeader {
 }
 
 extension BackupDirectory {
-  /// Appends a sentence to an error's message about what can be restored without the damaged file.
+  /// Adds to an error's message a sentence about what can be restored without the damaged file.
   fileprivate func explained(
     _ error: StorageError, _ name: BackupName, _ frame: FrameNumber
   ) -> StorageError {

@@ -38,7 +38,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// The result is `nil` shortly after a change, because a second change might not alter the stamp.
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
 
-  /// Returns the names in a directory, in no particular order, or `nil` if it does not exist.
+  /// Returns a directory's names, in no particular order, or `nil` if the directory does not exist.
   func list(_ path: String) throws(StorageError) -> [String]?
 
   /// Removes a file if it exists.
@@ -53,7 +53,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// nothing, so its new name must not be in use.
   func rename(_ source: String, to target: String) throws(StorageError)
 
-  /// Returns the type of the volume that contains a directory, or `nil` if it does not exist.
+  /// Returns the type of a directory's volume, or `nil` if the directory does not exist.
   func volumeType(of path: String) throws(StorageError) -> VolumeType?
 
   /// Makes all earlier file creations, renames and removals in a directory durable.
@@ -148,10 +148,10 @@ package protocol File: AnyObject, Sendable {
   /// zeros.
   func reserve(byteCount: UInt64) throws(StorageError)
 
-  /// Deallocates the disk space of complete 4,096-byte blocks, which then read as zeros.
+  /// Deallocates the disk space of the complete 4,096-byte blocks in a range.
   ///
-  /// The file keeps its length. The method returns `false` if the file system cannot deallocate
-  /// blocks.
+  /// The blocks then read as zeros, and the file keeps its length. The method returns `false` if
+  /// the file system cannot deallocate blocks.
   func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Returns the number of bytes that this file occupies on disk, not counting holes.
@@ -162,8 +162,7 @@ package protocol File: AnyObject, Sendable {
 
   /// Maps a range as read-only memory, or returns `nil` if the file system does not support
   /// mappings.
-  ///
-  /// The range may extend past the end of the file, but accessing bytes past the end ends the
+  /// The range may extend past the end of the file, but accessing bytes past the end terminates the
   /// process.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping?
 

@@ -20,7 +20,8 @@
 /// range can wait for a lock of the Swift runtime. Another thread of the parent may have held that
 /// lock during the fork. The tables that the handler reads are therefore plain memory.
 enum OpenDescriptors {
-  /// The error number from registering the fork handlers on first use, or 0 if it succeeded.
+  /// The error number from registering the fork handlers on first use, or 0 if registration
+  /// succeeded.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
@@ -41,7 +42,9 @@ enum OpenDescriptors {
   nonisolated(unsafe) private static var sharedMemoryCount = 0
   nonisolated(unsafe) private static var sharedMemoryCapacity = 0
 
-  /// Opens the file at `path`, and registers the descriptor, to be closed with ``close(_:)``.
+  /// Opens the file at `path`, and registers its descriptor.
+  ///
+  /// Close the descriptor with ``close(_:)``.
   static func open(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
     enter { SystemCalls.open(path, flags) }
   }
@@ -98,7 +101,9 @@ enum OpenDescriptors {
     return block.bytes.bytes.slice(0, count).copied()
   }
 
-  /// Closes and unregisters a descriptor under `lock`, because the kernel may reuse its number.
+  /// Closes and unregisters a descriptor.
+  ///
+  /// The method does both under `lock`, because the kernel may reuse the descriptor's number.
   static func close(_ descriptor: Int32) {
     acquire()
     defer { release() }
@@ -137,7 +142,8 @@ enum OpenDescriptors {
 
   /// Closes the inherited descriptors, and replaces the shared memory with private memory.
   ///
-  /// The thread that called `fork` acquired `lock`. This method releases the child's copy of it.
+  /// The thread that called `fork` acquired `lock`. This method releases the child's copy of the
+  /// lock.
   private static func startChild() {
     ProcessOrigin.leaveParent()
     var number = 0

@@ -90,8 +90,10 @@ package struct Bytes {
     return index
   }
 
-  /// Returns a negative number, 0 or a positive number if this run sorts before, equal to, or after
-  /// `other`.
+  /// Compares this run with `other`.
+  ///
+  /// The result is negative if this run sorts before `other`, positive if it sorts after `other`,
+  /// and 0 if the runs are equal.
   package func compare(_ other: Bytes) -> Int {
     let common = commonPrefix(with: other)
     if common < count, common < other.count {

@@ -4,7 +4,7 @@
 @usableFromInline
 struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
-  /// The page to release after use, or `nil` for a page in a mapped file or a copied value.
+  /// The page to release after use, or `nil` if the page is mapped or the value was copied.
   let reference: PageReference?
   /// A copy of the value if it spans several pages, or `nil` otherwise.
   let copy: Unmanaged<ByteBlock>?
@@ -100,9 +100,9 @@ package struct KeyspaceReads {
 
   /// Passes the value of `key`, or only the part in `range`, to `body`, page by page.
   ///
-  /// If `body` throws, the method returns the error as a failure, because it can throw only storage
-  /// errors. Unless only a range is read, the method checks the hash of the value after the last
-  /// chunk.
+  /// If `body` throws, the method returns the error as a failure, because the method itself can
+  /// throw only storage errors. Unless only a range is read, the method checks the hash of the
+  /// value after the last chunk.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
@@ -177,7 +177,7 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` with the entries before `end` in the cursor's leaf.
+  /// Calls `body` with each entry of the cursor's leaf that sorts before `end`.
   ///
   /// The method returns whether to continue with the next leaf.
   @inline(__always)
