@@ -1,7 +1,8 @@
 import Foundation
 
-/// The statistics of a complete index that, together with an object's own words, determine the
-/// object's relevance.
+/// Index-wide statistics that affect the relevance of every object.
+///
+/// The relevance also depends on the object's own words.
 struct TextStatistics: Sendable {
   /// The number of objects in the index.
   var documentCount = 0
@@ -26,7 +27,7 @@ struct TextRanking {
   static let weightUnit = 1024.0
   /// The maximum object length, in words, that the ranking takes into account.
   ///
-  /// A longer object is no less relevant than an object of this length.
+  /// A longer object is ranked as if it had this length.
   static let maxLength = Int(UInt16.max)
 
   init(_ statistics: TextStatistics, _ tree: TextSearchTree, weights: [Int]) {

@@ -76,7 +76,7 @@ public struct TextTokenizer: Sendable {
     self.init(kind: .unknown, identifier: identifier)
   }
 
-  /// The tokenizer for the beginnings of words, which have no endings to remove.
+  /// The tokenizer for the beginnings of words, from which no endings are removed.
   var withoutStemming: TextTokenizer {
     guard case .words(let scanner) = kind else { return self }
     return .words(ignoresCase: scanner.ignoresCase, ignoresDiacritics: scanner.ignoresDiacritics)

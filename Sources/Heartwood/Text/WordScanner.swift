@@ -12,7 +12,7 @@ struct WordScanner: Sendable {
   let ignoresDiacritics: Bool
 }
 
-/// Scans a text for words, in time linear in its length.
+/// Scans a text for words in linear time.
 struct WordScan {
   private let options: WordScanner
   private let source: [UInt8]

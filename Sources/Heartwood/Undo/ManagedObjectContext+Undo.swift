@@ -135,7 +135,7 @@ extension ManagedObjectContext {
     if let target { joinAsStored(object, target, inverse) }
   }
 
-  /// Removes a member from an object's side of a relationship, if it is present.
+  /// Removes a member from an object's side of a relationship, if the member is present.
   private func leave(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -150,7 +150,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Adds a member to an object's side of a relationship, unless it is already present.
+  /// Adds a member to an object's side of a relationship, unless the member is already present.
   ///
   /// The member's stored reference already refers to the object, so the addition is not an edit.
   /// The addition only updates the object's side after another context has set the reference.

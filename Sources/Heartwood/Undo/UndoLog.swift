@@ -93,7 +93,7 @@ final class UndoLog {
   /// A Boolean value that indicates whether an undo, rather than a redo, is in progress.
   var isUndoing: Bool { direction == .undoing }
 
-  /// The name of the open group or, if it is empty, of the last group that can be undone.
+  /// The name of the open group or, if that group is empty, of the last group that can be undone.
   var undoName: String? {
     get { open.steps.isEmpty ? undoable.last?.name : open.name }
     set {

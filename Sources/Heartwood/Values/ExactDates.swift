@@ -128,7 +128,7 @@ package enum ExactDates {
   // The formulas come from Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms". Years
   // begin in March here, so that the leap day is the last day of a year.
 
-  /// The number of days from 1 March of the year 0 to 1 January 2001.
+  /// The number of days from 1 March 0000 to 1 January 2001.
   private static let epoch = 730_791
   private static let cycleDayCount = 146_097
 

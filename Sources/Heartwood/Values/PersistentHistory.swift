@@ -4,8 +4,8 @@ public import Foundation
 ///
 /// Each position is directly after one of the store's transactions.
 ///
-/// A program can encode and save the token, and later fetch the transactions after it. The token
-/// stays valid until some of these transactions are deleted from the history.
+/// A program can encode and save the token, and later fetch the transactions after its positions.
+/// The token stays valid until some of these transactions are deleted from the history.
 public struct PersistentHistoryToken: Codable, Sendable {
   private struct Position: Codable {
     let store: UUID
@@ -82,8 +82,9 @@ struct HistoryPosition {
 public struct PersistentHistoryTransaction: Sendable {
   /// The position after this transaction.
   public internal(set) var token: PersistentHistoryToken
-  /// The author of the changes, which is the root context's `transactionAuthor`, or `nil` if no
-  /// author was set.
+  /// The author of the changes, or `nil` if no author was set.
+  ///
+  /// The root context's `transactionAuthor` provides the author.
   public let author: String?
   /// The name of the root context that made the changes, or `nil` if the context had no name.
   public let contextName: String?

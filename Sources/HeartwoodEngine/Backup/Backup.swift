@@ -68,9 +68,9 @@ public struct Backup: Sendable {
 
   /// Restores a generation as a new store.
   ///
-  /// The new store keeps the identity of the original, so tokens of the generation stay valid. Its
-  /// next commit begins a new lineage. The method writes the store to `target` with `.partial`
-  /// appended, and renames the store when it is complete and synced.
+  /// The new store keeps the identity of the original, so tokens of the generation stay valid. The
+  /// next commit in the new store begins a new lineage. The method writes the store to `target`
+  /// with `.partial` appended, and renames the store when it is complete and synced.
   ///
   /// - Parameters:
   ///   - generation: One of ``restorePoints()``, or `nil` for the newest.

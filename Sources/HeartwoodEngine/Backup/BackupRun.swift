@@ -152,8 +152,9 @@ struct BackupRun {
     steps.finish()
   }
 
-  /// Returns the pages in use that were written after `base`, or all pages in use if there is no
-  /// base.
+  /// Returns the pages in use, in ascending order.
+  ///
+  /// If `base` is not `nil`, the result contains only pages that were written after `base`.
   ///
   /// The caller holds both states, so the index has an entry for every page written between the two
   /// states.

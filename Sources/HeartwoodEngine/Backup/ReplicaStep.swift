@@ -96,9 +96,9 @@ struct ReplicaStep {
     return (new, frames)
   }
 
-  /// Writes the images that the replica lacks to their frames in the log.
+  /// Writes the missing images to their frames in the log.
   ///
-  /// A full or merged file may also contain images from an earlier file.
+  /// A full or merged file may also contain images that the replica already has.
   private func writeImages(
     newerThan generation: FrameNumber
   ) throws(StorageError) -> (

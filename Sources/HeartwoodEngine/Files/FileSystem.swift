@@ -69,7 +69,9 @@ package protocol FileSystem: AnyObject, Sendable {
   /// A number that changes with every boot of the machine, or `nil` if the platform provides none.
   var bootIdentity: UInt64? { get }
 
-  /// The wall-clock time, which may jump, in milliseconds since 1970.
+  /// The wall-clock time in milliseconds since 1970.
+  ///
+  /// The time may jump.
   var wallClockMilliseconds: UInt64 { get }
 
   /// Returns an unpredictable number.
@@ -162,6 +164,7 @@ package protocol File: AnyObject, Sendable {
 
   /// Maps a range as read-only memory, or returns `nil` if the file system does not support
   /// mappings.
+  ///
   /// The range may extend past the end of the file, but accessing bytes past the end terminates the
   /// process.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping?
@@ -182,7 +185,7 @@ package protocol File: AnyObject, Sendable {
   /// Returns a part of `range` that is locked through another open file, or `nil` if there is none.
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>?
 
-  /// Returns the identity of this file, which does not depend on its name.
+  /// Returns the identity of this file, which does not depend on the file's name.
   func identity() throws(StorageError) -> FileIdentity
 
   /// Wakes the watchers of the file by updating its modification time.
@@ -225,7 +228,7 @@ package struct FileIdentity: Hashable, Sendable {
 ///   and it uses only atomic operations on shared mappings.
 package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
-  /// The optional closure that is called before each access to shared memory.
+  /// An optional closure that is called before each access to shared memory.
   ///
   /// Test file systems use the closure to intercept the communication between processes.
   package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?

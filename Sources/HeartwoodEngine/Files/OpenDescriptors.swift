@@ -34,7 +34,7 @@ enum OpenDescriptors {
   }()
   // The compiler cannot check that the following properties are accessed only under `lock`.
 
-  /// A table with one flag per descriptor, which is set if the engine has opened the descriptor.
+  /// For each descriptor, a flag that is set if the engine has opened the descriptor.
   nonisolated(unsafe) private static var isOurs = UnsafeMutablePointer<Bool>.allocate(capacity: 0)
   nonisolated(unsafe) private static var isOursCount = 0
   nonisolated(unsafe) private static var sharedMemory =

@@ -33,7 +33,7 @@ public struct Key: Hashable, Sendable {
     encoded = bytes
   }
 
-  /// Creates a key from bytes in a store, which may not be a valid encoding.
+  /// Creates a key from stored bytes that may not be a valid encoding.
   package init(unverified bytes: [UInt8]) {
     encoded = bytes
   }

@@ -177,7 +177,7 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` with each entry of the cursor's leaf that sorts before `end`.
+  /// Calls `body` with the entries of the cursor's leaf that sort before `end`.
   ///
   /// The method returns whether to continue with the next leaf.
   @inline(__always)
