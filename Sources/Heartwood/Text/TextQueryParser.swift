@@ -23,7 +23,7 @@ struct TextQueryParser {
     }
   }
 
-  /// The maximum length of the input that is parsed, in Unicode scalars.
+  /// The maximum length, in Unicode scalars, of the input that is parsed.
   private static let maxScalarCount = 1 << 15
   /// The maximum number of words and phrases.
   private static let maxItemCount = 256

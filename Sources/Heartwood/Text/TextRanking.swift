@@ -8,7 +8,7 @@ struct TextStatistics: Sendable {
   var documentCount = 0
   /// The number of words in all objects.
   var totalLength = 0
-  /// The number of objects that contain each leaf of the query, in any attribute.
+  /// For each leaf of the query, the number of objects in which any attribute contains the leaf.
   var leafCounts: [Int]
 }
 
@@ -41,7 +41,7 @@ struct TextRanking {
     }
   }
 
-  /// Returns the contribution of a leaf to the relevance of an object.
+  /// Returns a leaf's contribution to the relevance of an object.
   ///
   /// - Parameters:
   ///   - frequency: The total weight of the leaf's occurrences.

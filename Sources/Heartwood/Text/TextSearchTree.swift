@@ -59,7 +59,7 @@ struct TextSearchTree {
   static let maxPartCount = 10_000
   /// The maximum number of levels in a query.
   static let maxLevelCount = 256
-  /// The maximum number of words that are used from a user's input.
+  /// The maximum number of words to use from a user's input.
   private static let maxInputWordCount = 256
   /// The maximum number of words in a user's input for which similar words are found.
   private static let maxInputSimilarCount = 16

@@ -14,8 +14,9 @@ struct TextSimilarity {
   private let distance: Int
   /// The letters that were compared last.
   private var path: [Unicode.Scalar] = []
-  /// The number of differences between each prefix of `path` and each prefix of the word, with one
-  /// row for each prefix of `path`.
+  /// The number of differences between each prefix of `path` and each prefix of the word.
+  ///
+  /// There is one row for each prefix of `path`.
   ///
   /// Only cells near the diagonal are computed, because all other cells exceed the maximum
   /// distance.

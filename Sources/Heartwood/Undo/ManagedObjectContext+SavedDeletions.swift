@@ -1,6 +1,6 @@
 /// Undoes deletions that were saved.
 extension ManagedObjectContext {
-  /// Reinserts an object whose deletion was saved, with its former values.
+  /// Reinserts an object with its former values after its deletion was saved.
   func insertAgain(_ object: ManagedObject) {
     // Clear the references first, so that setting them to the object's new ID counts as an edit.
     let references = remainingReferences(to: object)
@@ -15,7 +15,7 @@ extension ManagedObjectContext {
     for (referring, property) in references { relate(referring, property, to: object) }
   }
 
-  /// Returns the remaining references to a deleted object from the loaded objects in this context.
+  /// Returns the references in this context's loaded objects that still refer to a deleted object.
   ///
   /// - Complexity: O(objects in the context) if the model has references to the class that can
   ///   remain. Otherwise, O(relationships in the model).

@@ -137,7 +137,7 @@ package enum ExactDates {
     return month == 2 ? isLeapYear ? 29 : 28 : [4, 6, 9, 11].contains(month) ? 30 : 31
   }
 
-  /// Returns the number of days since the first day of 2001.
+  /// Returns the number of days from the first day of 2001 to a date.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let (cycle, cycleYear) = (month <= 2 ? year - 1 : year).dividedRoundingDown(by: 400)
     let yearDay = (153 * ((month + 9) % 12) + 2) / 5 + day - 1

@@ -71,7 +71,7 @@ struct HistoryPosition {
   /// The number of the last transaction before the position, or 0 if there is none.
   let sequence: Int64
   /// The time of the last transaction before the position, in milliseconds since 1970, or `nil` if
-  /// it is unknown.
+  /// the time is unknown.
   ///
   /// After a store has been restored to an earlier state, a different transaction may have the same
   /// number, but not the same time.

@@ -37,7 +37,7 @@ struct BackupChain {
     files.reduce(into: [:]) { $0.merge($1.header.names) { $1 } }
   }
 
-  /// The commit to which the files add pages, or `nil` if they contain all pages.
+  /// The commit to which the files add pages, or `nil` if the files contain all pages.
   var base: BackupStart? { files.first?.header.base }
 
   /// Calls `body` with every image.

@@ -30,7 +30,7 @@ package protocol FileSystem: AnyObject, Sendable {
   func identity(of path: String) throws(StorageError) -> FileIdentity?
 
   /// Returns a file's permission bits, or `nil` if the file does not exist or its file system does
-  /// not have permissions.
+  /// not support permissions.
   func mode(of path: String) throws(StorageError) -> UInt16?
 
   /// Returns a stamp that changes whenever the names in the directory at `path` change.
@@ -169,9 +169,9 @@ package protocol File: AnyObject, Sendable {
   /// process.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping?
 
-  /// Maps the first `byteCount` bytes, which must exist, as memory shared with other processes.
+  /// Maps the first `byteCount` bytes as memory shared with other processes.
   ///
-  /// The memory is writable unless the file was opened for reading only.
+  /// The bytes must exist. The memory is writable unless the file was opened for reading only.
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping
 
   /// Sets, converts or releases a lock, or returns `false` if another open file's lock conflicts.

@@ -89,7 +89,7 @@ enum OpenDescriptors {
     return SystemCalls.highDescriptor(open)
   }
 
-  /// Returns the first 4,096 bytes of a system file, or `nil` if it cannot be read.
+  /// Returns the first 4,096 bytes of a system file, or `nil` if the file cannot be read.
   static func readBriefly(_ path: String) -> [UInt8]? {
     guard case .success(let descriptor) = openBriefly({ SystemCalls.open(path, O_RDONLY) })
     else { return nil }

@@ -32,10 +32,10 @@ package final class PosixFileSystem: FileSystem {
     self.held = held
   }
 
-  /// A Boolean value that indicates whether this process ignores `SIGXFSZ`, so that a write beyond
-  /// the file size limit fails with an error instead of ending the process.
+  /// A Boolean value that indicates whether this process ignores `SIGXFSZ`.
   ///
-  /// The value is `false` if the program has its own handler.
+  /// If the signal is ignored, a write beyond the file size limit fails with an error instead of
+  /// ending the process. The value is `false` if the program has its own handler.
   private static let ignoresFileSizeSignal: Bool = {
     var action = sigaction()
     guard sigaction(SIGXFSZ, nil, &action) == 0 else { return false }

@@ -203,7 +203,8 @@ package struct MutableBytes {
   }
 }
 
-/// A block of aligned memory, initially zero, that is freed when its last reference is released.
+/// A block of aligned memory that is initially zero and is freed when its last reference is
+/// released.
 ///
 /// - Note: `@unchecked` because the memory is raw; each use documents its synchronisation.
 package final class ByteBlock: @unchecked Sendable {

@@ -10,7 +10,7 @@ enum KeyBuffer {
     try MutableBytes.withStackBytes(count: byteCount, body)
   }
 
-  /// Writes the key of a string or a byte string to `target`, and returns its length.
+  /// Writes the key of a string or a byte string to `target`, and returns the length of the key.
   ///
   /// If a key exceeds the limit, the method does not write it, and `finish` then throws the error.
   /// Throwing inside the closures that access the bytes of strings would cost more than copying the

@@ -6,7 +6,7 @@ struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
   /// The page to release after use, or `nil` if the page is mapped or the value was copied.
   let reference: PageReference?
-  /// A copy of the value if it spans several pages, or `nil` otherwise.
+  /// A copy of the value if the value spans several pages, or `nil` otherwise.
   let copy: Unmanaged<ByteBlock>?
   let view: PageView
 
@@ -52,7 +52,7 @@ package struct KeyspaceReads {
     return try large(found.value)
   }
 
-  /// Returns the overflow value of a leaf's cell, copying it only if it spans several pages.
+  /// Returns the overflow value of a leaf's cell, copying the value only if it spans several pages.
   func large(_ cell: Bytes) throws(StorageError) -> LocatedValue {
     let reference = try OverflowReference(cell, in: view)
     if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
