@@ -11,7 +11,7 @@ struct TextQueryParser {
     case near(String)
     case phrase(String)
     case word(String)
-    /// The name before a colon, which applies to the next part.
+    /// A name that is followed by a colon and applies to the next part.
     case name(String)
 
     /// A Boolean value that indicates whether the item applies to the part that follows it.
@@ -23,7 +23,7 @@ struct TextQueryParser {
     }
   }
 
-  /// The maximum length of the input that is parsed, in Unicode scalars.
+  /// The maximum length, in Unicode scalars, of the input that is parsed.
   private static let maxScalarCount = 1 << 15
   /// The maximum number of words and phrases.
   private static let maxItemCount = 256
@@ -33,7 +33,7 @@ struct TextQueryParser {
   private static let maxDepth = 32
   /// The maximum number of levels in the parsed query.
   ///
-  /// Each pair of parentheses adds a conjunction and alternatives.
+  /// Each pair of parentheses adds a level of alternatives and a level of conjunctions.
   static let maxLevelCount = 3 * maxDepth
 
   private var items: [Item] = []
@@ -84,7 +84,10 @@ struct TextQueryParser {
     return nodes.count > 1 ? .all(nodes) : nodes.first
   }
 
-  /// Parses a part, and returns `nil` if an operator has no operand.
+  /// Parses the next part of the input.
+  ///
+  /// - Returns: The part, or `nil` if there is none, for example because an operator has no
+  ///   operand.
   private mutating func part() -> TextQuery.Node? {
     // Skip items that would be nested too deeply, without recursing into them.
     while depth >= Self.maxDepth, position < items.count, items[position].hasOperand {

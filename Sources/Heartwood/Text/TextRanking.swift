@@ -1,13 +1,14 @@
 import Foundation
 
-/// The statistics of a complete index that, together with an object's own words, determine the
-/// object's relevance.
+/// Index-wide statistics that affect the relevance of every object.
+///
+/// The relevance also depends on the object's own words.
 struct TextStatistics: Sendable {
   /// The number of objects in the index.
   var documentCount = 0
   /// The number of words in all objects.
   var totalLength = 0
-  /// The number of objects that contain each leaf of the query, in any attribute.
+  /// For each leaf of the query, the number of objects in which any attribute contains the leaf.
   var leafCounts: [Int]
 }
 
@@ -24,9 +25,9 @@ struct TextRanking {
   private static let saturation = 1.2
   private static let lengthShare = 0.75
   static let weightUnit = 1024.0
-  /// The maximum length of an object, in words, that the ranking takes into account.
+  /// The maximum object length, in words, that the ranking takes into account.
   ///
-  /// A longer object is no less relevant than an object of this length.
+  /// A longer object is ranked as if it had this length.
   static let maxLength = Int(UInt16.max)
 
   init(_ statistics: TextStatistics, _ tree: TextSearchTree, weights: [Int]) {
@@ -40,7 +41,7 @@ struct TextRanking {
     }
   }
 
-  /// Returns the contribution of a leaf to the relevance of an object.
+  /// Returns a leaf's contribution to the relevance of an object.
   ///
   /// - Parameters:
   ///   - frequency: The total weight of the leaf's occurrences.

@@ -4,8 +4,8 @@ struct TextSearchTree {
   struct Leaf: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
       case word
-      /// The term begins with the given text, or is one of the stems of words that may begin with
-      /// the text.
+      /// The term begins with the given text, or is the stem of a word that may begin with the
+      /// text.
       case prefix(stems: [[UInt8]])
       case similar(distance: Int)
     }
@@ -18,7 +18,7 @@ struct TextSearchTree {
     let fields: UInt64
   }
 
-  /// A word of a phrase: a leaf, and its distance from the first word.
+  /// A word in a phrase: a leaf and its distance from the first word.
   struct Word: Hashable, Sendable {
     let leaf: Int
     let offset: Int
@@ -35,11 +35,11 @@ struct TextSearchTree {
 
   private(set) var leaves: [Leaf] = []
   private(set) var root: Node?
-  /// For each leaf, a Boolean value that indicates whether it contributes to the relevance.
+  /// For each leaf, a Boolean value that indicates whether the leaf contributes to the relevance.
   ///
   /// A leaf below a negation does not contribute.
   private(set) var areScored: [Bool] = []
-  /// For each leaf, a Boolean value that indicates whether its positions are needed.
+  /// For each leaf, a Boolean value that indicates whether the leaf's positions are needed.
   ///
   /// The positions of a leaf are needed if the leaf is part of a phrase.
   private(set) var needPositions: [Bool] = []
@@ -47,7 +47,7 @@ struct TextSearchTree {
   private let tokenizer: TextTokenizer
   private let field: (TextQueryAttribute) throws -> Int?
   private var isNegated = false
-  /// The number of further words to use from a user's input, or `nil` outside of a user's input.
+  /// The number of words that may still be used from a user's input, or `nil` for other text.
   private var inputWordCount: Int?
   private var inputSimilarCount = 0
 
@@ -59,7 +59,7 @@ struct TextSearchTree {
   static let maxPartCount = 10_000
   /// The maximum number of levels in a query.
   static let maxLevelCount = 256
-  /// The maximum number of words that are used from a user's input.
+  /// The maximum number of words to use from a user's input.
   private static let maxInputWordCount = 256
   /// The maximum number of words in a user's input for which similar words are found.
   private static let maxInputSimilarCount = 16

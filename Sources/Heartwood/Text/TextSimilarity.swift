@@ -1,6 +1,7 @@
-/// Compares terms with one word, and counts the differences between their letters.
+/// Compares terms with a given word by counting the differences between their letters.
 ///
-/// If terms are compared in ascending order, a common beginning is processed only once.
+/// If terms are compared in ascending order, a beginning that consecutive terms share is processed
+/// only once.
 struct TextSimilarity {
   enum Result: Equatable {
     case similar
@@ -13,8 +14,9 @@ struct TextSimilarity {
   private let distance: Int
   /// The letters that were compared last.
   private var path: [Unicode.Scalar] = []
-  /// The number of differences between each prefix of `path` and each prefix of the word, with one
-  /// row for each prefix of `path`.
+  /// The number of differences between each prefix of `path` and each prefix of the word.
+  ///
+  /// There is one row for each prefix of `path`.
   ///
   /// Only cells near the diagonal are computed, because all other cells exceed the maximum
   /// distance.
@@ -63,7 +65,7 @@ struct TextSimilarity {
     }
   }
 
-  /// Returns the columns of a row whose cells can be within the maximum distance.
+  /// Returns the columns in which a row's cells can be within the maximum distance.
   private func columns(_ row: Int) -> ClosedRange<Int> {
     let upper = min(word.count, row + distance)
     return min(upper, max(0, row - distance))...upper

@@ -1,4 +1,4 @@
-/// A rule that splits text into terms, which a text index stores and a text query looks up.
+/// A rule for splitting text into terms, which text indexes store and text queries look up.
 public struct TextTokenizer: Sendable {
   /// A language whose word endings are removed, so that a query finds all forms of a word.
   public enum Stemming: String, Sendable, Hashable {
@@ -11,8 +11,9 @@ public struct TextTokenizer: Sendable {
   enum Kind {
     case words(WordScanner)
     case custom(any CustomTextTokenizer)
-    /// A custom tokenizer of another program, of which this process (for example, a tool) knows
-    /// only the name.
+    /// A custom tokenizer that another program implements.
+    ///
+    /// This process, for example a tool, knows only the name of the tokenizer.
     case unknown
   }
 
@@ -22,7 +23,7 @@ public struct TextTokenizer: Sendable {
   /// When the identifier changes, the index is rebuilt.
   let identifier: String
 
-  /// Returns a tokenizer for words of all languages.
+  /// Returns a tokenizer for words in all languages.
   ///
   /// Words are separated as in Unicode Standard Annex #29, with two exceptions. Parts of e-mail
   /// addresses and URLs are separate words. Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and
@@ -75,14 +76,15 @@ public struct TextTokenizer: Sendable {
     self.init(kind: .unknown, identifier: identifier)
   }
 
-  /// The tokenizer for the beginnings of words, which have no endings to remove.
+  /// The tokenizer for the beginnings of words, from which no endings are removed.
   var withoutStemming: TextTokenizer {
     guard case .words(let scanner) = kind else { return self }
     return .words(ignoresCase: scanner.ignoresCase, ignoresDiacritics: scanner.ignoresDiacritics)
   }
 
-  /// Returns the stems of possible words that start with `beginning`, except stems that start with
-  /// it themselves.
+  /// Returns stems of possible words that start with `beginning`.
+  ///
+  /// Stems that start with `beginning` themselves are omitted.
   func stems(completing beginning: [UInt8]) -> [[UInt8]] {
     guard case .words(let scanner) = kind, scanner.stemming == .english else { return [] }
     var stemmer = PorterStemmer()

@@ -12,14 +12,14 @@ struct WordScanner: Sendable {
   let ignoresDiacritics: Bool
 }
 
-/// Scans a text for words, in time linear in its length.
+/// Scans a text for words in linear time.
 struct WordScan {
   private let options: WordScanner
   private let source: [UInt8]
   private let isEnglish: Bool
   private var stemmer = PorterStemmer()
 
-  /// The maximum length, in bytes, of a word with non-ASCII characters before it is normalised.
+  /// The maximum length in bytes of a word with non-ASCII characters, before it is normalised.
   ///
   /// This length exceeds the maximum length of a term, because normalisation shortens accented
   /// letters and drops invisible characters.
@@ -71,8 +71,9 @@ struct WordScan {
 
   // MARK: Words
 
-  /// Appends the word at an offset, and returns the offset of its end, or `nil` if no more words
-  /// are wanted.
+  /// Appends the word at an offset.
+  ///
+  /// - Returns: The offset of the end of the word, or `nil` if no more words are wanted.
   private mutating func word(from start: Int, into tokens: inout TextTokens) -> Int? {
     var end = start
     var last = CharacterClass.other
@@ -200,8 +201,9 @@ struct WordScan {
 
   // MARK: Pairs
 
-  /// Appends the pairs of a run of characters, and returns the offset of its end, or `nil` if no
-  /// more words are wanted.
+  /// Appends the pairs of adjacent characters in a run.
+  ///
+  /// - Returns: The offset of the end of the run, or `nil` if no more words are wanted.
   private mutating func pairs(from start: Int, into tokens: inout TextTokens) -> Int? {
     var (unitStart, unitEnd) = (start, unit(from: start))
     while true {
@@ -228,7 +230,7 @@ struct WordScan {
     }
   }
 
-  /// Returns the end of a character and its marks.
+  /// Returns the offset of the end of a character and its marks.
   private func unit(from start: Int) -> Int {
     var end = character(at: start).1
     while end < source.count {

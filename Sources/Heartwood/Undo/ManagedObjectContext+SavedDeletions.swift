@@ -1,6 +1,6 @@
 /// Undoes deletions that were saved.
 extension ManagedObjectContext {
-  /// Reinserts an object whose deletion was saved, with its former values.
+  /// Reinserts an object with its former values after its deletion was saved.
   func insertAgain(_ object: ManagedObject) {
     // Clear the references first, so that setting them to the object's new ID counts as an edit.
     let references = remainingReferences(to: object)
@@ -15,10 +15,10 @@ extension ManagedObjectContext {
     for (referring, property) in references { relate(referring, property, to: object) }
   }
 
-  /// Returns the references to a deleted object that remain in the loaded objects of this context.
+  /// Returns the references in this context's loaded objects that still refer to a deleted object.
   ///
-  /// - Complexity: O(objects of the context) if the model has such references to the class.
-  ///   Otherwise, O(relationships of the model).
+  /// - Complexity: O(objects in the context) if the model has references to the class that can
+  ///   remain. Otherwise, O(relationships in the model).
   private func remainingReferences(
     to object: ManagedObject
   ) -> [(object: ManagedObject, property: PropertyDescription)] {

@@ -135,7 +135,7 @@ extension ManagedObjectContext {
     if let target { joinAsStored(object, target, inverse) }
   }
 
-  /// Removes a member from an object's side of a relationship, if it is present.
+  /// Removes a member from an object's side of a relationship, if the member is present.
   private func leave(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -150,7 +150,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Adds a member to an object's side of a relationship, unless it is already present.
+  /// Adds a member to an object's side of a relationship, unless the member is already present.
   ///
   /// The member's stored reference already refers to the object, so the addition is not an edit.
   /// The addition only updates the object's side after another context has set the reference.
@@ -300,10 +300,10 @@ extension ManagedObjectContext {
     unmarkIfUnchanged(object)
   }
 
-  /// Returns the original value of a property, with the current number of the object that it refers
-  /// to.
+  /// Returns the original value of a property, with the current number if the value is a reference.
   ///
-  /// The number may have changed, because saving a new object in a parent renumbers it.
+  /// The number may have changed because saving a new object in a parent context renumbers the
+  /// object.
   private func current(_ original: StoredValue, _ property: PropertyDescription) -> StoredValue {
     guard property.isReference, let number = original.reference else { return original }
     return .integer(resolved(number).bits)

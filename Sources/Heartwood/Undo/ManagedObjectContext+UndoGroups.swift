@@ -1,9 +1,9 @@
 extension ManagedObjectContext {
   /// A Boolean value that indicates whether changes are recorded for ``undo()``.
   ///
-  /// The default is `false`. ``rollback()``, ``reset()`` and saves that merge a new object into an
-  /// existing row discard the recorded changes. If ``discardsUndoOnSave`` is `true`, every save
-  /// discards them.
+  /// The default is `false`. The recorded changes are discarded by ``rollback()``, by ``reset()``,
+  /// and by any save that merges a new object into an existing row. If ``discardsUndoOnSave`` is
+  /// `true`, every save discards them.
   public var tracksUndo: Bool {
     get { undoLog != nil }
     set {
@@ -44,10 +44,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The name of the group that ``undo()`` would revert, such as "Delete Note", which a menu can
-  /// show.
+  /// The name of the group that ``undo()`` would revert, such as "Delete Note".
   ///
-  /// Setting this property sets the name of the group that contains the last change.
+  /// A menu can show this name. Setting this property sets the name of the group that contains the
+  /// last change.
   public var undoActionName: String? {
     get { undoLog?.undoName }
     set { performAndWait { undoLog?.undoName = newValue } }
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
   /// The name of the group that ``redo()`` would reapply.
   public var redoActionName: String? { undoLog?.redoName }
 
-  /// Ends the current group of changes, so that the next change starts another group.
+  /// Ends the current group of changes, so that the next change starts a new group.
   ///
   /// ``undo()`` reverts all changes of a group together. A save that succeeds also ends the group.
   public func endUndoGroup() { performAndWait { undoLog?.endGroup() } }
@@ -64,14 +64,15 @@ extension ManagedObjectContext {
   /// Reverts the last group of changes, if there is one.
   ///
   /// If the group has been saved, the next save stores the reverted state. An object whose deletion
-  /// was saved is inserted again, with its values and another ID.
+  /// was saved is inserted again with its former values, but gets a new ID.
   public func undo() { revertGroup({ $0.beginUndo() }) }
 
   /// Reapplies the last group that ``undo()`` reverted, unless other changes have been made since
   /// then.
   public func redo() { revertGroup({ $0.beginRedo() }) }
 
-  /// Loads the objects that a save deletes, so that undo can insert them again with their values.
+  /// Loads the objects that a save will delete, so that an undo can reinsert them with their
+  /// values.
   ///
   /// A refresh after the deletion may have turned these objects into faults.
   func loadForUndo() {
@@ -83,15 +84,15 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Prepares the recorded groups to revert saved changes, or discards them.
+  /// Prepares the recorded groups so that they can revert saved changes, or discards the groups.
   func keepUndoAfterSave() {
     if rootContext.discardsUndoOnSave { forgetUndo() } else { undoLog?.didSave() }
   }
 
   /// Ends the undo groups of the current event, and updates the followers.
   ///
-  /// The groups of this context and of its children end, provided that their ``groupsUndoByEvent``
-  /// is `true`.
+  /// The method ends the groups of this context and its children, but only in contexts whose
+  /// ``groupsUndoByEvent`` is `true`.
   func endEvent() {
     isProcessingScheduled = false
     endUndoGroupsOfEvent()

@@ -93,7 +93,7 @@ final class UndoLog {
   /// A Boolean value that indicates whether an undo, rather than a redo, is in progress.
   var isUndoing: Bool { direction == .undoing }
 
-  /// The name of the open group or, if it is empty, of the last group that can be undone.
+  /// The name of the open group or, if that group is empty, of the last group that can be undone.
   var undoName: String? {
     get { open.steps.isEmpty ? undoable.last?.name : open.name }
     set {
@@ -115,8 +115,7 @@ final class UndoLog {
     if open.steps.count == 1 { groupBegan?() }
   }
 
-  /// Records the value of an attribute before it is set, if this is the first assignment in the
-  /// group.
+  /// Records the value of an attribute before the group's first assignment to the attribute.
   func recordValue(
     of object: ManagedObject, _ property: PropertyDescription, isFirst: Bool
   ) {
@@ -142,14 +141,14 @@ final class UndoLog {
     compact(left)
   }
 
-  /// Ends the current group, and makes all groups independent of the values before the save.
+  /// Ends the current group, and makes all groups independent of values from before the save.
   func didSave() {
     endGroup()
     Self.keep(&undoable)
     Self.keep(&redoable)
   }
 
-  /// Makes the groups that were recorded since the last save independent of the values before it.
+  /// Makes the groups recorded since the previous save independent of values from before this save.
   private static func keep(_ groups: inout [Group]) {
     for index in groups.indices.reversed() {
       if groups[index].isSaved { return }

@@ -27,7 +27,7 @@ public struct ChangeSet: Sendable {
   /// The stores to which the changes belong.
   var stores: Set<UUID>
 
-  /// Adds the changes to another store.
+  /// Merges the changes of another store into this change set.
   ///
   /// No entity occurs in both change sets, because a class belongs to only one store.
   mutating func merge(_ other: ChangeSet) {

@@ -8,7 +8,7 @@ protocol CollectionAttributeValue: AttributeValue, SendableMetatype {
 
 extension CollectionAttributeValue {
   /// Returns the elements of a stored value, or no elements if this version of the type cannot
-  /// decode it.
+  /// decode the value.
   ///
   /// - Throws: `StorageError.corrupt` if the stored value has the wrong type.
   static func elements(of value: StoredValue) throws -> [StoredValue] {

@@ -94,8 +94,9 @@ package enum ExactDates {
     return digits.reduce(0) { $0 * 10 + Int($1) - 0x30 }
   }
 
-  /// Returns the offset of a time zone, such as `Z`, `+01:00` or `-0330`, in seconds, or `nil` if
-  /// the text is invalid.
+  /// Returns a time zone's offset in seconds, or `nil` if the text is invalid.
+  ///
+  /// Examples of valid text are `Z`, `+01:00` and `-0330`.
   private static func offset(_ text: Substring.UTF8View) -> Int? {
     var rest = text
     if skip("Z", &rest) { return rest.isEmpty ? 0 : nil }
@@ -127,7 +128,7 @@ package enum ExactDates {
   // The formulas come from Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms". Years
   // begin in March here, so that the leap day is the last day of a year.
 
-  /// The number of days from the first of March of the year 0 to the first day of 2001.
+  /// The number of days from 1 March 0000 to 1 January 2001.
   private static let epoch = 730_791
   private static let cycleDayCount = 146_097
 
@@ -136,7 +137,7 @@ package enum ExactDates {
     return month == 2 ? isLeapYear ? 29 : 28 : [4, 6, 9, 11].contains(month) ? 30 : 31
   }
 
-  /// Returns the number of days since the first day of 2001.
+  /// Returns the number of days from the first day of 2001 to a date.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let (cycle, cycleYear) = (month <= 2 ? year - 1 : year).dividedRoundingDown(by: 400)
     let yearDay = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
@@ -157,7 +158,7 @@ package enum ExactDates {
 }
 
 extension Int {
-  /// Returns the quotient, which is rounded down, and the non-negative remainder.
+  /// Returns the quotient, rounded down, and the non-negative remainder.
   fileprivate func dividedRoundingDown(by divisor: Int) -> (Int, Int) {
     let remainder = (self % divisor + divisor) % divisor
     return ((self - remainder) / divisor, remainder)

@@ -26,8 +26,9 @@ public struct ManagedObjectID: Hashable, Sendable {
   let space: Space
   let number: ObjectNumber
 
-  /// A Boolean value that indicates whether the ID is temporary, which means that it was obtained
-  /// before the object's first save.
+  /// A Boolean value that indicates whether the ID is temporary.
+  ///
+  /// An ID is temporary if it was obtained before the object's first save.
   public var isTemporary: Bool { number.isTemporary }
 
   /// The name of the object's entity, or `nil` if the store's schema did not contain the entity
@@ -60,8 +61,7 @@ public struct ManagedObjectID: Hashable, Sendable {
   private static let plainInURIs = CharacterSet.urlPathAllowed
     .subtracting(CharacterSet(charactersIn: "/"))
 
-  /// Returns the name of the entity and the number in a URI, or `nil` if the URI's path has another
-  /// form.
+  /// Returns the entity name and the number from a URI, or `nil` if the path has a different form.
   private static func components(of url: URL) -> (name: String, number: Substring)? {
     let parts = url.path(percentEncoded: true)
       .split(separator: "/", omittingEmptySubsequences: false)

@@ -7,7 +7,7 @@
 /// probing (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithm L). A removed number
 /// leaves a tombstone, so that probing continues past it. The tombstone is removed when no later
 /// entry needs it. The alternative is to move entries into each hole (algorithm R). Moving entries
-/// would take up a tenth of the time needed to fetch objects and then release them.
+/// would account for a tenth of the time needed to fetch and release objects.
 package struct NumberTable<Value> {
   private struct Entry {
     /// The key of an entry with a value.

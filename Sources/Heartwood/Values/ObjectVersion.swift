@@ -8,7 +8,7 @@ public struct ObjectVersion: Sendable {
   /// The time at which this version was written.
   ///
   /// If the history does not contain the transaction that wrote this version, the date is the
-  /// commit time of the oldest readable generation that contains it.
+  /// commit time of the oldest readable generation that contains the version.
   public let date: Date
   /// A Boolean value that indicates whether the object was deleted in this version.
   public let isDeleted: Bool
@@ -20,7 +20,7 @@ public struct ObjectVersion: Sendable {
   /// ``generation``.
   public let values: [String: StoredValue]?
   /// The token of the transaction that wrote this version, or `nil` if the history does not contain
-  /// it.
+  /// the transaction.
   public let historyToken: PersistentHistoryToken?
   /// The kind of change that produced this version, or `nil` if the history does not contain the
   /// transaction.
@@ -34,7 +34,7 @@ public struct ObjectVersion: Sendable {
   /// Returns the value of the attribute with the given name, or `nil` if ``values`` does not
   /// contain it.
   ///
-  /// - Throws: `corrupt` if the attribute has another type.
+  /// - Throws: `corrupt` if the attribute has a different type.
   public func value<Value: AttributeValue>(
     _ name: String, as type: Value.Type = Value.self
   ) throws -> Value? {

@@ -4,8 +4,8 @@ public import Foundation
 ///
 /// Each position is directly after one of the store's transactions.
 ///
-/// A program can encode and save the token, and later fetch the transactions after it. The token
-/// stays valid until some of these transactions are deleted from the history.
+/// A program can encode and save the token, and later fetch the transactions after its positions.
+/// The token stays valid until some of these transactions are deleted from the history.
 public struct PersistentHistoryToken: Codable, Sendable {
   private struct Position: Codable {
     let store: UUID
@@ -45,7 +45,7 @@ public struct PersistentHistoryToken: Codable, Sendable {
       .map { HistoryPosition(sequence: $0.sequence, time: $0.time) }
   }
 
-  /// The positions in all stores of the token.
+  /// The positions in all stores that the token covers.
   var positions: [UUID: HistoryPosition] {
     (others ?? []).reduce(into: [store: HistoryPosition(sequence: sequence, time: time)]) {
       $0[$1.store] = HistoryPosition(sequence: $1.sequence, time: $1.time)
@@ -71,10 +71,10 @@ struct HistoryPosition {
   /// The number of the last transaction before the position, or 0 if there is none.
   let sequence: Int64
   /// The time of the last transaction before the position, in milliseconds since 1970, or `nil` if
-  /// it is unknown.
+  /// the time is unknown.
   ///
-  /// If a store was restored to an earlier state, it may have a different transaction with the same
-  /// number, but the time of that transaction differs.
+  /// After a store has been restored to an earlier state, a different transaction may have the same
+  /// number, but not the same time.
   var time: Int64?
 }
 
@@ -82,8 +82,9 @@ struct HistoryPosition {
 public struct PersistentHistoryTransaction: Sendable {
   /// The position after this transaction.
   public internal(set) var token: PersistentHistoryToken
-  /// The author of the changes, which is the root context's `transactionAuthor`, or `nil` if no
-  /// author was set.
+  /// The author of the changes, or `nil` if no author was set.
+  ///
+  /// The root context's `transactionAuthor` provides the author.
   public let author: String?
   /// The name of the root context that made the changes, or `nil` if the context had no name.
   public let contextName: String?

@@ -29,7 +29,7 @@ public struct QueryGenerationToken: Hashable, Codable, Sendable {
     others = nil
   }
 
-  /// Creates the token for the generations of several stores, which may be in any order.
+  /// Creates the token for generations of several stores, given in any order.
   init(_ generations: [GenerationToken]) {
     // Sort the generations, so that tokens for the same generations are equal.
     let sorted =

@@ -2,7 +2,7 @@
 ///
 /// All contexts in a tree share the map. Objects that are inserted one after another usually
 /// receive consecutive numbers, so one entry can represent a run of numbers. A million objects that
-/// are inserted and saved together take about thirty entries. The stored properties skip
+/// are inserted and saved together need about thirty entries. The stored properties skip
 /// exclusivity checks, because every lookup of an object by number reads them.
 package final class RenumberedObjects {
   /// The replacements of temporary numbers, indexed by entity number.
@@ -50,7 +50,7 @@ package final class RenumberedObjects {
     runs[old.entity].add(old.bits, new.bits)
   }
 
-  /// Returns the current number of an object, which is the given number if it was not replaced.
+  /// Returns the current number of an object, given its current number or an earlier one.
   ///
   /// - Complexity: Each replacement of the number takes O(log n) time, where n is the number of
   ///   entries.
@@ -94,12 +94,12 @@ private struct NumberRuns {
   private var runs: [Run] = []
   /// The pairs that were added out of order.
   ///
-  /// Their old numbers are less than those of the last run.
+  /// The old numbers of these pairs are less than those in the last run.
   private var unordered: [Int64: Int64] = [:]
   /// The maximum size of `unordered` if there are no runs.
   ///
-  /// Every two runs raise the maximum by one. When `unordered` exceeds the maximum, its pairs are
-  /// merged into `runs`. Merging after every insertion would take quadratic time.
+  /// The maximum increases by one for every two runs. When `unordered` exceeds the maximum, its
+  /// pairs are merged into `runs`. Merging after every insertion would take quadratic time.
   private static let maxUnorderedCount = 256
 
   var entryCount: Int { runs.count + unordered.count }

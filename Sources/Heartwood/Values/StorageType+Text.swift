@@ -1,9 +1,9 @@
 import Foundation
 
 extension StorageType {
-  /// Zero, or an empty value.
+  /// The zero value or the empty value of this type.
   ///
-  /// For values of `Codable` types, the property is `null`, because the types are not known.
+  /// For `Codable` types, the property is `null`, because the actual types are not known.
   var zero: StoredValue {
     switch self {
     case .bool: .bool(false)

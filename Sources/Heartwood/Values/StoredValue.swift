@@ -91,7 +91,7 @@ public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
   case decimal = 16
   /// A value of a `Codable` type, as JSON.
   case json = 17
-  /// A reference to another object, by its number.
+  /// A reference to another object, stored as the object's number.
   case reference = 18
 
   /// The size of a value in the fixed part of a record, in bytes.

@@ -11,8 +11,9 @@ struct TemporaryNumbers {
     var end: Int64 = 0
     var size = TemporaryNumbers.minBlockSize
 
-    /// Allocates the next block of row IDs, which is twice as large as the previous block, up to a
-    /// limit.
+    /// Allocates the next block of row IDs.
+    ///
+    /// Each block is twice as large as the previous block, up to a limit.
     mutating func refill() {
       next = TemporaryNumbers.nextRow.wrappingAdd(size, ordering: .relaxed).oldValue
       end = next + size

@@ -9,7 +9,7 @@ public struct Backup: Sendable {
     public var generation: Generation
     /// The commit time of the generation, in milliseconds since 1970 (UTC).
     public var time: UInt64
-    /// The generation's names in the store at the time of this or a later backup.
+    /// The names that the generation had in the store at the time of this backup or a later one.
     public var names: [String]
     /// The size in bytes of the file that the backup added.
     public var byteCount: Int
@@ -40,7 +40,8 @@ public struct Backup: Sendable {
   ///
   /// The method skips files with damaged headers, and does not read the pages in the files.
   ///
-  /// - Throws: `notAStore` if the directory contains no backups, or `incompatibleFormat` or `io`.
+  /// - Throws: `notAStore` if the directory contains no backups. Also throws `incompatibleFormat`
+  ///   or `io`.
   /// - Complexity: Reads the header of each file.
   public func restorePoints() throws -> [RestorePoint] {
     try restorePoints(in: BackupDirectory(path, on: fileSystem))
@@ -67,9 +68,9 @@ public struct Backup: Sendable {
 
   /// Restores a generation as a new store.
   ///
-  /// The new store keeps the identity of the original, so tokens of the generation stay valid. Its
-  /// next commit begins a new lineage. The method writes the store to `target` with `.partial`
-  /// appended, and renames the store when it is complete and synced.
+  /// The new store keeps the identity of the original, so tokens of the generation stay valid. The
+  /// next commit in the new store begins a new lineage. The method writes the store to `target`
+  /// with `.partial` appended, and renames the store when it is complete and synced.
   ///
   /// - Parameters:
   ///   - generation: One of ``restorePoints()``, or `nil` for the newest.
@@ -81,7 +82,7 @@ public struct Backup: Sendable {
   /// - Returns: The restored generation.
   /// - Throws: `generationExpired` if the directory does not contain the generation, or `corrupt`
   ///   if a file is missing or damaged. The message of a `corrupt` error describes what can still
-  ///   be restored. Throws `invalidArgument` if `target` exists, or `busy`, `notAStore`,
+  ///   be restored. Throws `invalidArgument` if `target` exists. Also throws `busy`, `notAStore`,
   ///   `incompatibleFormat`, `io` or `diskFull`. If an error is thrown, no new store remains at
   ///   `target`.
   /// - Complexity: Reads the files that contain the generation's pages, verifies each page in them,

@@ -37,7 +37,7 @@ struct BackupChain {
     files.reduce(into: [:]) { $0.merge($1.header.names) { $1 } }
   }
 
-  /// The commit to which the files add pages, or `nil` if they contain all pages.
+  /// The commit to which the files add pages, or `nil` if the files contain all pages.
   var base: BackupStart? { files.first?.header.base }
 
   /// Calls `body` with every image.
@@ -93,7 +93,7 @@ extension BackupHeader {
 }
 
 extension BackupDirectory {
-  /// Appends a sentence to an error's message about what can be restored without the damaged file.
+  /// Adds to an error's message a sentence about what can be restored without the damaged file.
   fileprivate func explained(
     _ error: StorageError, _ name: BackupName, _ frame: FrameNumber
   ) -> StorageError {

@@ -112,10 +112,10 @@ struct BackupDirectory {
 
   /// Returns the files needed to restore a generation.
   ///
-  /// The first file contains all pages.
+  /// The first file contains all pages or builds on `base`.
   ///
-  /// - Parameter base: The generation on which the first file builds, unless a later file contains
-  ///   all pages.
+  /// - Parameter base: A generation whose files are not needed, or `nil` if the first file must
+  ///   contain all pages.
   /// - Throws: `generationExpired` if there is no such generation, or `corrupt` if a needed file is
   ///   missing.
   func chain(

@@ -1,9 +1,10 @@
 /// The layout of a backup file's header.
 ///
-/// The fields are followed by the names. Each name has its generation and its one-byte length.
-/// Zeros pad the names to a multiple of 8 bytes. Next are the hash of all previous bytes (seed 0),
-/// the page images in page order, and the digest. The digest hashes 0 with the first image's hash,
-/// then the result with the next image's hash, and so on.
+/// The fields are followed by the names. Each name is preceded by its generation and its one-byte
+/// length. Zeros pad the names to a multiple of 8 bytes. After the padding come the hash of all
+/// previous bytes (seed 0), the page images in page order, and the digest. To compute the digest, 0
+/// is hashed with the first image's hash, the result is hashed with the next image's hash, and so
+/// on.
 package enum BackupLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)

@@ -1,6 +1,6 @@
 /// The name of a backup file.
 package struct BackupName: Hashable, Sendable {
-  /// The generation to which the file adds pages, or `nil` if it contains all pages.
+  /// The generation to which the file adds pages, or `nil` if the file contains all pages.
   package let base: FrameNumber?
   package let frame: FrameNumber
 
@@ -24,8 +24,8 @@ package struct BackupName: Hashable, Sendable {
 
   /// The text of the file name.
   ///
-  /// The text is `full-` and the generation, or `delta-`, the base and the generation. Each number
-  /// has 16 hexadecimal digits.
+  /// The text consists of `full-` and the generation, or of `delta-`, the base and the generation.
+  /// Each number has 16 hexadecimal digits.
   package var text: String {
     guard let base else { return "full-" + Self.digits(frame) }
     return "delta-" + Self.digits(base) + "-" + Self.digits(frame)

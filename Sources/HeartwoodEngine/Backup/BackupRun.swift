@@ -68,7 +68,7 @@ struct BackupRun {
     return report
   }
 
-  /// Returns the snapshot to use as the next file's base, if the store still keeps its generation.
+  /// Returns the snapshot to use as the next file's base, if the store still keeps that generation.
   private func base(
     _ last: BackupHeader, _ series: BackupSeries, _ named: [String: Generation]
   ) throws -> Snapshot? {
@@ -152,7 +152,9 @@ struct BackupRun {
     steps.finish()
   }
 
-  /// Returns the pages in use that were written after `base`, or all pages in use, in order.
+  /// Returns the pages in use, in ascending order.
+  ///
+  /// If `base` is not `nil`, the result contains only pages that were written after `base`.
   ///
   /// The caller holds both states, so the index has an entry for every page written between the two
   /// states.

@@ -1,8 +1,8 @@
 /// A read-only store that follows the backups of another store.
 ///
 /// One process at a time adds generations from the backup with ``advance(progress:)``. Meanwhile,
-/// any number of processes can read the replica. To the readers, each added generation appears like
-/// a commit by another process. The replica has the generations, pages and tokens of its source.
+/// any number of processes can read the replica. To the readers, each added generation looks like a
+/// commit by another process. The replica has the generations, pages and tokens of its source.
 /// `Docs/Reference/Engine.md` lists the guarantees.
 public final class Replica: Sendable {
   private let backup: Backup
@@ -68,8 +68,8 @@ public final class Replica: Sendable {
     get throws { try store.snapshot().generation }
   }
 
-  /// Adds all generations of the backup directory that are newer than the newest one in the
-  /// replica.
+  /// Adds all generations in the backup directory that are newer than the replica's newest
+  /// generation.
   ///
   /// The method adds each generation atomically and durably. If a file is damaged or incomplete,
   /// for example during an upload, a later call tries again. In the meantime,
@@ -116,9 +116,11 @@ public final class Replica: Sendable {
   /// The newest generation of the replica.
   private var known: FrameNumber { store.table.appended.generation }
 
-  /// Adds the generations that continue the replica, and returns the first error.
+  /// Adds the generations that continue the replica.
   ///
   /// The method skips damaged files.
+  ///
+  /// - Returns: The first error caused by a damaged file, or `nil` if there was none.
   private func addGenerations(
     of directory: BackupDirectory, _ added: inout [Generation],
     _ progress: ((Backup.RestorePoint) -> Void)?

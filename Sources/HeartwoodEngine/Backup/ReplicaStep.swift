@@ -12,7 +12,7 @@ struct ReplicaStep {
 
   init(_ core: StoreCore, _ file: BackupFile) { (self.core, self.file) = (core, file) }
 
-  /// Durably makes the file's generation the newest one.
+  /// Durably makes the file's generation the newest generation of the replica.
   ///
   /// - Throws: `foreignStore` if the generation does not descend from the newest one, `corrupt` if
   ///   the file is damaged, or `busy` if a held generation is too old. Also throws
@@ -96,9 +96,9 @@ struct ReplicaStep {
     return (new, frames)
   }
 
-  /// Writes the images that the replica does not contain yet to their frames in the log.
+  /// Writes the missing images to their frames in the log.
   ///
-  /// A full or merged file may also contain images from an earlier file.
+  /// A full or merged file may also contain images that the replica already has.
   private func writeImages(
     newerThan generation: FrameNumber
   ) throws(StorageError) -> (
@@ -141,7 +141,7 @@ struct ReplicaStep {
     BackupHeader.damaged("The pages do not form a complete generation.", header.name.text)
   }
 
-  /// Returns a map of retained frames that adds the new generation as the newest.
+  /// Returns a map of retained frames in which the new generation is the newest.
   ///
   /// The map keeps all generations of the previous map, because readers may hold any of them. The
   /// next maintenance run removes the generations that are not held.

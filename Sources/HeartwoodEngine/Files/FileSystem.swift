@@ -30,7 +30,7 @@ package protocol FileSystem: AnyObject, Sendable {
   func identity(of path: String) throws(StorageError) -> FileIdentity?
 
   /// Returns a file's permission bits, or `nil` if the file does not exist or its file system does
-  /// not have permissions.
+  /// not support permissions.
   func mode(of path: String) throws(StorageError) -> UInt16?
 
   /// Returns a stamp that changes whenever the names in the directory at `path` change.
@@ -38,7 +38,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// The result is `nil` shortly after a change, because a second change might not alter the stamp.
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
 
-  /// Returns the names in a directory, in no particular order, or `nil` if it does not exist.
+  /// Returns a directory's names, in no particular order, or `nil` if the directory does not exist.
   func list(_ path: String) throws(StorageError) -> [String]?
 
   /// Removes a file if it exists.
@@ -53,7 +53,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// nothing, so its new name must not be in use.
   func rename(_ source: String, to target: String) throws(StorageError)
 
-  /// Returns the type of the volume that contains a directory, or `nil` if it does not exist.
+  /// Returns the type of a directory's volume, or `nil` if the directory does not exist.
   func volumeType(of path: String) throws(StorageError) -> VolumeType?
 
   /// Makes all earlier file creations, renames and removals in a directory durable.
@@ -69,7 +69,9 @@ package protocol FileSystem: AnyObject, Sendable {
   /// A number that changes with every boot of the machine, or `nil` if the platform provides none.
   var bootIdentity: UInt64? { get }
 
-  /// The wall-clock time, which may jump, in milliseconds since 1970.
+  /// The wall-clock time in milliseconds since 1970.
+  ///
+  /// The time may jump.
   var wallClockMilliseconds: UInt64 { get }
 
   /// Returns an unpredictable number.
@@ -148,10 +150,10 @@ package protocol File: AnyObject, Sendable {
   /// zeros.
   func reserve(byteCount: UInt64) throws(StorageError)
 
-  /// Deallocates the disk space of complete 4,096-byte blocks, which then read as zeros.
+  /// Deallocates the disk space of the complete 4,096-byte blocks in a range.
   ///
-  /// The file keeps its length. The method returns `false` if the file system cannot deallocate
-  /// blocks.
+  /// The blocks then read as zeros, and the file keeps its length. The method returns `false` if
+  /// the file system cannot deallocate blocks.
   func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool
 
   /// Returns the number of bytes that this file occupies on disk, not counting holes.
@@ -163,13 +165,13 @@ package protocol File: AnyObject, Sendable {
   /// Maps a range as read-only memory, or returns `nil` if the file system does not support
   /// mappings.
   ///
-  /// The range may extend past the end of the file, but accessing bytes past the end ends the
+  /// The range may extend past the end of the file, but accessing bytes past the end terminates the
   /// process.
   func map(_ offset: UInt64, byteCount: Int) throws(StorageError) -> Mapping?
 
-  /// Maps the first `byteCount` bytes, which must exist, as memory shared with other processes.
+  /// Maps the first `byteCount` bytes as memory shared with other processes.
   ///
-  /// The memory is writable unless the file was opened for reading only.
+  /// The bytes must exist. The memory is writable unless the file was opened for reading only.
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping
 
   /// Sets, converts or releases a lock, or returns `false` if another open file's lock conflicts.
@@ -183,7 +185,7 @@ package protocol File: AnyObject, Sendable {
   /// Returns a part of `range` that is locked through another open file, or `nil` if there is none.
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>?
 
-  /// Returns the identity of this file, which does not depend on its name.
+  /// Returns the identity of this file, which does not depend on the file's name.
   func identity() throws(StorageError) -> FileIdentity
 
   /// Wakes the watchers of the file by updating its modification time.
@@ -226,7 +228,7 @@ package struct FileIdentity: Hashable, Sendable {
 ///   and it uses only atomic operations on shared mappings.
 package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
-  /// The optional closure that is called before each access to shared memory.
+  /// An optional closure that is called before each access to shared memory.
   ///
   /// Test file systems use the closure to intercept the communication between processes.
   package let onAccess: (@Sendable (_ offset: Int, _ isWrite: Bool) -> Void)?

@@ -21,7 +21,9 @@ final class HeldDirectory: Sendable {
   /// The name of the file from which new files take their mode and group.
   private static let pattern = "pages"
 
-  /// Wraps an open directory's descriptor, which is registered with ``OpenDescriptors``.
+  /// Wraps the descriptor of an open directory.
+  ///
+  /// The descriptor must be registered with ``OpenDescriptors``.
   init(_ descriptor: Int32, path: String, newFileMode: UInt16?) {
     self.path = path
     prefix = path + "/"

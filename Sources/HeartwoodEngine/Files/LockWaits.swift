@@ -14,7 +14,7 @@ package final class LockWaits: @unchecked Sendable {
 
   package init() {}
 
-  /// Runs `body`, which waits for a lock on `byte`, and records the wait until it returns.
+  /// Runs `body`, which waits for a lock on `byte`, and records the wait until `body` returns.
   package func during<R>(
     _ byte: UInt64, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {

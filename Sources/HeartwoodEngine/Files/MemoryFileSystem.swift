@@ -134,7 +134,7 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
   }
 }
 
-/// The bytes and locks of one file in memory, independent of its name.
+/// The bytes and locks of one file in memory, independent of the file's name.
 ///
 /// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
 private final class MemoryContent: @unchecked Sendable {

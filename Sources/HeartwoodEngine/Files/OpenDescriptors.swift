@@ -20,7 +20,8 @@
 /// range can wait for a lock of the Swift runtime. Another thread of the parent may have held that
 /// lock during the fork. The tables that the handler reads are therefore plain memory.
 enum OpenDescriptors {
-  /// The error number from registering the fork handlers on first use, or 0 if it succeeded.
+  /// The error number from registering the fork handlers on first use, or 0 if registration
+  /// succeeded.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
@@ -33,7 +34,7 @@ enum OpenDescriptors {
   }()
   // The compiler cannot check that the following properties are accessed only under `lock`.
 
-  /// A table with one flag per descriptor, which is set if the engine has opened the descriptor.
+  /// For each descriptor, a flag that is set if the engine has opened the descriptor.
   nonisolated(unsafe) private static var isOurs = UnsafeMutablePointer<Bool>.allocate(capacity: 0)
   nonisolated(unsafe) private static var isOursCount = 0
   nonisolated(unsafe) private static var sharedMemory =
@@ -41,7 +42,9 @@ enum OpenDescriptors {
   nonisolated(unsafe) private static var sharedMemoryCount = 0
   nonisolated(unsafe) private static var sharedMemoryCapacity = 0
 
-  /// Opens the file at `path`, and registers the descriptor, to be closed with ``close(_:)``.
+  /// Opens the file at `path`, and registers its descriptor.
+  ///
+  /// Close the descriptor with ``close(_:)``.
   static func open(_ path: String, _ flags: Int32) -> Result<Int32, SystemError> {
     enter { SystemCalls.open(path, flags) }
   }
@@ -86,7 +89,7 @@ enum OpenDescriptors {
     return SystemCalls.highDescriptor(open)
   }
 
-  /// Returns the first 4,096 bytes of a system file, or `nil` if it cannot be read.
+  /// Returns the first 4,096 bytes of a system file, or `nil` if the file cannot be read.
   static func readBriefly(_ path: String) -> [UInt8]? {
     guard case .success(let descriptor) = openBriefly({ SystemCalls.open(path, O_RDONLY) })
     else { return nil }
@@ -98,7 +101,9 @@ enum OpenDescriptors {
     return block.bytes.bytes.slice(0, count).copied()
   }
 
-  /// Closes and unregisters a descriptor under `lock`, because the kernel may reuse its number.
+  /// Closes and unregisters a descriptor.
+  ///
+  /// The method does both under `lock`, because the kernel may reuse the descriptor's number.
   static func close(_ descriptor: Int32) {
     acquire()
     defer { release() }
@@ -137,7 +142,8 @@ enum OpenDescriptors {
 
   /// Closes the inherited descriptors, and replaces the shared memory with private memory.
   ///
-  /// The thread that called `fork` acquired `lock`. This method releases the child's copy of it.
+  /// The thread that called `fork` acquired `lock`. This method releases the child's copy of the
+  /// lock.
   private static func startChild() {
     ProcessOrigin.leaveParent()
     var number = 0

@@ -15,7 +15,9 @@ final class PosixFile: File {
   private let isWritable: Bool
   private let origin = ProcessOrigin()
 
-  /// Wraps an open file's descriptor, which is registered with ``OpenDescriptors``.
+  /// Wraps the descriptor of an open file.
+  ///
+  /// The descriptor must be registered with ``OpenDescriptors``.
   init(descriptor: Int32, path: String, isWritable: Bool) {
     ownDescriptor = descriptor
     self.path = path

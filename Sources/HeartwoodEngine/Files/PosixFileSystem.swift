@@ -32,10 +32,10 @@ package final class PosixFileSystem: FileSystem {
     self.held = held
   }
 
-  /// A Boolean value that indicates whether this process ignores `SIGXFSZ`, so that a write beyond
-  /// the file size limit fails with an error instead of ending the process.
+  /// A Boolean value that indicates whether this process ignores `SIGXFSZ`.
   ///
-  /// The value is `false` if the program has its own handler.
+  /// If the signal is ignored, a write beyond the file size limit fails with an error instead of
+  /// ending the process. The value is `false` if the program has its own handler.
   private static let ignoresFileSizeSignal: Bool = {
     var action = sigaction()
     guard sigaction(SIGXFSZ, nil, &action) == 0 else { return false }
@@ -255,8 +255,8 @@ package final class PosixFileSystem: FileSystem {
 
   /// Returns the next number of a SplitMix64 sequence (Steele, Lea and Flood, 2014).
   ///
-  /// The seed is unpredictable. Requesting each number from the system would double a commit's
-  /// system calls.
+  /// The seed is unpredictable. Requesting each number from the system would double the number of
+  /// system calls in a commit.
   package func random() -> UInt64 {
     var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

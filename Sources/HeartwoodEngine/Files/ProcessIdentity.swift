@@ -21,7 +21,8 @@ package enum ProcessIdentity {
     #endif
   }()
 
-  /// Returns the name of the program that a process runs, or `nil` if it is unknown, as on Darwin.
+  /// Returns the name of the program that a process runs, or `nil` if the name is unknown, as on
+  /// Darwin.
   package static func program(of process: Int32) -> String? {
     #if os(Linux) || os(Android)
       guard let bytes = OpenDescriptors.readBriefly("/proc/\(process)/cmdline") else { return nil }

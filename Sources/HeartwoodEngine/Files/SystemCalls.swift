@@ -182,7 +182,7 @@ extension Result where Failure == SystemError {
     }
   }
 
-  /// Returns the value, or throws a storage error that is marked as having changed nothing.
+  /// Returns the value, or throws a storage error whose `changedNothing` property is `true`.
   ///
   /// Use this method for actions that never write, such as reading or opening `path`.
   func found(_ action: String, _ path: String) throws(StorageError) -> Success {
@@ -197,7 +197,7 @@ extension Result where Failure == SystemError {
 struct SystemError: Error {
   let code: Int32
 
-  /// Returns the storage error for an action that does not write, marked as having changed nothing.
+  /// Returns the storage error, with `changedNothing` set, for an action that does not write.
   func refusal(_ action: String, _ path: String) -> StorageError {
     var error = storageError(action, path)
     error.changedNothing = true

@@ -22,7 +22,9 @@ package struct SystemThread: @unchecked Sendable {
 
   package static var monotonicMilliseconds: UInt64 { milliseconds(CLOCK_MONOTONIC) }
 
-  /// The wall-clock time, which may jump, in milliseconds since 1970.
+  /// The wall-clock time in milliseconds since 1970.
+  ///
+  /// The time may jump.
   package static var wallClockMilliseconds: UInt64 { milliseconds(CLOCK_REALTIME) }
 
   private static func milliseconds(_ clock: clockid_t) -> UInt64 {

@@ -4,9 +4,10 @@ package struct Attempts {
 
   package init() {}
 
-  /// Counts one more attempt, and throws `busy` after ``Limits/maxAttemptCount`` attempts.
+  /// Counts an attempt.
   ///
   /// - Parameter action: The attempted action, which follows "Cannot" in the error message.
+  /// - Throws: `busy` if this attempt reaches the limit, ``Limits/maxAttemptCount``.
   package mutating func next(_ action: String, _ file: String) throws(StorageError) {
     count += 1
     guard count < Limits.maxAttemptCount else {

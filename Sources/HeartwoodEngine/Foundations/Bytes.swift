@@ -90,8 +90,10 @@ package struct Bytes {
     return index
   }
 
-  /// Returns a negative number, 0 or a positive number if this run sorts before, equal to, or after
-  /// `other`.
+  /// Compares this run with `other`.
+  ///
+  /// The result is negative if this run sorts before `other`, positive if it sorts after `other`,
+  /// and 0 if the runs are equal.
   package func compare(_ other: Bytes) -> Int {
     let common = commonPrefix(with: other)
     if common < count, common < other.count {
@@ -201,7 +203,8 @@ package struct MutableBytes {
   }
 }
 
-/// A block of aligned memory, initially zero, that is freed when its last reference is released.
+/// A block of aligned memory that is initially zero and is freed when its last reference is
+/// released.
 ///
 /// - Note: `@unchecked` because the memory is raw; each use documents its synchronisation.
 package final class ByteBlock: @unchecked Sendable {

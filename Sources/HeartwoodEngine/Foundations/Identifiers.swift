@@ -1,6 +1,6 @@
 /// The position of a page in the page file, counted from 0.
 ///
-/// A page keeps its number, although each new version of it is written to another frame.
+/// Each new version of a page is written to a different frame, but the page keeps its number.
 package typealias PageNumber = UInt32
 
 /// The position of a page image or a group header in the log, counted from 1 and never reused.
@@ -11,7 +11,7 @@ package typealias FrameNumber = UInt64
 /// Tree 0 is the catalog, and each keyspace has its own tree.
 package typealias TreeID = UInt32
 
-/// One committed state of a store, identified by the number of the last log frame of its commit.
+/// A committed state of a store, identified by the number of the last log frame in its commit.
 ///
 /// Later generations have higher numbers. The numbers have gaps, because a commit of *n* pages
 /// increases the number by *n* + 1 or more. Generation 0 is the empty store. No two states ever
@@ -25,7 +25,7 @@ public struct Generation: Hashable, Comparable, Codable, Sendable {
     self.frame = frame
   }
 
-  /// Orders generations by the time of their commit.
+  /// Returns whether the first generation was committed before the second.
   public static func < (earlier: Generation, later: Generation) -> Bool {
     earlier.frame < later.frame
   }

@@ -1,6 +1,6 @@
 /// The limits of the file format and the engine, each with its reason.
 ///
-/// A test compares them with the table in `Docs/Reference/Limits.md`.
+/// A test compares the limits with the table in `Docs/Reference/Limits.md`.
 package enum Limits {
   /// The smallest page size.
   ///
@@ -46,8 +46,8 @@ package enum Limits {
   package static let maxEntryCount: UInt64 = 1 << 48
   /// The largest frame number.
   ///
-  /// No device can hold this many frames. Adding other numbers to a frame number, such as the
-  /// offsets of lock bytes, cannot overflow.
+  /// No device can hold this many frames. Adding another number, such as the offset of a lock byte,
+  /// to a frame number cannot overflow.
   package static let maxFrame: UInt64 = 1 << 56
   /// The maximum number of lineages in a header slot.
   ///
@@ -58,7 +58,8 @@ package enum Limits {
   /// The table of frames in such a segment is comparatively small, and every 64-bit platform can
   /// map the segment.
   package static let maxSegmentByteCount = 1 << 30
-  /// The maximum difference between the numbers of the newest and the oldest needed log segment.
+  /// The maximum difference between the newest segment number and the oldest one that is still
+  /// needed.
   ///
   /// The limit bounds the table of segments in case the directory contains files with arbitrary
   /// numbers in their names.
@@ -70,12 +71,13 @@ package enum Limits {
   package static let maxOpenSegmentCount = 48
   /// The maximum number of log segments that stay open until they are synced.
   ///
-  /// At this limit, the writer syncs the segment that has waited longest before it writes another.
+  /// At this limit, the writer syncs the segment that has waited longest. Only then does the writer
+  /// write to another segment.
   ///
-  /// At the default segment size, this number of segments holds the longest log that awaits a
+  /// At the default segment size, this many segments hold the longest log that can await a
   /// checkpoint. Only a larger transaction waits for the disk before it commits.
   package static let maxUnsyncedSegmentCount = 32
-  /// The maximum number of retained generations, besides the newest, in the shared counters.
+  /// The maximum number of retained generations in the shared counters, not counting the newest.
   ///
   /// If more generations are held, maintenance runs reclaim less log space.
   package static let maxRetainedGenerationCount = 200
@@ -89,7 +91,7 @@ package enum Limits {
   /// Each holder lock slows down all other lock calls. Users rarely need to see more than the
   /// oldest held generations.
   package static let maxHeldGenerationLockCount = 256
-  /// The maximum number of attempts if another process keeps changing the data that a loop reads.
+  /// The maximum number of attempts to read data that another process keeps changing.
   ///
   /// An attempt fails only if a change happens at exactly the wrong moment. Reaching this limit
   /// means that the files contradict each other, or that another program keeps changing them.

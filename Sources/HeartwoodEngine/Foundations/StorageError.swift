@@ -63,7 +63,7 @@ public struct StorageError: Error, Hashable, Sendable {
   public var page: UInt32?
   /// The operating system's error number, or `nil` if the error did not come from a system call.
   public var errno: Int32?
-  /// A Boolean value that indicates whether the failed call changed nothing.
+  /// A Boolean value that indicates whether the failed call left everything unchanged.
   ///
   /// If so, writing can continue.
   package var changedNothing = false

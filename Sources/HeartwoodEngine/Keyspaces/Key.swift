@@ -33,7 +33,7 @@ public struct Key: Hashable, Sendable {
     encoded = bytes
   }
 
-  /// Creates a key from bytes in a store, which may not be a valid encoding.
+  /// Creates a key from stored bytes that may not be a valid encoding.
   package init(unverified bytes: [UInt8]) {
     encoded = bytes
   }
@@ -61,7 +61,7 @@ extension Key {
 }
 
 extension Key: Comparable {
-  /// Returns whether `first` sorts before `second`, in the order of their bytes.
+  /// Returns whether the bytes of `first` sort before the bytes of `second`.
   public static func < (first: Key, second: Key) -> Bool {
     first.encoded.withBytes { left in
       second.encoded.withBytes { right in left.compare(right) < 0 }

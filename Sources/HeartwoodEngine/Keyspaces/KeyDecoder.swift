@@ -1,4 +1,4 @@
-/// A decoder for the components of a key, one after the other.
+/// A decoder that reads the components of a key one after another.
 ///
 /// Decoding never traps, whatever the bytes are. It throws ``StorageError/Kind/invalidArgument`` if
 /// a component does not have the requested kind, or if a number does not fit in the requested type.

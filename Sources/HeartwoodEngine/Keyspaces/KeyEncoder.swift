@@ -1,4 +1,4 @@
-/// An encoder for the components of a key, which writes bytes that sort in the order of the values.
+/// An encoder that writes the components of a key as bytes that sort in the order of the values.
 ///
 /// Every component starts with a byte that identifies its kind, so that components sort by kind
 /// first and a key can be decoded. A component of a fixed length needs no terminator. In strings

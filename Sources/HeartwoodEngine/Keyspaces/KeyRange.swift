@@ -37,7 +37,8 @@ public struct KeyRange: Hashable, Sendable {
     self.init(from: key, upTo: Key(unverified: end))
   }
 
-  /// Creates the range of all keys that start with `components` and a string with the given prefix.
+  /// Creates the range of keys that start with `components` and then a string with the given
+  /// prefix.
   ///
   /// Strings are compared by their UTF-8 bytes. Therefore, a letter followed by a combining accent
   /// starts with that letter, but the equivalent composed character does not.

@@ -1,4 +1,4 @@
-/// The first byte of every component of a key, which determines the order of kinds.
+/// The byte that starts each key component and determines how components of different kinds sort.
 ///
 /// The file format fixes the values. All of them are less than `0xFF`, as the encoding of strings
 /// and byte strings requires. The gaps leave room for future kinds.

@@ -3,7 +3,7 @@
 // the read. `reads` points into the snapshot, so `self` must stay alive until the read is done.
 
 extension KeyspaceReader {
-  /// Returns a copy of the value of a key, or `nil` if the key does not exist.
+  /// Returns a copy of a key's value, or `nil` if the key does not exist.
   ///
   /// - Throws: `corrupt` if a page on the path to the value is corrupt, `io` if such a page cannot
   ///   be read, or `tooLarge` if the value is too long to be copied or the key exceeds its limit.
@@ -14,7 +14,7 @@ extension KeyspaceReader {
     return try key.encoded { key throws(StorageError) in try reads.get(key) }
   }
 
-  /// Passes the value of a key to `body`, and returns the result of `body`.
+  /// Passes a key's value to `body`, and returns the result of `body`.
   ///
   /// The method returns `nil` if the key does not exist. A value that fits in a page is not copied.
   /// The span is valid only during the call.
@@ -33,7 +33,7 @@ extension KeyspaceReader {
   /// The method returns `false` if the key does not exist.
   ///
   /// - Throws: `invalidArgument` if the range is not within the value. Also throws any error that
-  ///   ``get(_:)`` throws, except `tooLarge` for a long value, and any error that `body` throws.
+  ///   `body` throws, and any error that ``get(_:)`` throws except `tooLarge` for a long value.
   /// - Complexity: One page read for each level of the tree, and one for each page of the range.
   @inlinable @discardableResult
   public func read<K: LookupKey & ~Escapable>(
@@ -43,7 +43,7 @@ extension KeyspaceReader {
     return try key.encoded { key throws(StorageError) in try reads.read(key, range, body) }.get()
   }
 
-  /// Returns the length of the value of a key in bytes, or `nil` if the key does not exist.
+  /// Returns the length of a key's value in bytes, or `nil` if the key does not exist.
   ///
   /// - Throws: `corrupt` if a page on the path to the value is corrupt, `io` if such a page cannot
   ///   be read, or `tooLarge` if the key exceeds its limit.
@@ -55,15 +55,15 @@ extension KeyspaceReader {
     return try key.encoded { key throws(StorageError) in try reads.valueByteCount(key) }
   }
 
-  /// Passes the complete value of a key to `body`, in consecutive chunks.
+  /// Passes a key's complete value to `body`, in consecutive chunks.
   ///
   /// The method returns `false` if the key does not exist. The value may have any length and is not
   /// copied. Each chunk is part of a page, and is valid only during the call to `body` that
   /// receives it. An empty value has no chunks.
   ///
-  /// - Throws: Any error that ``get(_:)`` throws, except `tooLarge` for a long value, and any error
-  ///   that `body` throws. Throws `corrupt` after the last chunk if the value differs from the
-  ///   value that was written.
+  /// - Throws: Any error that `body` throws, and any error that ``get(_:)`` throws except
+  ///   `tooLarge` for a long value. Throws `corrupt` after the last chunk if the value differs from
+  ///   the value that was written.
   /// - Complexity: One page read for each level of the tree, and one for each page of the value.
   @inlinable @discardableResult
   public func forEachChunk<K: LookupKey & ~Escapable>(

@@ -4,9 +4,9 @@
 @usableFromInline
 struct LocatedValue {
   @usableFromInline let bytes: UnsafeRawBufferPointer
-  /// The page to release after use, or `nil` for a page in a mapped file or a copied value.
+  /// The page to release after use, or `nil` if the page is mapped or the value was copied.
   let reference: PageReference?
-  /// A copy of the value if it spans several pages, or `nil` otherwise.
+  /// A copy of the value if the value spans several pages, or `nil` otherwise.
   let copy: Unmanaged<ByteBlock>?
   let view: PageView
 
@@ -52,7 +52,7 @@ package struct KeyspaceReads {
     return try large(found.value)
   }
 
-  /// Returns the overflow value of a leaf's cell, copying it only if it spans several pages.
+  /// Returns the overflow value of a leaf's cell, copying the value only if it spans several pages.
   func large(_ cell: Bytes) throws(StorageError) -> LocatedValue {
     let reference = try OverflowReference(cell, in: view)
     if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
@@ -100,9 +100,9 @@ package struct KeyspaceReads {
 
   /// Passes the value of `key`, or only the part in `range`, to `body`, page by page.
   ///
-  /// If `body` throws, the method returns the error as a failure, because it can throw only storage
-  /// errors. Unless only a range is read, the method checks the hash of the value after the last
-  /// chunk.
+  /// If `body` throws, the method returns the error as a failure, because the method itself can
+  /// throw only storage errors. Unless only a range is read, the method checks the hash of the
+  /// value after the last chunk.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void
@@ -177,7 +177,7 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` with the entries before `end` in the cursor's leaf.
+  /// Calls `body` with the entries of the cursor's leaf that sort before `end`.
   ///
   /// The method returns whether to continue with the next leaf.
   @inline(__always)

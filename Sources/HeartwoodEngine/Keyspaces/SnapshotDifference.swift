@@ -67,7 +67,7 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Returns the name that sorts first by its UTF-8 bytes, which is the order of the catalog.
+  /// Returns the name whose UTF-8 bytes sort first, as in the catalog.
   ///
   /// Swift's own comparison treats canonically equivalent strings as equal.
   private static func least(_ left: String?, _ right: String?) -> String? {

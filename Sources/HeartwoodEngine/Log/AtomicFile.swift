@@ -73,7 +73,7 @@ package struct AtomicFile: Sendable {
     }
   }
 
-  /// The length up to which a file is read without a check for holes.
+  /// The maximum length of a file that is read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 20
   /// The highest compression ratio that a file system is expected to achieve.
   private static let compression: UInt64 = 64

@@ -6,8 +6,8 @@
 /// commits above the durable watermark. Earlier commits were synced, and corruption in them is
 /// detected when they are read.
 ///
-/// The scanner uses a footer only if it started in an earlier segment. Otherwise, it would not know
-/// how many of the footer's commits precede its starting point.
+/// The scanner uses a footer only if the scanner started in an earlier segment. Otherwise, the
+/// scanner would not know how many of the footer's commits precede its starting point.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
@@ -50,8 +50,8 @@ package struct LogScanner {
   /// The frame at which the next commit of this lineage would start.
   package var nextFrame: FrameNumber { geometry.next(after: point.frame) }
 
-  /// Returns the next commit, all unread commits of a segment's footer, or `nil` at the end of the
-  /// log.
+  /// Returns the next commit, or all unread commits from a segment's footer, or `nil` at the end of
+  /// the log.
   ///
   /// - Parameter limit: The last frame that a footer may cover, or `nil` to ignore all footers.
   /// - Throws: `corrupt` if a commit increases the page count without creating the new pages.
@@ -97,7 +97,7 @@ package struct LogScanner {
 
   /// Returns the commit that starts a new lineage after `point`, or `nil` if there is none.
   ///
-  /// If a new lineage starts there, the frames that directly follow `point` must be ignored. The
+  /// If there is such a commit, the frames that directly follow `point` must be ignored. The
   /// recovery that started the lineage found these frames incomplete. They are now below the
   /// durable watermark, so their headers alone would make recovery accept them.
   private func jump() throws(StorageError) -> LogStep? {
@@ -107,7 +107,7 @@ package struct LogScanner {
     return nil
   }
 
-  /// Returns the unread commits in the footer of the next frame's segment, if it has a footer.
+  /// Returns the unread commits from the footer of the next frame's segment, if there is a footer.
   private mutating func footerStep(upTo limit: FrameNumber) throws(StorageError) -> LogStep? {
     let next = nextFrame
     let number = geometry.segment(of: next)

@@ -1,4 +1,4 @@
-/// A step of reading the log.
+/// A step in reading the log.
 ///
 /// A step contains either a single commit or, if the scanner read the segment's footer, all
 /// remaining commits that end in that segment.
@@ -6,8 +6,8 @@ package struct LogStep {
   package var point: CommitPoint
   /// A generation that is known to be durable.
   ///
-  /// For a footer, this generation is its last commit, because footers are written only for synced
-  /// commits.
+  /// For a footer, this generation is that of the footer's last commit, because footers are written
+  /// only for synced commits.
   package var durableWatermark: FrameNumber
   /// The page images in log order, or in page order if they come from a footer.
   ///

@@ -77,8 +77,8 @@ package struct NamedGenerations: Hashable, Sendable {
 
   /// Decodes the rows.
   ///
-  /// - Throws: `corrupt` if the bytes are damaged. This method does not skip a damaged row, because
-  ///   a maintenance run could then reclaim the generation that the row names.
+  /// - Throws: `corrupt` if the bytes are damaged. A damaged row is not skipped, because a
+  ///   maintenance run could otherwise reclaim the generation that the row names.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> NamedGenerations {
