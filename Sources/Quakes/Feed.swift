@@ -82,7 +82,7 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// Returns a description of the syntax error in the content, including its position.
+  /// Returns a description of the syntax error in the content, including the position of the error.
   ///
   /// `JSONDecoder` does not report the position, so this method parses the content again.
   private static func syntaxError(in content: Data) -> String {

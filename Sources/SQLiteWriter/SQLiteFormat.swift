@@ -1,4 +1,4 @@
-/// The constants of SQLite's file format, version 3, with pages of 4,096 bytes.
+/// The constants of version 3 of SQLite's file format, for pages of 4,096 bytes.
 ///
 /// See <https://www.sqlite.org/fileformat2.html>.
 enum SQLiteFormat {

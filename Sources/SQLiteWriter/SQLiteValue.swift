@@ -7,8 +7,9 @@ package enum SQLiteValue: Equatable, Sendable {
   case integer(Int64)
   /// A number other than NaN, which SQLite cannot store.
   case real(Double)
-  /// A text. It may contain NUL characters, although many SQL functions end a text at the first
-  /// NUL.
+  /// A text.
+  ///
+  /// The text may contain NUL characters, although many SQL functions end a text at the first NUL.
   case text(String)
   case blob([UInt8])
 }

@@ -36,7 +36,7 @@ struct TreeNode {
     offsets.removeAll(keepingCapacity: true)
   }
 
-  /// Appends a cell by calling `write`, which appends its bytes.
+  /// Appends a cell by calling `write`, which appends the bytes of the cell.
   @inline(__always)
   mutating func appendCell(_ write: (inout [UInt8]) -> Void) {
     offsets.append(UInt16(truncatingIfNeeded: cells.count))
@@ -93,7 +93,7 @@ struct TreeNode {
   /// - Parameters:
   ///   - rightChild: For an interior page, the child with the keys after the last cell.
   ///   - start: The number of bytes of the page that `target` already contains: the length of the
-  ///     file header for page 1, otherwise 0.
+  ///     file header for page 1, or 0 for any other page.
   func append(to target: inout [UInt8], rightChild: UInt32, after start: Int = 0) {
     let contentStart = SQLiteFormat.pageByteCount - cells.count
     target.append(kind.rawValue)
