@@ -38,7 +38,7 @@ struct Feed: Decodable, Sendable {
   /// Returns the name of a feed, for messages.
   static func name(of path: String) -> String { path == "-" ? "standard input" : path.visible }
 
-  /// Reads the feed at `path`, which is the path of a file, a URL, or `-` for standard input.
+  /// Reads the feed at `path`, which is a file path, a URL, or `-` for standard input.
   init(contentsOf path: String) async throws {
     let name = Self.name(of: path)
     let url = Download.address(path)

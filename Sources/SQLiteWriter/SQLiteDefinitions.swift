@@ -97,7 +97,7 @@ package enum SQLiteColumnType: Equatable {
   }
 }
 
-/// The conversion that a column applies to the values it stores.
+/// The conversion that a column applies to the values that it stores.
 ///
 /// Integer and numeric affinity differ only in casts, so one case represents both.
 package enum SQLiteAffinity {

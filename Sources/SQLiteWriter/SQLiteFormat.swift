@@ -4,7 +4,9 @@
 enum SQLiteFormat {
   static let pageByteCount = 4096
 
-  /// The page that contains the byte at offset 2^30, which SQLite locks but never uses (§ 1.4).
+  /// The page that contains the byte at offset 2^30.
+  ///
+  /// SQLite locks this page but never uses it (§ 1.4).
   static let lockBytePage = UInt32((1 << 30) / pageByteCount + 1)
 
   /// The greatest page number (§ 1.3).

@@ -5,7 +5,9 @@
 package enum SQLiteValue: Equatable, Sendable {
   case null
   case integer(Int64)
-  /// A number other than NaN, which SQLite cannot store.
+  /// A number.
+  ///
+  /// The number must not be NaN, because SQLite cannot store NaN.
   case real(Double)
   /// A text.
   ///

@@ -43,7 +43,7 @@ struct TreeNode {
     write(&cells)
   }
 
-  /// Appends an interior cell, which consists of the number of a child page and the separator.
+  /// Appends an interior cell, which consists of the number of a child page and a separator.
   ///
   /// The child page contains the keys up to the separator.
   mutating func appendCell(child: UInt32, separator: [UInt8]) {
@@ -67,7 +67,7 @@ struct TreeNode {
   /// Removes the last cell of an index leaf and returns it without padding.
   mutating func removeLastCell() -> [UInt8] {
     var cell = removeLast()
-    // Remove any padding. The first byte is the length of the payload, which follows it.
+    // Remove any padding. The first byte is the length of the payload that follows.
     if cell.count == Self.minimumCellByteCount, Int(cell[0]) + 1 < cell.count {
       cell.removeSubrange((Int(cell[0]) + 1)...)
     }

@@ -68,7 +68,7 @@ final class WriteSession {
 
   func requireOpen() { scope.requireOpen() }
 
-  /// Runs `body`, which makes a change.
+  /// Runs `body`, a closure that makes a change.
   ///
   /// If `body` throws, the transaction cannot commit unless it first rolls back to an earlier
   /// savepoint.

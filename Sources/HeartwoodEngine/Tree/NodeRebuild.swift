@@ -95,8 +95,8 @@ package struct NodeRebuild {
   /// there is none.
   ///
   /// If the entries fit with the prefix from ``prefixCount(_:)``, the method returns the length of
-  /// that prefix. Otherwise, it tries `other`, which is the length of a known prefix of all keys in
-  /// the range, or `nil`.
+  /// that prefix. Otherwise, it tries `other`, the length of a prefix that all keys in the range
+  /// are known to share, or `nil`.
   func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageByteCount: Int) -> Int? {
     let capacity = NodeLayout.capacity(pageByteCount: pageByteCount)
     let rule = prefixCount(range)

@@ -23,7 +23,9 @@ package struct TreeBatch: ~Copyable {
   /// The number is high enough to keep the memory system busy. It is low enough that the data
   /// fetched for all keys stays in the nearest cache.
   package static let capacity = 64
-  /// The size of the memory for the keys, which holds a full batch of keys of typical length.
+  /// The size of the memory for the keys.
+  ///
+  /// The memory is large enough for a full batch of keys of typical length.
   private static let keysByteCount = 8192
 
   private let view: PageView

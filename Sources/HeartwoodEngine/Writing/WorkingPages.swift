@@ -133,7 +133,9 @@ package final class WorkingPages {
     try freeSpace.cutTail(self, always: always)
   }
 
-  /// Removes the page with the number `count` and all later pages, which must be free or discarded.
+  /// Removes the page with the number `count` and all later pages.
+  ///
+  /// These pages must be free or discarded.
   func cut(to count: PageNumber) { source.pointee.pageCount = count }
 
   func forget(_ number: PageNumber) {

@@ -94,7 +94,7 @@ final class ReplacementFile {
 
   /// Returns the permissions of an existing file, or `nil` if the file does not exist.
   ///
-  /// - Throws: A ``ToolFailure`` if the file is a directory or a device, which must not be
+  /// - Throws: A ``ToolFailure`` if the file is a directory or a device, because these must not be
   ///   replaced.
   private static func replaceableMode(of path: String) throws(ToolFailure) -> mode_t? {
     var facts = stat()
