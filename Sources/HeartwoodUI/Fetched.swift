@@ -89,7 +89,7 @@
     }
   }
 
-  /// The controller that a view uses while the view exists.
+  /// The controller that a view uses for as long as the view exists.
   @MainActor final class FetchedList<M: ManagedObject> {
     private var controller: FetchedResultsController<M>?
     private var id: AnyHashable?
@@ -99,8 +99,8 @@
 
     /// Returns the controller for a request.
     ///
-    /// If the view has no controller for this request and context, creates one and performs its
-    /// fetch.
+    /// If the view has no controller for this request and context, the method creates one and
+    /// performs the fetch.
     func controller(
       _ id: AnyHashable?, _ context: ManagedObjectContext,
       _ make: () -> FetchedResultsController<M>

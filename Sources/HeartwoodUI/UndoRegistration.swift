@@ -5,14 +5,14 @@
 
   extension ManagedObjectContext {
     /// Registers the changes of a view context with an undo manager, such as the one in the
-    /// environment, so that the Undo and Redo commands of the system revert and reapply them.
+    /// environment, so that the system's Undo and Redo commands revert and reapply the changes.
     ///
     /// ```swift
     /// .onAppear { if let undoManager { context.registerUndo(with: undoManager) } }
     /// ```
     ///
-    /// The method also turns on undo tracking in the context, and makes all changes during one
-    /// event form one undo group. After ``rollback()`` and ``reset()``, call
+    /// The method also turns on undo tracking in the context, and puts all changes that are made
+    /// during one event into one undo group. After ``rollback()`` and ``reset()``, call
     /// `removeAllActions(withTarget:)` on the undo manager.
     @MainActor
     public func registerUndo(with manager: UndoManager) {

@@ -4,7 +4,7 @@ struct Arguments {
 
   init(_ words: some Sequence<String>) { self.words = Array(words) }
 
-  /// Consumes an option without a value, and returns whether it was present.
+  /// Consumes an option that has no value, and returns whether the option was present.
   mutating func flag(_ name: String) -> Bool {
     let count = words.count
     words.removeAll { $0 == name }

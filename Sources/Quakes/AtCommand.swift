@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `quakes at`: lists the quakes as they were after an earlier import.
+/// The `quakes at` command, which lists the quakes as they were after an earlier import.
 struct AtCommand: Command {
   static let name = "at"
   static let summary = "list quakes as they were after an earlier import"

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `quakes diff`: shows the changes between two kept states.
+/// The `quakes diff` command, which shows the changes between two kept states.
 struct DiffCommand: Command {
   static let name = "diff"
   static let summary = "show the changes between two imports"

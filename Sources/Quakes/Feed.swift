@@ -38,7 +38,7 @@ struct Feed: Decodable, Sendable {
   /// Returns the name of a feed, for messages.
   static func name(of path: String) -> String { path == "-" ? "standard input" : path.visible }
 
-  /// Reads the feed at `path`, which is the path of a file, a URL, or `-` for standard input.
+  /// Reads the feed at `path`, which is a file path, a URL, or `-` for standard input.
   init(contentsOf path: String) async throws {
     let name = Self.name(of: path)
     let url = Download.address(path)
@@ -82,7 +82,7 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// Returns a description of the syntax error in the content, including its position.
+  /// Returns a description of the syntax error in the content, including the position of the error.
   ///
   /// `JSONDecoder` does not report the position, so this method parses the content again.
   private static func syntaxError(in content: Data) -> String {

@@ -1,8 +1,8 @@
 import Foundation
 import Heartwood
 
-/// `quakes follow`: imports feeds, and shows that a pinned view does not change until the
-/// transactions of the imports are merged into it.
+/// The `quakes follow` command, which imports feeds and shows that a pinned view does not change
+/// until the transactions of the imports are merged into it.
 ///
 /// A program with a user interface can work in the same way. Its screen does not change while other
 /// processes write. The program updates the screen by merging new transactions from the history.

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `quakes import`: imports the quakes of a feed into the store.
+/// The `quakes import` command, which imports the quakes of a feed into the store.
 struct ImportCommand: Command {
   static let name = "import"
   static let summary = "import new and changed quakes from a feed"

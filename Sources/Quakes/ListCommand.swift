@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `quakes list`: lists the quakes that match all conditions, in a given order.
+/// The `quakes list` command, which lists the quakes that match all conditions, in a given order.
 struct ListCommand: Command {
   static let name = "list"
   static let summary = "list quakes by magnitude, time or location"
@@ -61,8 +61,8 @@ struct ListCommand: Command {
     }
   }
 
-  /// A quake, and its distance in kilometres from the location that `--near` specifies, or `nil`
-  /// without `--near`.
+  /// A quake, and its distance in kilometres from the location that `--near` specifies, or `nil` if
+  /// the option is not given.
   typealias Found = (quake: Quake, distance: Double?)
 
   func run(in store: QuakeStore) throws { try show(store.openForReading(), at: .current) }

@@ -13,8 +13,8 @@ struct ListedQuake: Encodable, Sendable {
   let latitude: Double?
   let longitude: Double?
   let depth: Double?
-  /// The distance in kilometres from the location that `--near` specifies, or `nil` without
-  /// `--near`.
+  /// The distance in kilometres from the location that `--near` specifies, or `nil` if the option
+  /// is not given.
   let distance: Double?
 
   init(_ quake: Quake, _ distance: Double? = nil) {

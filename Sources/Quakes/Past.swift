@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// The states of a store that `quakes import` and `quakes undo` have kept.
+/// The states that `quakes import` and `quakes undo` have kept.
 ///
 /// Each state is a named generation. Its name contains the origin of the state and the time at
 /// which it was kept. To make undo possible, an import also keeps the state before it, unless that
@@ -9,7 +9,9 @@ import Heartwood
 struct Past {
   /// The kind of change that created a state.
   enum Origin: String, Encodable {
-    /// A change other than an import or an undo. The next import keeps the resulting state.
+    /// A change other than an import or an undo.
+    ///
+    /// The next import keeps the resulting state.
     case other = "before"
     case fileImport = "import"
     case undo
@@ -89,7 +91,7 @@ struct Past {
 
   // MARK: Keeping states
 
-  /// Keeps the state before an import, unless it equals the last kept state.
+  /// Keeps the state before an import, unless that state equals the last kept state.
   func keepFound(_ token: QueryGenerationToken) throws {
     // Compare the quakes, because the generations can differ even if the quakes are the same.
     if let last = states.last?.kept.token,

@@ -1,8 +1,8 @@
 import Foundation
 import Heartwood
 
-/// `quakes stats`: shows the number of quakes by magnitude and by day, and the largest and the
-/// deepest quake.
+/// The `quakes stats` command, which shows the number of quakes by magnitude and by day, as well as
+/// the largest and the deepest quake.
 struct StatsCommand: Command {
   static let name = "stats"
   static let summary = "show the number of quakes by magnitude and by day"

@@ -34,13 +34,13 @@ enum Color: Int {
 
   /// Returns the text in this colour.
   ///
-  /// If colours are not shown, returns the text unchanged.
+  /// If colours are not shown, the method returns the text unchanged.
   func applied(to text: String) -> String {
     Terminal.hasColors ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text
   }
 }
 
-/// Shows the progress of a long command on a line of the terminal.
+/// Shows the progress of a long command on one line of the terminal.
 ///
 /// The line is shown only if standard error is a terminal.
 struct ProgressLine: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `quakes undo`: reverts the last import.
+/// The `quakes undo` command, which reverts the last import.
 struct UndoCommand: Command {
   static let name = "undo"
   static let summary = "undo the last import"

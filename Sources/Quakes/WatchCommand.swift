@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `quakes watch`: shows a live list that updates after each import.
+/// The `quakes watch` command, which shows a live list that updates after each import.
 ///
 /// The list is fetched in a pinned context, so all its quakes are from one generation, even while
 /// other programs write. When ``RemoteChanges`` reports a commit by another program, the command

@@ -26,7 +26,7 @@ final class PageOutput {
   /// The number of pages so far.
   var pageCount: UInt32 { next - 1 }
 
-  /// Appends a page of a b-tree and returns its number.
+  /// Appends a page of a b-tree, and returns the number of the page.
   func append(_ node: TreeNode, rightChild: UInt32 = 0) throws(SQLiteWriterError) -> UInt32 {
     let page = try beginPage()
     node.append(to: &pending, rightChild: rightChild)

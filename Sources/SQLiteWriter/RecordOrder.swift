@@ -1,4 +1,4 @@
-/// SQLite's order of records.
+/// The order in which SQLite sorts records.
 ///
 /// Null sorts before numbers, numbers before texts, and texts before blobs. Integers and reals are
 /// compared with each other exactly. Texts and blobs are compared byte by byte. See
@@ -47,7 +47,7 @@ enum RecordOrder {
     return 0
   }
 
-  /// Returns whether one of the first `count` values of a record is null.
+  /// Returns whether any of the first `count` values of a record is null.
   static func hasNull(_ record: [UInt8], count: Int) -> Bool {
     let bytes = record.span
     var position = 0
@@ -56,7 +56,9 @@ enum RecordOrder {
     return false
   }
 
-  /// Returns the last value of a record, which is the rowid in an index.
+  /// Returns the last value of a record.
+  ///
+  /// In an index, this value is the rowid.
   static func lastInteger(of record: [UInt8]) -> Int64 {
     let bytes = record.span
     var position = 0

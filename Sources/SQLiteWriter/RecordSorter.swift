@@ -36,7 +36,7 @@ final class RecordSorter {
   /// The number of bytes in memory.
   var byteCount: Int { waiting.byteCount }
 
-  /// Adds a record with the given columns of a row.
+  /// Adds a record that contains the given columns of a row.
   ///
   /// - Parameter columns: The positions of the values in the row, or -1 for the rowid.
   func append(
@@ -59,7 +59,7 @@ final class RecordSorter {
     try add(start..<file.byteCount, level: 0)
   }
 
-  /// Ends the input and returns the records in order.
+  /// Ends the input, and returns the records in sorted order.
   func finish() throws(SQLiteWriterError) -> SortedRecords {
     memory.remove(self)
     guard let file else {

@@ -38,7 +38,7 @@ struct RunMerge {
   private(set) var record: [UInt8] = []
   private let keyCount: Int
   private var runs: [RunReader] = []
-  /// A binary heap of the indexes of the runs that still have records.
+  /// A binary heap with the indexes of the runs that still have records.
   ///
   /// The run with the smallest record is first.
   private var heap: [Int] = []

@@ -33,7 +33,7 @@ extension [UInt8] {
     append(UInt8(truncatingIfNeeded: value) & 0x7F)
   }
 
-  /// Appends the low `byteCount` bytes of a number, most significant first.
+  /// Appends the low `byteCount` bytes of a number, most significant byte first.
   @inline(__always)
   mutating func appendBigEndian(_ value: UInt64, byteCount: Int) {
     var shift = UInt64(8 * byteCount)
@@ -61,7 +61,7 @@ extension [UInt8] {
 
 private let zeros = [UInt8](repeating: 0, count: SQLiteFormat.pageByteCount)
 
-/// Decodes numbers, for sorting.
+/// Decodes numbers for sorting.
 extension Span<UInt8> {
   /// Reads a variable-length integer at `position` and moves `position` past it.
   @inline(__always)
@@ -84,7 +84,7 @@ extension Span<UInt8> {
     return result << 8 | UInt64(last)
   }
 
-  /// Reads an unsigned number of `byteCount` bytes, most significant first.
+  /// Reads an unsigned number of `byteCount` bytes, most significant byte first.
   @inline(__always)
   func bigEndian(at position: Int, byteCount: Int) -> UInt64 {
     var result: UInt64 = 0
@@ -92,7 +92,7 @@ extension Span<UInt8> {
     return result
   }
 
-  /// Reads a two's-complement number of `byteCount` bytes, most significant first.
+  /// Reads a two's-complement number of `byteCount` bytes, most significant byte first.
   @inline(__always)
   func signedBigEndian(at position: Int, byteCount: Int) -> Int64 {
     guard byteCount > 0 else { return 0 }

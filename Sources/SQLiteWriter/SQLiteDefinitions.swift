@@ -2,8 +2,10 @@
 package struct SQLiteTable {
   /// The way in which the rows of a table are identified and sorted.
   package enum Key: Equatable {
-    /// The rowid, an `Int64`. If it has a name, it is the first column of the table, declared
-    /// `INTEGER PRIMARY KEY`. Otherwise, it has only its implicit names, such as `rowid`.
+    /// The rowid, an `Int64`.
+    ///
+    /// If the rowid has a name, it is the first column of the table, and is declared
+    /// `INTEGER PRIMARY KEY`. Otherwise, the rowid has only its implicit names, such as `rowid`.
     case rowid(String?)
     /// The given columns, in this order, as in a join table.
     ///
@@ -64,7 +66,9 @@ package enum SQLiteColumnType: Equatable {
   case text
   case blob
   case numeric
-  /// No declared type. The column stores every value unchanged.
+  /// No declared type.
+  ///
+  /// The column stores every value unchanged.
   case any
   /// Any other type, such as `BOOLEAN`, whose affinity depends on the words in its name.
   case declared(String)
@@ -93,7 +97,7 @@ package enum SQLiteColumnType: Equatable {
   }
 }
 
-/// The conversion that a column applies to the values it stores.
+/// The conversion that a column applies to the values that it stores.
 ///
 /// Integer and numeric affinity differ only in casts, so one case represents both.
 package enum SQLiteAffinity {
@@ -152,7 +156,9 @@ package struct SQLiteForeignKey {
 }
 
 extension String {
-  /// The text with the letters a to z in upper case, which is how SQLite compares names.
+  /// The text with the letters a to z in upper case.
+  ///
+  /// SQLite compares names in this form.
   package var asciiUppercased: String {
     String(decoding: utf8.map { (0x61...0x7A).contains($0) ? $0 - 0x20 : $0 }, as: UTF8.self)
   }

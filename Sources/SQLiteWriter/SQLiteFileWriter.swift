@@ -132,7 +132,7 @@ final class SQLiteFileState {
     output = try PageOutput(try SQLiteSystemFile(creating: path))
   }
 
-  /// Throws an error if the file is complete or has failed.
+  /// Throws an error if the file is complete or an earlier error prevents its completion.
   @inline(__always)
   func checkIsOpen() throws(SQLiteWriterError) {
     guard !isOpen else { return }

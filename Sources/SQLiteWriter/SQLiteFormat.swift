@@ -1,10 +1,12 @@
-/// The constants of SQLite's file format, version 3, with pages of 4,096 bytes.
+/// The constants of version 3 of SQLite's file format, for pages of 4,096 bytes.
 ///
 /// See <https://www.sqlite.org/fileformat2.html>.
 enum SQLiteFormat {
   static let pageByteCount = 4096
 
-  /// The page that contains the byte at offset 2^30, which SQLite locks but never uses (§ 1.4).
+  /// The page that contains the byte at offset 2^30.
+  ///
+  /// SQLite locks this page but never uses it (§ 1.4).
   static let lockBytePage = UInt32((1 << 30) / pageByteCount + 1)
 
   /// The greatest page number (§ 1.3).

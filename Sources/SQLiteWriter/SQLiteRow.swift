@@ -17,7 +17,7 @@ package struct SQLiteRow: ~Copyable {
   enum Problem {
     case null
     case notANumber
-    /// The name of the rejected kind of value.
+    /// The column does not accept values of the kind with this name.
     case kind(String)
   }
 
@@ -26,9 +26,9 @@ package struct SQLiteRow: ~Copyable {
   /// The serial types in encoded form, which make up the header without its length.
   private var header: [UInt8] = []
   private(set) var body: [UInt8] = []
-  /// For each value, the position in the body at which it ends.
+  /// For each value, the position in the body at which the value ends.
   private(set) var ends: [Int] = []
-  /// The first problem and the position of its column.
+  /// The first problem, and the position of the column in which it occurred.
   private(set) var problem: (column: Int, problem: Problem)?
 
   init(_ columns: [Column]) {
@@ -197,7 +197,7 @@ package struct SQLiteRow: ~Copyable {
     end(SQLiteSerialType.real)
   }
 
-  /// Stores a value of a column with real affinity.
+  /// Stores a value in a column with real affinity.
   ///
   /// In such a column, SQLite stores a real without a fraction as an integer if that is shorter,
   /// and converts it back to a real when it reads the column; see

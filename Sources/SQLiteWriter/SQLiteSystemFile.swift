@@ -59,7 +59,7 @@ final class SQLiteSystemFile {
     return file
   }
 
-  /// Removes the name of the file.
+  /// Removes the name of the file from its directory.
   func remove() throws(SQLiteWriterError) {
     guard unlink(path) == -1 else { return }
     throw Self.failure("removed", path, errno)

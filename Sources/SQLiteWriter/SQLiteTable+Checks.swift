@@ -1,4 +1,4 @@
-/// Checks definitions, and throws an error before anything is written.
+/// Checks definitions, so that errors are thrown before anything is written.
 ///
 /// SQLite reads the statements of the schema each time it opens the file, so a single invalid
 /// statement would make the entire file unreadable.
@@ -99,11 +99,11 @@ struct SQLiteNames {
 
   /// Checks a name.
   ///
-  /// A name must not be empty, and must not contain a NUL character, at which SQLite would end the
-  /// statement.
+  /// A name must not be empty, and must not contain a NUL character, because SQLite would end the
+  /// statement there.
   ///
-  /// - Parameter isSchemaName: Whether the name is that of a table, an index or a view, which must
-  ///   not begin with `sqlite_`.
+  /// - Parameter isSchemaName: Whether the name belongs to a table, an index or a view. Such a name
+  ///   must not begin with `sqlite_`.
   static func check(
     _ name: String, _ what: String, isSchemaName: Bool = false
   ) throws(SQLiteWriterError) {

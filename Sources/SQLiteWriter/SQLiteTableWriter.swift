@@ -1,7 +1,7 @@
 /// Writes the rows of one table and its indexes.
 ///
-/// The writer writes rows as they arrive. It collects index keys, and the rows of a table that is
-/// sorted by its columns, and writes them at the end of the table. Several tables of a file may be
+/// The writer writes rows as they arrive. Index keys, and the rows of a table that is sorted by its
+/// columns, are collected and written when the table is closed. Several tables of a file may be
 /// open at the same time, but only one thread may use a file.
 package final class SQLiteTableWriter {
   /// An index that is being built.
@@ -15,11 +15,11 @@ package final class SQLiteTableWriter {
   package let definition: SQLiteTable
   private let state: SQLiteFileState
   private var row: SQLiteRow
-  /// The number of columns to which the caller appends no value: 1 if the rowid has a column,
-  /// otherwise 0.
+  /// The number of columns to which the caller appends no value: 1 if the rowid has a column, or 0
+  /// otherwise.
   private let implicitCount: Int
   private var tree: TreeBuilder?
-  /// The rows of a table without rowids.
+  /// The rows of a table without rowids, or `nil` if the table has rowids.
   private let sorter: RecordSorter?
   private let rowColumns: [Int]
   private let indexes: [OpenIndex]
@@ -103,7 +103,7 @@ package final class SQLiteTableWriter {
 
   /// Appends a row with the given values.
   ///
-  /// The rules are the same as for the method with a closure, which is faster.
+  /// The rules are the same as for the method that takes a closure. That method is faster.
   package func append(rowid: Int64? = nil, _ values: [SQLiteValue]) throws {
     try append(rowid: rowid) { row in
       for value in values { row.append(value) }
@@ -116,7 +116,7 @@ package final class SQLiteTableWriter {
   ///
   /// - Throws: ``SQLiteWriterError``, for example of the kind `duplicateKey` if two rows have the
   ///   same unique key. After an error, the file accepts no more rows and cannot be finished.
-  /// - Complexity: O(n log n) for n rows and each index.
+  /// - Complexity: O(n log n) for each index of a table with n rows.
   package func close() throws(SQLiteWriterError) {
     guard !isClosed else { return }
     try state.checkIsOpen()
@@ -213,10 +213,10 @@ package final class SQLiteTableWriter {
     }
   }
 
-  /// Builds a b-tree from sorted records and returns its root page.
+  /// Builds a b-tree from sorted records, and returns the number of the tree's root page.
   ///
   /// - Parameter uniqueCount: The number of leading values that must be unique unless one of them
-  ///   is null, or 0 if there are none.
+  ///   is null, or 0 if no values must be unique.
   private func build(
     from sorter: RecordSorter, uniqueCount: Int, _ name: String
   ) throws(SQLiteWriterError) -> UInt32 {

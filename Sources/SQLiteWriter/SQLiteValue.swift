@@ -5,10 +5,13 @@
 package enum SQLiteValue: Equatable, Sendable {
   case null
   case integer(Int64)
-  /// A number other than NaN, which SQLite cannot store.
+  /// A number.
+  ///
+  /// The number must not be NaN, because SQLite cannot store NaN.
   case real(Double)
-  /// A text. It may contain NUL characters, although many SQL functions end a text at the first
-  /// NUL.
+  /// A text.
+  ///
+  /// The text may contain NUL characters, although many SQL functions end a text at the first NUL.
   case text(String)
   case blob([UInt8])
 }

@@ -10,7 +10,7 @@ struct TreeBuilder: ~Copyable {
   /// An interior page that is being filled.
   private struct Level {
     var node: TreeNode
-    /// The right child once the page is full, otherwise 0.
+    /// The right child if the page is full, or 0 otherwise.
     ///
     /// A full page is kept until another child is added to the level. If that child turns out to be
     /// the last one, its page takes a cell from the full page, because no page may have a child but
@@ -148,7 +148,7 @@ struct TreeBuilder: ~Copyable {
     }
   }
 
-  /// Ends the tree and returns the number of its root page.
+  /// Completes the tree, and returns the number of its root page.
   consuming func finish() throws(SQLiteWriterError) -> UInt32 {
     let (root, rightChild) = try finishBelowRoot()
     return try output.append(root, rightChild: rightChild)

@@ -36,14 +36,14 @@ struct TreeNode {
     offsets.removeAll(keepingCapacity: true)
   }
 
-  /// Appends a cell by calling `write`, which appends its bytes.
+  /// Appends a cell by calling `write`, which appends the bytes of the cell.
   @inline(__always)
   mutating func appendCell(_ write: (inout [UInt8]) -> Void) {
     offsets.append(UInt16(truncatingIfNeeded: cells.count))
     write(&cells)
   }
 
-  /// Appends an interior cell, which consists of the number of a child page and the separator.
+  /// Appends an interior cell, which consists of the number of a child page and a separator.
   ///
   /// The child page contains the keys up to the separator.
   mutating func appendCell(child: UInt32, separator: [UInt8]) {
@@ -67,7 +67,7 @@ struct TreeNode {
   /// Removes the last cell of an index leaf and returns it without padding.
   mutating func removeLastCell() -> [UInt8] {
     var cell = removeLast()
-    // Remove any padding. The first byte is the length of the payload, which follows it.
+    // Remove any padding. The first byte is the length of the payload that follows.
     if cell.count == Self.minimumCellByteCount, Int(cell[0]) + 1 < cell.count {
       cell.removeSubrange((Int(cell[0]) + 1)...)
     }
@@ -93,7 +93,7 @@ struct TreeNode {
   /// - Parameters:
   ///   - rightChild: For an interior page, the child with the keys after the last cell.
   ///   - start: The number of bytes of the page that `target` already contains: the length of the
-  ///     file header for page 1, otherwise 0.
+  ///     file header for page 1, or 0 for any other page.
   func append(to target: inout [UInt8], rightChild: UInt32, after start: Int = 0) {
     let contentStart = SQLiteFormat.pageByteCount - cells.count
     target.append(kind.rawValue)

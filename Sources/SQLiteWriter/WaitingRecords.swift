@@ -16,12 +16,12 @@ struct WaitingRecords {
   @inline(__always)
   var byteCount: Int { bytes.count + entries.count * MemoryLayout<Entry>.stride }
 
-  /// Returns the range of a record and its length in ``bytes``.
+  /// Returns the range in ``bytes`` that a record and its length occupy.
   func range(of entry: Entry) -> Range<Int> {
     entry.offset..<(entry.offset + 4 + bytes.length(at: entry.offset))
   }
 
-  /// Adds a record with the given columns of a row.
+  /// Adds a record that contains the given columns of a row.
   ///
   /// - Parameter columns: The positions of the values in the row, or -1 for the rowid.
   mutating func append(_ row: borrowing SQLiteRow, _ columns: [Int], rowid: Int64) {
@@ -104,8 +104,9 @@ struct WaitingRecords {
     }
   }
 
-  /// Replaces the heads of a group with the given word of each text, and returns `false` if a text
-  /// has no such word.
+  /// Replaces the head of each entry in a group with the given word of the entry's text.
+  ///
+  /// - Returns: `false` if a text has no such word, or `true` otherwise.
   private mutating func loadWords(_ group: Range<Int>, _ wordIndex: Int) -> Bool {
     for position in group {
       let offset = entries[position].offset

@@ -20,8 +20,8 @@ extension KeyspaceWriter {
 
   /// Sets the value of a key to the bytes that `body` writes.
   ///
-  /// If `body` throws, the method returns the error as a failure, because it throws only storage
-  /// errors.
+  /// The method itself throws only storage errors. If `body` throws an error, the method returns
+  /// that error as a failure.
   @usableFromInline
   func stream(
     _ key: borrowing EncodedKey, _ byteCount: Int, _ body: (inout ValueWriter) throws -> Void

@@ -1,7 +1,7 @@
-/// A keyspace within a write transaction: an ordered map that can be changed.
+/// A keyspace that can be read and changed in a write transaction.
 ///
-/// Reads see the transaction's own changes. After the transaction's closure has returned, any use
-/// of the keyspace traps.
+/// A keyspace is an ordered map. Reads see the transaction's own changes. After the transaction's
+/// closure has returned, any use of the keyspace traps.
 public struct KeyspaceWriter {
   let session: WriteSession
   let keyspace: OpenKeyspace

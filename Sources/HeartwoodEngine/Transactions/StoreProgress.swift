@@ -3,7 +3,9 @@
 /// The progress is counted in pages. The store estimates the total at the start. In the last
 /// report, both counts are equal.
 public struct StoreProgress: Hashable, Sendable {
-  /// The number of completed pages, which never exceeds ``totalPageCount``.
+  /// The number of completed pages.
+  ///
+  /// The number never exceeds ``totalPageCount``.
   public var completedPageCount: Int
   /// The total number of pages.
   public var totalPageCount: Int
@@ -19,7 +21,7 @@ public struct StoreProgress: Hashable, Sendable {
   }
 }
 
-/// A reporter that calls a closure whenever another one percent of the pages has been completed.
+/// A reporter that calls a closure each time another one percent of the pages is completed.
 final class ProgressReport {
   private let total: Int
   private let body: ((StoreProgress) -> Void)?

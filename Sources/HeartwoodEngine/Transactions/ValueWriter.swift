@@ -1,4 +1,5 @@
-/// A writer for a value in chunks, within the closure of ``KeyspaceWriter/put(_:byteCount:_:)``.
+/// A writer that stores a value in chunks, for use in the closure of
+/// ``KeyspaceWriter/put(_:byteCount:_:)``.
 ///
 /// A writer cannot be copied or kept for later use.
 public struct ValueWriter: ~Copyable {

@@ -68,7 +68,7 @@ final class WriteSession {
 
   func requireOpen() { scope.requireOpen() }
 
-  /// Runs `body`, which makes a change.
+  /// Runs `body`, a closure that makes a change.
   ///
   /// If `body` throws, the transaction cannot commit unless it first rolls back to an earlier
   /// savepoint.
@@ -115,7 +115,7 @@ final class WriteSession {
   /// Restores the set of open keyspaces after a savepoint has been rolled back.
   ///
   /// A keyspace that was opened within the savepoint stays open if it existed before the
-  /// transaction, because it was unchanged when the savepoint began.
+  /// transaction, because the keyspace was unchanged when the savepoint began.
   private func restoreKeyspaces(_ known: [[UInt8]: OpenKeyspace]) {
     let opened = keyspaces
     keyspaces = known
@@ -177,7 +177,7 @@ final class WriteSession {
     return created
   }
 
-  /// Removes a keyspace with all its entries, and returns whether it existed.
+  /// Removes a keyspace and all its entries, and returns whether the keyspace existed.
   func removeKeyspace(_ name: String) throws(StorageError) -> Bool {
     requireOpen()
     let key = Array(name.utf8)
@@ -199,7 +199,9 @@ final class WriteSession {
     return true
   }
 
-  /// Updates the catalog with the transaction's changes, as the last step before the commit.
+  /// Updates the catalog with the transaction's changes.
+  ///
+  /// This is the last step before the commit.
   func finish() throws(StorageError) {
     if let interruption { throw interruption }
     for keyspace in keyspaces.values.sorted(by: { $0.name < $1.name })

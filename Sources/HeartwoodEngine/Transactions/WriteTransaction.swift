@@ -63,7 +63,7 @@ public struct WriteTransaction {
   /// which this transaction builds. This generation may be newer than any snapshot, because its
   /// commit may not be synced and visible yet.
   ///
-  /// - Throws: `foreignStore` for a snapshot that was not taken from this store since it was
+  /// - Throws: `foreignStore` if the snapshot was not taken from this store after the store was
   ///   opened. Also throws `corrupt`, `io`, or any error that `body` throws.
   package func changes(to target: Snapshot, _ body: (StoreChange) throws -> Void) throws {
     session.requireOpen()
@@ -78,7 +78,7 @@ public struct WriteTransaction {
     try SnapshotDifference(from: session.pages.state, to: target.state).forEach(body)
   }
 
-  /// The number of pages that the transaction has in memory.
+  /// The number of pages that the transaction keeps in memory.
   package var memoryPageCount: Int { session.pages.memoryPageCount }
 
   /// The names of all keyspaces, in the order of their UTF-8 bytes.

@@ -7,7 +7,7 @@ struct ByteClaims {
 
   static func mapByteCount(_ pageByteCount: Int) -> Int { (pageByteCount / 64 + 1) * 8 }
 
-  /// Creates an instance without claims.
+  /// Creates an instance in which no bytes are claimed.
   ///
   /// `map` must contain ``mapByteCount(_:)`` zero bytes.
   init(map: MutableBytes) { self.map = map }

@@ -1,4 +1,4 @@
-/// The position of a key in a tree, with an estimate of the fraction of entries before the key.
+/// The position of a key in a tree, with the estimated fraction of entries that precede the key.
 ///
 /// The fraction, from 0 to 1, is computed only from the nodes between the root and the leaf. The
 /// estimate assumes that all subtrees of a node have the same number of entries.
@@ -29,9 +29,10 @@ package struct KeyPosition {
     view.release(reference)
   }
 
-  /// Returns an estimate of the number of entries between this position and `end`.
+  /// Estimates the number of entries between this position and `end`.
   ///
-  /// The tree has `count` entries. The estimate is exact if both positions are in the same leaf.
+  /// `count` is the number of entries in the tree. The estimate is exact if both positions are in
+  /// the same leaf.
   package func distance(to end: KeyPosition, of count: Int) -> Int {
     if leaf == end.leaf { return max(0, end.slot - slot) }
     return Int((max(0, end.share - share) * Double(count)).rounded())

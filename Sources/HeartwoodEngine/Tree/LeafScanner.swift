@@ -11,7 +11,9 @@ package final class LeafScanner {
   /// The index of the next leaf in `pages`.
   private var position = 0
   private let block: ByteBlock
-  /// The memory for the current key, which always starts with the prefix of the current leaf.
+  /// The memory for the current key.
+  ///
+  /// The memory always starts with the prefix of the current leaf.
   private let keyBytes: MutableBytes
   /// The memory for the last key of the previous leaf.
   private let otherBytes: MutableBytes
@@ -20,7 +22,9 @@ package final class LeafScanner {
   private var node: NodeView
   private var slot = 0
 
-  /// Creates a scanner before the first entry of `pages`, which are leaves of `tree` in key order.
+  /// Creates a scanner that is positioned before the first entry of `pages`.
+  ///
+  /// `pages` are leaves of `tree` in key order.
   package init(_ pages: [PageNumber], tree: TreeID, in view: PageView) {
     self.view = view
     self.tree = tree
@@ -53,7 +57,7 @@ package final class LeafScanner {
   /// The current key, which is valid until the scanner moves.
   package var key: Bytes { keyBytes.bytes.slice(0, keyCount) }
 
-  /// The current value, or the reference to a large value.
+  /// The current value, or a reference to the value if it is large.
   ///
   /// The bytes are valid until the scanner moves.
   package var value: Bytes { node.value(slot) }
@@ -61,12 +65,12 @@ package final class LeafScanner {
   /// A Boolean value that indicates whether the current value is a reference to a large value.
   package var isOverflow: Bool { node.isOverflow(slot) }
 
-  /// Skips the following entries while their cells are identical in both scanners.
+  /// Skips the next entries for as long as their cells are identical in both scanners.
   ///
   /// Afterwards, both scanners are at the last skipped entry. The method does not skip equal
   /// entries whose cells have different layouts.
   ///
-  /// - Complexity: Reads no page, because skipping stops where the leaf of either scanner ends.
+  /// - Complexity: Reads no page, because skipping stops at the end of either scanner's leaf.
   package func skipSame(as other: LeafScanner) {
     let (node, otherNode) = (node, other.node)
     guard node.prefix.equals(otherNode.prefix) else { return }

@@ -1,4 +1,4 @@
-/// Functions that check the structure of one page of a tree.
+/// Functions that check the structure of a single page of a tree.
 ///
 /// A process checks each page once, when it reads the page.
 ///
@@ -153,7 +153,7 @@ package enum NodeChecks {
       ? nil : "The sizes of the branch's cells do not add up to the total in the node."
   }
 
-  /// Returns whether the bytes of a head after a suffix of `count` bytes are zero.
+  /// Returns whether a head contains only zero bytes after a suffix of `count` bytes.
   @inline(__always)
   private static func isPadded(_ head: UInt64, _ count: Int) -> Bool {
     count >= 8 || head << UInt64(count * 8) == 0

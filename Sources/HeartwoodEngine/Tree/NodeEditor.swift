@@ -16,7 +16,8 @@ package struct NodeEditor {
 
   /// Inserts an entry before the entry at `slot`, or returns `false` and leaves the node unchanged.
   ///
-  /// Insertion fails if the node has no room or no keys yet, or if the key lacks the node's prefix.
+  /// Insertion fails if the node has no room, if it has no keys yet, or if the key does not start
+  /// with the node's prefix.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {
     let node = node
     let isLeaf = node.isLeaf
@@ -85,7 +86,7 @@ package struct NodeEditor {
     page.store32(root, reference + OverflowLayout.root.offset)
   }
 
-  /// Replaces a value with a longer one, after compacting the node.
+  /// Compacts the node, and then replaces a value with a longer one.
   ///
   /// The compaction moves the entry's cell to the lowest offset, so that the cell can grow into the
   /// free bytes before it.
@@ -104,7 +105,9 @@ package struct NodeEditor {
     return true
   }
 
-  /// Moves the cells to the end of the page without gaps, with `lowest` at the lowest offset.
+  /// Moves the cells to the end of the page without gaps.
+  ///
+  /// If `lowest` is given, the cell of the entry at this index gets the lowest offset.
   package func compact(lowest: Int? = nil) {
     let node = node
     let start = node.heapStart
@@ -190,7 +193,7 @@ package struct NodeEditor {
 
   /// Makes room for an entry at `slot`.
   ///
-  /// The method moves the last bytes first, so that no bytes are overwritten.
+  /// The method moves the last bytes first, so that no bytes are overwritten before they are moved.
   private func open(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot
     let children = node.heads + node.count * 8
@@ -213,7 +216,8 @@ package struct NodeEditor {
 
   /// Removes the entry at `slot`.
   ///
-  /// The method moves the first bytes first, so that no bytes are overwritten.
+  /// The method moves the first bytes first, so that no bytes are overwritten before they are
+  /// moved.
   private func close(_ slot: Int, in node: NodeView, isLeaf: Bool) {
     let after = node.count - slot - 1
     let children = node.heads + node.count * 8

@@ -25,7 +25,9 @@ package struct NodeEntry {
     isOverflow = false
   }
 
-  /// Returns the cell size in a node with a prefix of the given length, or 0 if no cell is needed.
+  /// Returns the size of the entry's cell in a node, or 0 if the entry needs no cell there.
+  ///
+  /// The size depends on the length of the node's prefix.
   package func cellByteCount(prefixCount: Int, isLeaf: Bool) -> Int {
     let suffixCount = key.count - prefixCount
     let rest = max(0, suffixCount - 8)

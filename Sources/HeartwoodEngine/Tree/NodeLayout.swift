@@ -7,8 +7,9 @@
 ///
 /// The common prefix of all keys is padded to a multiple of eight bytes. Packed arrays follow the
 /// prefix: the heads, the children (in branches only), and the slots. The slots contain the offsets
-/// of the cells. A head is an abbreviated key. It contains the first eight key bytes after the
-/// prefix, as a number that sorts like the bytes. The cells grow down from the end of the page.
+/// of the cells. A head is an abbreviated key: the first eight key bytes after the prefix, stored
+/// as a number that sorts in the same order as the bytes. The cells grow down from the end of the
+/// page.
 package enum NodeLayout {
   package static let count = Field("count", at: 26, 2)
   package static let prefixLength = Field("prefixLength", at: 28, 2)
@@ -17,7 +18,7 @@ package enum NodeLayout {
   package static let heapUsed = Field("heapUsed", at: 36, 4)
   package static let fields = [count, prefixLength, reserved, heapStart, heapUsed]
 
-  /// The offset of the prefix, which is the end of the fixed-length fields.
+  /// The offset of the prefix, which follows the fixed-length fields.
   package static let prefixOffset = 40
   package static let headByteCount = 8
   package static let childByteCount = 4
@@ -32,7 +33,7 @@ package enum NodeLayout {
   package static let branchCellHeaderByteCount = 2
   /// The flag that is set in a cell's value length if the cell contains an overflow reference.
   package static let overflowFlag: UInt16 = 0x8000
-  /// The maximum length of a suffix for which a branch entry needs no cell.
+  /// The maximum length of a suffix that a branch entry can store without a cell.
   ///
   /// In such an entry, the head contains the suffix, and the slot contains the suffix's length
   /// instead of the offset of a cell.

@@ -1,6 +1,6 @@
-/// A redistribution of the entries of two neighbouring nodes.
+/// A redistribution of entries between two neighbouring nodes.
 ///
-/// The entries are merged into one node or divided evenly between both.
+/// The entries are either merged into one node or divided evenly between the two nodes.
 struct NodeMerge {
   let entries: NodeRebuild
 
@@ -18,13 +18,13 @@ struct NodeMerge {
     return true
   }
 
-  /// Returns the prefix length of a single node that holds all entries, if they fit in one node.
+  /// Returns the prefix length for a single node with all entries, or `nil` if they do not fit.
   func mergedPrefixCount(pageByteCount: Int) -> Int? {
     entries.fittingPrefixCount(
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)
   }
 
-  /// Returns a division that balances the nodes better, or `nil` if there is none.
+  /// Returns a division that improves the balance of the nodes, or `nil` if there is none.
   func balancedSplit(pageByteCount: Int) -> NodeSplit? {
     guard let bounds = NodeSplit.bounds(of: entries) else { return nil }
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)

@@ -13,7 +13,7 @@ package struct NodeRebuild {
   let isLeaf: Bool
   let workspace: TreeWorkspace
 
-  /// Creates the entries of `node`, and inserts `entry` at `position` or replaces the entry there.
+  /// Collects the entries of `node`, and inserts `entry` at `position` or replaces the entry there.
   init(
     _ node: NodeView, _ entry: NodeEntry, at position: Int, inserting: Bool,
     _ workspace: TreeWorkspace
@@ -27,7 +27,7 @@ package struct NodeRebuild {
     self.workspace = workspace
   }
 
-  /// Creates the entries of two neighbours.
+  /// Collects the entries of two neighbouring nodes.
   ///
   /// In branches, `separator` is the right node's first key.
   init(_ left: NodeView, _ right: NodeView, separator: SearchKey, _ workspace: TreeWorkspace) {
@@ -42,7 +42,7 @@ package struct NodeRebuild {
 
   var count: Int { left.count + (right?.count ?? 0) + (editInserts ? 1 : 0) }
 
-  /// Returns the source node and the index of an unedited entry.
+  /// Returns the source node of an unedited entry, and the index of the entry in that node.
   @inline(__always)
   private func source(_ position: Int) -> (node: NodeView, index: Int) {
     let index = editInserts && position > editPosition ? position - 1 : position
@@ -91,12 +91,12 @@ package struct NodeRebuild {
     return min(firstKey.commonPrefix(with: lastKey), max(0, firstKey.count - 8))
   }
 
-  /// Returns the length of a prefix with which the entries of `range` fit in a page, if there is
-  /// one.
+  /// Returns the length of a prefix that lets the entries of `range` fit in a page, or `nil` if
+  /// there is none.
   ///
   /// If the entries fit with the prefix from ``prefixCount(_:)``, the method returns the length of
-  /// that prefix. Otherwise, it tries `other`, which is the length of a known prefix of all keys in
-  /// the range, or `nil`.
+  /// that prefix. Otherwise, it tries `other`, the length of a prefix that all keys in the range
+  /// are known to share, or `nil`.
   func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageByteCount: Int) -> Int? {
     let capacity = NodeLayout.capacity(pageByteCount: pageByteCount)
     let rule = prefixCount(range)
@@ -105,7 +105,7 @@ package struct NodeRebuild {
     return other
   }
 
-  /// Returns the first position in `bounds` that has at least half of all bytes before it.
+  /// Returns the first position in `bounds` that is preceded by at least half of all bytes.
   ///
   /// If there is no such position, the method returns the end of `bounds`.
   func middle(prefixCount: Int, within bounds: ClosedRange<Int>) -> Int {

@@ -1,7 +1,7 @@
 /// Functions that find a key within one node.
 ///
-/// The heads decide nearly every comparison. Because the heads are adjacent, a search reads few
-/// cache lines. A search also has few conditional jumps that are hard to predict.
+/// Nearly every comparison is decided by the heads alone. Because the heads are adjacent, a search
+/// reads few cache lines. A search also has few conditional jumps that are hard to predict.
 package enum NodeSearch {
   /// Compares a key with all keys that start with the node's prefix.
   ///
@@ -57,7 +57,7 @@ package enum NodeSearch {
   /// - Parameter touchedLines: The result of ``Bytes/touchedLines`` if a point read prefetched the
   ///   leaf, or 0 otherwise. Comparing this value with a constant keeps the compiler from removing
   ///   the prefetching loads.
-  /// - Returns: The index of the entry, and whether the two keys are equal.
+  /// - Returns: The index of the entry, and whether the entry's key equals `key`.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, _ touchedLines: UInt64 = 0
@@ -76,9 +76,10 @@ package enum NodeSearch {
     return tiedLeafSlot(node, key, from: slot)
   }
 
-  /// Returns the index of the first leaf entry that has the same head as `key`, or `nil`.
+  /// Returns the index of the first leaf entry with the same head as `key`, or `nil` if there is
+  /// none.
   ///
-  /// This call is the first of two steps of a search in a leaf that is already in the processor's
+  /// This call is the first step of a two-step search in a leaf that is already in the processor's
   /// caches. The second step is ``leafSlot(_:_:from:_:)``.
   @inline(__always)
   package static func candidate(_ node: NodeView, _ key: SearchKey) -> Int? {
@@ -90,7 +91,7 @@ package enum NodeSearch {
 
   /// Returns the index of the leaf entry whose key is `key`, or `nil` if there is none.
   ///
-  /// - Parameter candidate: The index that ``candidate(_:_:)``, the first step, returned.
+  /// - Parameter candidate: The index that the first step, ``candidate(_:_:)``, has returned.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, from candidate: Int, _ touchedLines: UInt64

@@ -70,7 +70,8 @@ package struct NodeView {
 
   package func keyCount(_ index: Int) -> Int { prefixCount + suffixCount(index) }
 
-  /// Returns the bytes of an entry's key after the node's prefix and the eight bytes of the head.
+  /// Returns the bytes of an entry's key that follow the node's prefix and the eight bytes of the
+  /// head.
   @inline(__always)
   package func rest(_ index: Int) -> Bytes {
     if isLeaf {
@@ -84,7 +85,7 @@ package struct NodeView {
       slot &+ NodeLayout.branchCellHeaderByteCount, max(0, Int(page.load16(slot)) &- 8))
   }
 
-  /// Returns the value of a leaf entry, or the reference to a large value.
+  /// Returns the value of a leaf entry, or a reference to the value if it is large.
   @inline(__always)
   package func value(_ index: Int) -> Bytes { value(inCell: leafSlot(index)) }
 

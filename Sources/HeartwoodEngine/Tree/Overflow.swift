@@ -8,7 +8,7 @@ package struct Overflow {
     self.tree = tree
   }
 
-  /// Returns a value in its page, or `nil` if the value spans several pages.
+  /// Returns a value as stored in its only page, or `nil` if the value spans several pages.
   ///
   /// The caller must release the page.
   package func inPlace(_ reference: OverflowReference) throws(StorageError) -> FoundValue? {
@@ -52,7 +52,8 @@ package struct Overflow {
     }
   }
 
-  /// Calls `body` with all bytes of the value, in consecutive chunks, and then checks its hash.
+  /// Calls `body` with all bytes of the value, in consecutive chunks, and then checks the value's
+  /// hash.
   package func forEachChunk(
     _ reference: OverflowReference, _ body: (Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -83,9 +84,10 @@ package struct Overflow {
     try forEachChunk(reference) { _ throws(StorageError) in }
   }
 
-  /// Calls `body` with the number of every page of the value.
+  /// Calls `body` with the number of each page of the value.
   ///
-  /// An index page follows the pages that it lists, so `body` may free each page immediately.
+  /// `body` receives an index page after the pages that the index page lists, so `body` may free
+  /// each page immediately.
   package func forEachPage(
     _ reference: OverflowReference, _ body: (PageNumber) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -110,7 +112,7 @@ package struct Overflow {
     OverflowLayout.pageCount(length: reference.length, pageByteCount: view.pageByteCount)
   }
 
-  /// Returns the page of the value at `index`.
+  /// Returns the page at `index` in the value.
   ///
   /// The caller must release the page.
   private func content(

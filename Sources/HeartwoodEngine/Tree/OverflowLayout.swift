@@ -1,5 +1,4 @@
-/// The layout of a large value, which consists of a reference in the leaf, overflow pages, and
-/// index pages.
+/// The layout of a large value, stored as overflow pages, index pages, and a reference in the leaf.
 ///
 /// The depth in the reference determines the kind of the root page. At depth 0, the root is the
 /// only page of the value. At depth 1, it is an index of pages. At depth 2, it is an index of

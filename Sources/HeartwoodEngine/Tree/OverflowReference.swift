@@ -1,8 +1,8 @@
-/// A reference to a large value, which a leaf cell contains in place of the value.
+/// A reference that a leaf cell contains in place of a large value.
 package struct OverflowReference: Equatable {
   package let length: Int
   package let hash: UInt64
-  /// The number of the first frame of the transaction that wrote the value.
+  /// The first frame of the transaction that wrote the value.
   package let base: FrameNumber
   package let root: PageNumber
   package let depth: Int

@@ -20,11 +20,13 @@ package struct OverflowWriter {
 
   /// The number of bytes after which the transaction may spill its pages.
   ///
-  /// The step is at least the size of a page. A chunk that is located in a page is therefore read
-  /// before that page can be spilled.
+  /// This number is at least the size of a page. A chunk that is in a page is therefore read before
+  /// that page can be spilled.
   private static let stepByteCount = Limits.maxPageByteCount
 
-  /// Creates a writer, which allocates no page before the first bytes are appended.
+  /// Creates a writer.
+  ///
+  /// The writer allocates no page until the first bytes are appended.
   package init(pages: WorkingPages, tree: TreeID, length: Int) throws(StorageError) {
     try Limits.requireValue(byteCount: length)
     guard length > 0 else {
@@ -61,7 +63,7 @@ package struct OverflowWriter {
     }
   }
 
-  /// Ends the value, and returns the reference to store in a leaf.
+  /// Completes the value, and returns the reference to store in a leaf.
   package func finish() throws(StorageError) -> OverflowReference {
     guard written == length else {
       throw StorageError(

@@ -7,7 +7,7 @@ package struct PageMover {
   ///
   /// Pages with this number or a higher number are moved to free pages with lower numbers.
   package let limit: PageNumber
-  /// The number of pages still to move or read, or 0 if no page before the limit is free.
+  /// The number of pages that may still be moved or read, or 0 if no page before the limit is free.
   package private(set) var budget: Int
   package private(set) var movedCount = 0
   private let path = TreePath()
@@ -21,12 +21,12 @@ package struct PageMover {
 
   private var view: PageView { pages.view }
 
-  /// Deducts one page read from the budget.
+  /// Deducts one from the budget for a page that has been read.
   package mutating func look() { budget = max(budget - 1, 0) }
 
   // MARK: Nodes
 
-  /// Moves a node that is not the root, and updates the reference to it in its parent.
+  /// Moves a node other than the root, and updates the reference to the node in its parent.
   ///
   /// - Throws: `corrupt` if the node cannot be reached from the root of its tree.
   /// - Complexity: Two descents.
@@ -64,7 +64,8 @@ package struct PageMover {
 
   /// Moves pages of a tree's large values, starting at the leaf that covers `first`.
   ///
-  /// - Returns: The key from which another transaction continues, or `nil` at the end of the tree.
+  /// - Returns: The key from which another transaction can continue, or `nil` at the end of the
+  ///   tree.
   /// - Complexity: One page read for each leaf and for each index page of a value.
   package mutating func moveValues(
     of root: TreeRoot, from first: [UInt8]
@@ -136,7 +137,7 @@ package struct PageMover {
     }
   }
 
-  /// Returns the page number at `position` in an index page, if the page has that many page
+  /// Returns the page number at `position` in an index page, or `nil` if the page has fewer page
   /// numbers.
   private func entry(
     _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
@@ -151,7 +152,7 @@ package struct PageMover {
 
   // MARK: Pages
 
-  /// Moves a page to the first free page, and returns the new number.
+  /// Moves the contents of a page to the first free page, and returns the new page number.
   ///
   /// If no page before the limit is free, the method returns `nil` and sets the budget to 0.
   private mutating func move(

@@ -16,7 +16,8 @@ package struct SearchKey {
   @inline(__always)
   package var count: Int { bytes.count }
 
-  /// Returns the eight bytes after `skipped` bytes, padded with zeros, as a big-endian number.
+  /// Skips `skipped` bytes, and returns the next eight bytes, padded with zeros, as a big-endian
+  /// number.
   @inline(__always)
   package func head(skipping skipped: Int) -> UInt64 { bytes.loadPaddedBigEndian64(skipped) }
 }

@@ -1,4 +1,4 @@
-/// A selection of the leaves of one state, grouped by tree and sorted by key.
+/// Selected leaves from one state of the store, grouped by tree and sorted by key.
 package struct SortedLeaves {
   private var pages: [TreeID: [PageNumber]] = [:]
 
@@ -10,7 +10,7 @@ package struct SortedLeaves {
     let keyCount: Int
   }
 
-  /// Finds the nonempty leaves of the given trees among `pages`, and sorts them by key.
+  /// Selects the nonempty leaves of the given trees from `pages`, and sorts these leaves by key.
   ///
   /// - Throws: `corrupt` if a page is corrupt, or `io` if it cannot be read.
   /// - Complexity: Reads each page once.

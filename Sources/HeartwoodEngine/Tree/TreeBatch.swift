@@ -1,4 +1,4 @@
-/// A batch that looks up several keys in parallel in one tree, in one state of the store.
+/// A batch of keys that are looked up in parallel in one tree, in one state of the store.
 ///
 /// All keys descend one level at a time, so that the memory system fetches the nodes of many keys
 /// in parallel. Consecutive keys that reach the same node share its page.
@@ -23,7 +23,9 @@ package struct TreeBatch: ~Copyable {
   /// The number is high enough to keep the memory system busy. It is low enough that the data
   /// fetched for all keys stays in the nearest cache.
   package static let capacity = 64
-  /// The size of the memory for the keys, which holds a full batch of keys of typical length.
+  /// The size of the memory for the keys.
+  ///
+  /// The memory is large enough for a full batch of keys of typical length.
   private static let keysByteCount = 8192
 
   private let view: PageView
@@ -40,7 +42,7 @@ package struct TreeBatch: ~Copyable {
 
   deinit { releasePages() }
 
-  /// Returns memory of `byteCount` bytes for a key and its padding, or `nil` if the batch is full.
+  /// Returns `byteCount` bytes of memory for a key and its padding, or `nil` if the batch is full.
   @inline(__always)
   package func room(byteCount: Int) -> MutableBytes? {
     guard count < Self.capacity, keysEnd &+ byteCount <= Self.keysByteCount else { return nil }
@@ -99,7 +101,7 @@ package struct TreeBatch: ~Copyable {
     keysEnd = 0
   }
 
-  /// Moves every lane from its branch to the child chosen for it.
+  /// Moves every lane from its branch to the child that was chosen for the lane.
   @inline(__always)
   private static func descend(
     _ lanes: inout MutableSpan<Lane>, _ count: Int, to level: Int, of tree: TreeID,

@@ -107,7 +107,7 @@ package struct TreeBuilder {
     changeCount = view.changeCount
   }
 
-  /// Ends the bulk load by merging or balancing underfull nodes at the right edge.
+  /// Ends the bulk load, and merges or balances underfull nodes at the right edge.
   package func finish() throws(StorageError) {
     var level = 0
     while true {

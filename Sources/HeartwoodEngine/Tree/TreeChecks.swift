@@ -1,4 +1,4 @@
-/// A check of every page of a tree and of the references between the pages.
+/// A check of all pages in a tree and of the references between these pages.
 ///
 /// If a page is corrupt, the check skips only the subtree below that page.
 package struct TreeChecks {

@@ -13,7 +13,9 @@ package final class TreeCursor {
   private let savesKey: Bool
   private let path = TreePath()
   private let block: ByteBlock
-  /// The memory for the current key, which always starts with the prefix of the current leaf.
+  /// The memory for the current key.
+  ///
+  /// The memory always starts with the prefix of the current leaf.
   private let keyBytes: MutableBytes
   /// The memory for a second key, used to compare keys across leaves and to search for a saved key.
   private let otherBytes: MutableBytes
@@ -30,7 +32,8 @@ package final class TreeCursor {
 
   /// Creates a cursor without a position.
   ///
-  /// The cursor must save its key if the tree can change.
+  /// - Parameter savesKey: Whether the cursor saves its key. This is necessary if the tree can
+  ///   change.
   package init(view: PageView, root: TreeRoot, savesKey: Bool = false) {
     self.view = view
     self.root = root
@@ -50,7 +53,7 @@ package final class TreeCursor {
 
   // MARK: Positioning
 
-  /// Moves to the first key at or after `key`, and returns whether there is one.
+  /// Moves to the first key at or after `key`, and returns whether there is such a key.
   package func seek(_ key: SearchKey) throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(to: key, view, root))
@@ -59,7 +62,7 @@ package final class TreeCursor {
     return try step(forward: true)
   }
 
-  /// Moves to the last key before `key`, and returns whether there is one.
+  /// Moves to the last key before `key`, and returns whether there is such a key.
   package func seekBefore(_ key: SearchKey) throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(to: key, view, root))
@@ -149,7 +152,8 @@ package final class TreeCursor {
     return keyBytes.bytes.slice(0, keyCount)
   }
 
-  /// Returns the current value, the reference to a large value, or `nil` if there is no entry.
+  /// Returns the current value (or a reference if the value is large), or `nil` if there is no
+  /// entry.
   ///
   /// The result is valid until the cursor moves or the writer makes a change. The cursor keeps the
   /// page, so the caller must not release it.
@@ -160,15 +164,15 @@ package final class TreeCursor {
     return FoundValue(of: slot, in: node, leaf)
   }
 
-  /// Passes the current and the following entries of the leaf to `body` until `body` returns
+  /// Passes the current entry and the entries after it in the leaf to `body` until `body` returns
   /// `false`.
   ///
   /// Afterwards, the cursor is at the last entry of the leaf. Do not call this method in a writer's
   /// view.
   ///
   /// - Parameter end: The key before which to stop, or `nil` for no limit.
-  /// - Returns: Whether to continue with the next leaf, because `body` has not returned `false` and
-  ///   that leaf may contain keys before `end`.
+  /// - Returns: `true` if the caller should continue with the next leaf, because `body` has not
+  ///   returned `false` and that leaf may contain keys before `end`.
   @inline(__always)
   package func passLeaf(
     before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
@@ -237,7 +241,7 @@ package final class TreeCursor {
     keySlot = -1
   }
 
-  /// Moves to the nearest entry of another leaf, or clears the position if there is none.
+  /// Moves to the next or previous entry in another leaf, or clears the position if there is none.
   @inline(never)
   private func step(forward: Bool) throws(StorageError) -> Bool {
     let wasPositioned = isPositioned

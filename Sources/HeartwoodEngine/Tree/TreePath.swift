@@ -85,7 +85,7 @@ final class TreePath {
     return reference
   }
 
-  /// Moves to the next or the previous leaf, if there is one.
+  /// Moves to the next or the previous leaf, if there is such a leaf.
   ///
   /// The caller must release the leaf.
   func step(

@@ -1,6 +1,6 @@
-/// A value in a leaf, or the reference to a large value.
+/// A value in a leaf, or a reference to the value if it is large.
 ///
-/// The page that contains the value stays in memory until the caller releases it.
+/// The page that contains the value stays in memory until the caller releases the page.
 package struct FoundValue {
   package let value: Bytes
   package let isOverflow: Bool

@@ -1,6 +1,6 @@
 // This extension grows a tree: it rebuilds and splits nodes, and adds a level at the root.
 extension TreeWriter {
-  /// Stores an entry that does not fit in place in the node at `level` in the path.
+  /// Stores an entry for which the node at `level` in the path has no room.
   ///
   /// If a better prefix makes room, the method rebuilds the node. Otherwise, it splits the node. A
   /// split inserts an entry into the level above, where the method may then have to rebuild or
@@ -90,7 +90,7 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns the edge of the level at which `position` lies, or `none` if it is not at an edge.
+  /// Returns the edge at which `position` lies in its level, or `none` if it is not at an edge.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {

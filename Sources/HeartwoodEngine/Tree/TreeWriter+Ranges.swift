@@ -1,9 +1,10 @@
 // This extension removes a range of keys. It frees complete pages within the range, and removes
 // single entries at both ends.
 extension TreeWriter {
-  /// Removes all keys from `lower` up to, but not including, `upper`, and returns their number.
+  /// Removes all keys in a range, and returns the number of removed keys.
   ///
-  /// A bound that is `nil` does not limit the range.
+  /// The range starts at `lower` and ends before `upper`. A bound that is `nil` does not limit the
+  /// range.
   package func delete(
     from lower: SearchKey?, upTo upper: SearchKey?
   ) throws(StorageError) -> UInt64 {

@@ -16,7 +16,7 @@ extension TreeWriter {
     try collapseRoot()
   }
 
-  /// Merges the node at `level` with a neighbour, or balances the two.
+  /// Merges the node at `level` with a neighbour, or balances the two nodes.
   ///
   /// The result is `true` if the nodes were merged. In that case, the branch above has lost an
   /// entry.
@@ -34,7 +34,7 @@ extension TreeWriter {
     return false
   }
 
-  /// Returns the children at `slot` - 1 and `slot` of the branch above `level`, and their merge.
+  /// Returns two children of the branch above `level`, at `slot` - 1 and `slot`, and their merge.
   private func neighbours(
     _ slot: Int, level: Int
   ) throws(StorageError) -> (left: PageNumber, right: PageNumber, merge: NodeMerge) {

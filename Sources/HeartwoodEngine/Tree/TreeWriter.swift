@@ -73,7 +73,7 @@ package struct TreeWriter {
     try Limits.requireValue(byteCount: valueCount)
   }
 
-  /// Sets the path to the slot of a key, or to the slot where it would be inserted.
+  /// Sets the path to the slot of a key, or to the slot where the key would be inserted.
   ///
   /// - Returns: The slot, whether the key exists, and the reference to its value if the value is
   ///   large.
@@ -123,7 +123,8 @@ package struct TreeWriter {
     }
   }
 
-  /// Returns the child or the large value to which an entry refers, or `nil` after the last entry.
+  /// Returns the child or the large value to which the entry at `index` refers, or `nil` if there
+  /// is no such entry.
   private func entry(
     _ index: Int, of number: PageNumber, level: Int
   ) throws(StorageError) -> (child: PageNumber, value: OverflowReference?)? {

@@ -10,7 +10,7 @@ package struct LogWriter {
   ///
   /// Every header records this generation as the durable watermark.
   package let durableUpTo: FrameNumber
-  /// The segments of the log, to which new segments are added.
+  /// The segments of the log, including those that this writer has added.
   package private(set) var table: SegmentTable
   /// The number of frames written by this transaction, including headers.
   package private(set) var frameCount = 0
@@ -93,7 +93,7 @@ package struct LogWriter {
     return (point, locations[0].frames)
   }
 
-  /// Divides images and void ranges into groups, and fills each header with as many images as fit.
+  /// Divides images and void ranges into groups, and lists as many images in each header as fit.
   private func groups(of images: [Image], voids: [VoidRange]) -> [Group] {
     let pageByteCount = files.geometry.pageByteCount
     var images = images[...]
@@ -109,7 +109,7 @@ package struct LogWriter {
     return groups
   }
 
-  /// Writes all parts or none.
+  /// Writes either all parts or none of them.
   ///
   /// If there is a commit mark, it is in the last group.
   private mutating func append(

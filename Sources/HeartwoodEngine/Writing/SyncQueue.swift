@@ -1,4 +1,5 @@
-/// W3: group commit, which makes appended commits durable with one sync for all waiting threads.
+/// A queue for step W3, the group commit, which makes appended commits durable with one sync for
+/// all waiting threads.
 ///
 /// One waiting thread syncs all commits appended so far. The other threads wake when the sync is
 /// done.
@@ -16,7 +17,8 @@ package final class SyncQueue: @unchecked Sendable {
 
   /// Makes `generation` durable and visible.
   ///
-  /// The thread either syncs the log or waits for another thread that is already syncing it.
+  /// The calling thread either syncs the log or waits for another thread that is already syncing
+  /// it.
   ///
   /// - Throws: `writesDisabled` after an earlier failure, or any error from the sync. A failed sync
   ///   disables writing and is never repeated, because the system may have discarded the bytes that
@@ -47,7 +49,8 @@ package final class SyncQueue: @unchecked Sendable {
     }
   }
 
-  /// W3.1: syncs on behalf of all processes, or waits for another process that is already syncing.
+  /// Performs step W3.1: syncs the log on behalf of all processes, or waits for another process
+  /// that is already syncing.
   ///
   /// Waiting threads take a shared lock on the `sync` byte, so that they continue in parallel. If
   /// the other process's sync did not cover a thread's commit, the thread then waits only for the
@@ -75,7 +78,8 @@ package final class SyncQueue: @unchecked Sendable {
     }
   }
 
-  /// W3.2 to W3.5: syncs and publishes all commits that any process has appended so far.
+  /// Performs steps W3.2 to W3.5: syncs and publishes all commits that any process has appended so
+  /// far.
   private func sync() throws(StorageError) {
     guard !files.counters.hasFailed else { throw Self.writesDisabled }
     let end = files.counters.appended

@@ -7,13 +7,13 @@ extension WorkingPages {
     let owner: Int
   }
 
-  /// Spills the pages to the log if there are more than `limit` or `memoryPageLimit` in memory.
+  /// Spills the pages to the log if more than `limit` or `memoryPageLimit` pages are in memory.
   ///
   /// Call this method between changes, when no caller holds bytes from ``writable(_:)`` and every
   /// page passes its structural check.
   ///
-  /// - Throws: `diskFull`, or an error that changed nothing, such as `foreignStore` for replaced
-  ///   files. After these errors, the transaction cannot be committed, but the store remains
+  /// - Throws: `diskFull`, or an error that changed nothing, such as `foreignStore` if files were
+  ///   replaced. After these errors, the transaction cannot be committed, but the store remains
   ///   writable. Any other error disables writing.
   /// - Complexity: O(1) below the limit. Above it, writes each page in memory once.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
@@ -74,7 +74,8 @@ extension WorkingPages {
     index.set(page.image.page, to: frame)
   }
 
-  /// W1.4 and W1.5: writes the pages in memory, the void ranges and the commit mark to the log.
+  /// Performs steps W1.4 and W1.5: writes the pages in memory, the void ranges and the commit mark
+  /// to the log.
   ///
   /// - Throws: `diskFull` or another error that changed nothing. Any other error disables writing.
   package func commit() throws(StorageError) -> GenerationState {

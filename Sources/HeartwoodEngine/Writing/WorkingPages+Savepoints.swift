@@ -1,10 +1,12 @@
-/// The pages to restore if a savepoint is rolled back, and the log frames of its spilled changes.
+/// The pages to restore if a savepoint is rolled back, and the log frames of the savepoint's
+/// spilled changes.
 struct SavepointPages {
   /// The earlier bytes of each page that was changed in the savepoint.
   ///
   /// The bytes are `nil` if the page was not in memory.
   var replaced = WorkingTable()
-  /// The locations of pages that were not in memory when the savepoint began or were spilled later.
+  /// The locations of pages that were not in memory when the savepoint began, or that were spilled
+  /// later.
   var index: PageIndex
   let pageCount: PageNumber
   let freeSpace: FreeSpace
@@ -12,8 +14,8 @@ struct SavepointPages {
 }
 
 extension WorkingPages {
-  /// Begins a savepoint within the innermost open savepoint, or within the transaction if none is
-  /// open.
+  /// Begins a savepoint within the innermost open savepoint, or within the transaction if no
+  /// savepoint is open.
   package func beginSavepoint() {
     savepoints.append(
       SavepointPages(
@@ -35,7 +37,7 @@ extension WorkingPages {
     if let outer = savepoints.indices.last { savepoints[outer].frames += ended.frames }
   }
 
-  /// Ends the innermost savepoint and restores the state at its beginning.
+  /// Ends the innermost savepoint, and restores the state at the beginning of that savepoint.
   package func rollBackSavepoint() {
     guard let ended = savepoints.popLast() else { return }
     ended.replaced.forEach { number, block in

@@ -1,12 +1,13 @@
 /// The pages that a transaction has created or changed.
 ///
-/// These pages are used only under the writer lock.
+/// These pages are used only while the writer lock is held.
 ///
 /// The first change to an existing page copies the page. When too many pages are in memory, the
 /// transaction spills them to the log and reads them from there; see ``makeRoom(above:)``. While a
 /// savepoint is open, the pages that it would restore are kept alongside the current pages.
 package final class WorkingPages {
-  /// The transaction's first frame, which is also the version of the rows that it writes.
+  /// The transaction's first frame, which is also the version of the rows that the transaction
+  /// writes.
   package let base: FrameNumber
   package let state: GenerationState
   /// The number of pages in memory, including those that savepoints keep.
@@ -23,7 +24,9 @@ package final class WorkingPages {
   /// The locations of pages that are not in memory.
   var index: PageIndex
   var writer: LogWriter?
-  /// The frames that rolled-back savepoints have spilled, to be listed as void.
+  /// The frames to which rolled-back savepoints have spilled pages.
+  ///
+  /// The commit lists these frames as void.
   var voids: [VoidRange] = []
   /// The open savepoints, with the innermost savepoint last.
   var savepoints: [SavepointPages] = []
@@ -52,7 +55,7 @@ package final class WorkingPages {
     freeSpace = FreeSpace(pageByteCount: files.geometry.pageByteCount, lowestFree: state.lowestFree)
   }
 
-  /// Returns all buffers to the pool, after the transaction has committed or aborted.
+  /// Returns all buffers to the pool after the transaction has committed or aborted.
   ///
   /// Call this method before the writer lock is released, because the next writer uses the pool.
   package func end() {
@@ -89,7 +92,7 @@ package final class WorkingPages {
   /// Returns a page's bytes for writing.
   ///
   /// Unless this transaction or savepoint already has its own copy of the page, the method first
-  /// copies it.
+  /// copies the page.
   ///
   /// The address remains the same until the page is freed or ``moveCount`` grows.
   package func writable(_ number: PageNumber) throws(StorageError) -> MutableBytes {
@@ -105,7 +108,8 @@ package final class WorkingPages {
     return copy
   }
 
-  /// Allocates the lowest free page, and fills it with zeros after a header that identifies it.
+  /// Allocates the lowest free page, writes a header that identifies it, and fills the rest with
+  /// zeros.
   package func allocate(
     _ kind: PageKind, tree: TreeID, level: UInt8
   ) throws(StorageError) -> PageNumber {
@@ -114,7 +118,7 @@ package final class WorkingPages {
     return number
   }
 
-  /// Frees a page, which can be reallocated immediately.
+  /// Frees a page, so that it can be reallocated immediately.
   ///
   /// Older states keep their own versions of the page.
   package func free(_ number: PageNumber) throws(StorageError) {
@@ -129,7 +133,9 @@ package final class WorkingPages {
     try freeSpace.cutTail(self, always: always)
   }
 
-  /// Removes the page with the number `count` and all later pages, which must be free or discarded.
+  /// Removes the page with the number `count` and all later pages.
+  ///
+  /// These pages must be free or discarded.
   func cut(to count: PageNumber) { source.pointee.pageCount = count }
 
   func forget(_ number: PageNumber) {
@@ -202,7 +208,7 @@ package final class WorkingPages {
   }
 }
 
-/// A pool of page buffers, kept between transactions to save allocations in small commits.
+/// A pool of page buffers that are kept between transactions to save allocations in small commits.
 package final class PagePool: @unchecked Sendable {
   // `@unchecked` is safe because only the holder of the writer lock uses the pool.
   private var free: [UnsafeMutableRawPointer] = []
@@ -223,8 +229,8 @@ package final class PagePool: @unchecked Sendable {
 
   /// Frees all buffers in excess of `keptCount`.
   ///
-  /// This method is not called during a transaction, whose later pages reuse the buffers of its
-  /// spilled pages.
+  /// This method is not called during a transaction, because the buffers of spilled pages are
+  /// reused for the transaction's later pages.
   func trim() {
     while free.count > Self.keptCount { free.removeLast().deallocate() }
   }

@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// `backup`: adds the newest generation to a backup directory, once or repeatedly.
+/// The `backup` command, which adds the newest generation to a backup directory once or repeatedly.
 enum BackupCommand {
   private struct Document: Encodable {
     let generation: UInt64

@@ -1,12 +1,11 @@
 import Foundation
 import HeartwoodEngine
 
-/// The restore points that remain when a backup is thinned.
+/// The rules that decide which restore points remain when a backup is thinned.
 struct BackupRetention {
   /// The age, in seconds, up to which every restore point remains.
   private var wholeSeconds: UInt64 = 0
-  /// The number of periods that keep their last restore point, keyed by the period's length in
-  /// seconds.
+  /// The number of periods that keep their last restore point, for each period length in seconds.
   private var counts: [UInt64: Int] = [:]
 
   private static let periods: KeyValuePairs<String, UInt64> = [
@@ -32,11 +31,13 @@ struct BackupRetention {
     .usage("--keep \(text) is invalid. Use a list such as 2h,24hourly,30daily,52weekly.")
   }
 
-  /// Removes the restore points that the list does not keep, and returns their number.
+  /// Removes the restore points that the rules do not keep, and returns the number of removed
+  /// points.
   func apply(to backup: Backup) throws -> Int {
     let now = UInt64(Date.now.timeIntervalSince1970 * 1000)
     let points = try backup.restorePoints()
-    // List the points to remove, so that points that another process has added since then remain.
+    // List the points to remove instead of the points to keep, so that points that another process
+    // has added in the meantime remain.
     let removed = Set(points.map(\.generation)).subtracting(kept(points, now: now))
     return try backup.thin { !removed.contains($0.generation) }
   }

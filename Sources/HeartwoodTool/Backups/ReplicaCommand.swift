@@ -1,13 +1,14 @@
 import Foundation
 import HeartwoodEngine
 
-/// `replica`: creates a replica of a backup directory, or adds new generations to it.
+/// The `replica` command, which creates a replica of a backup directory or adds new generations to
+/// the replica.
 enum ReplicaCommand {
   private struct Document: Encodable {
     let generation: UInt64
     let time: String
     let byteCount: Int
-    /// The time from the commit until the replica contained the generation.
+    /// The time from the commit of the generation until the replica contained it.
     let lagMilliseconds: UInt64
 
     init(_ point: Backup.RestorePoint) {
@@ -73,7 +74,7 @@ enum ReplicaCommand {
   }
 }
 
-/// `promote`: turns a replica into a writable store.
+/// The `promote` command, which turns a replica into a writable store.
 enum PromoteCommand {
   private struct Document: Encodable {
     let path: String

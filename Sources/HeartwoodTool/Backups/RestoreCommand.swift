@@ -1,8 +1,8 @@
 import Foundation
 import HeartwoodEngine
 
-/// `restore`: lists the restore points of a backup directory, or restores a restore point as a new
-/// store.
+/// The `restore` command, which lists the restore points of a backup directory or restores one of
+/// them as a new store.
 enum RestoreCommand {
   private struct Point: Encodable {
     let generation: UInt64

@@ -2,9 +2,9 @@ import Foundation
 import Heartwood
 import HeartwoodEngine
 
-/// `browse`: writes the objects of one generation as an HTML page.
+/// The `browse` command, which writes the objects of one generation as an HTML page.
 enum BrowseCommand {
-  /// The maximum number of rows of each entity if `--limit` is not given.
+  /// The maximum number of rows for each entity if `--limit` is not given.
   static let defaultLimit = 10_000
 
   static func run(_ invocation: Invocation, _ output: Output) throws {

@@ -17,7 +17,7 @@ struct BrowsePage {
   /// The maximum number of members to show for each to-many relationship of an object.
   private static let memberLimit = 20
 
-  /// - Parameter limit: The maximum number of rows of each entity.
+  /// - Parameter limit: The maximum number of rows for each entity.
   init(of objects: StoredObjects, _ store: Store, _ path: String, limit: Int) throws {
     self.objects = objects
     self.path = URL(fileURLWithPath: path).path
@@ -31,7 +31,7 @@ struct BrowsePage {
   var rowCount: Int { entities.reduce(0) { $0 + $1.rowCount } }
   var includedRowCount: Int { entities.reduce(0) { $0 + $1.includedRowCount } }
 
-  /// Writes the page, with only one row in memory at a time.
+  /// Writes the page while keeping only one row in memory at a time.
   func write(to file: ReplacementFile) throws {
     try file.write(head)
     try file.write(model)

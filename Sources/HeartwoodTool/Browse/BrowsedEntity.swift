@@ -24,7 +24,7 @@ struct BrowsedEntity {
   /// The position of the entity on the page.
   let position: Int
   let rowCount: Int
-  /// The number of rows that are on the page.
+  /// The number of the entity's rows that the page includes.
   let includedRowCount: Int
   let rowByteCount: Int
   let indexes: [Index]
@@ -45,7 +45,7 @@ struct BrowsedEntity {
     }
   }
 
-  /// The size in bytes of the indexes that the entity does not inherit.
+  /// The total size, in bytes, of the indexes that the entity does not inherit.
   var indexByteCount: Int {
     indexes.filter(\.facts.isOwn).reduce(0) { $0 + $1.byteCount }
   }

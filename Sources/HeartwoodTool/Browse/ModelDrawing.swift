@@ -1,6 +1,6 @@
 /// An SVG drawing of a model.
 ///
-/// Its colours are defined in the page's style sheet.
+/// The colours of the drawing are defined in the page's style sheet.
 struct ModelDrawing {
   private typealias Point = ModelLayout.Point
 
@@ -67,7 +67,7 @@ struct ModelDrawing {
 
   // MARK: Lines
 
-  /// A point at the edge of a box, and the direction in which a line leaves it.
+  /// A point at the edge of a box, and the direction in which a line leaves the box.
   private struct Port {
     var point: Point
     let direction: Double
@@ -139,7 +139,7 @@ struct ModelDrawing {
 
   /// Returns a text element.
   ///
-  /// The `content` must not contain invisible characters.
+  /// `content` must not contain invisible characters.
   private static func text(_ content: String, _ x: Double, _ y: Double, _ style: String) -> String {
     "<text class=\"\(style)\" x=\"\(number(x))\" y=\"\(number(y))\">"
       + "\(HTMLText.escaped(content))</text>"

@@ -2,7 +2,8 @@ import Heartwood
 
 /// The boxes and lines of a model diagram, without their positions.
 struct ModelGraph {
-  /// A box for an entity, which has a title and a row for each property that is not inherited.
+  /// A box for an entity, with a title and a row for each property that the entity does not
+  /// inherit.
   struct Box {
     let title: String
     let note: String
@@ -25,7 +26,7 @@ struct ModelGraph {
     static let titleHeight = 30.0
     static let rowHeight = 20.0
 
-    /// Returns the distance of a line's end from the top of the box.
+    /// Returns the distance from the top of the box to the end of a line.
     func offset(of row: Int?) -> Double {
       row.map { Self.titleHeight + 4 + (Double($0) + 0.5) * Self.rowHeight } ?? Self.titleHeight / 2
     }
@@ -37,9 +38,9 @@ struct ModelGraph {
     var isRelationship = false
   }
 
-  /// One end of a line, at a row of a box or at its title.
+  /// One end of a line, at a row or at the title of a box.
   struct End {
-    /// The shape of an end.
+    /// The shape at the end of a line.
     enum Mark {
       case none, one, many, superentity
     }
@@ -97,7 +98,7 @@ struct ModelGraph {
     }
   }
 
-  /// The relationships that an entity does not inherit.
+  /// Returns the relationships that an entity does not inherit.
   static func own(
     _ facts: EntityFacts, in all: [EntityFacts]
   ) -> [EntityFacts.Relationship] {

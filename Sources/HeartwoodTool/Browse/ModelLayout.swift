@@ -69,8 +69,8 @@ struct ModelLayout {
     }
   }
 
-  /// Returns the best arrangement of a group, after trying each of its boxes in the middle and at
-  /// the left.
+  /// Returns the best arrangement of a group, after trying each box of the group in the middle and
+  /// at the left.
   private func best(_ group: [Int], _ neighbors: [Set<Int>]) -> Columns {
     let candidates = group.flatMap { middle in
       [true, false].map { arrange(around: middle, neighbors, onBothSides: $0) }
@@ -146,7 +146,7 @@ struct ModelLayout {
     boxes.reduce(0) { $0 + graph.boxes[$1].height + Self.rowGap }
   }
 
-  /// Stacks the boxes of a column, centred at 0.
+  /// Stacks the boxes of a column so that the stack is centred at 0.
   private func stack(_ column: Int, _ columns: inout Columns) {
     var top = (Self.rowGap - height(columns.boxes[column])) / 2
     for box in columns.boxes[column] {
@@ -208,7 +208,7 @@ struct ModelLayout {
 
   // MARK: All groups
 
-  /// Arranges the groups next to and below each other.
+  /// Arranges the groups side by side and below one another.
   private mutating func place(_ groups: [Columns]) {
     func height(_ columns: Columns) -> Double {
       (columns.boxes.map(self.height).max() ?? Self.rowGap) - Self.rowGap

@@ -36,7 +36,7 @@ enum PageJSON {
     return result
   }
 
-  /// Returns the value of a cell.
+  /// Returns the value of a cell as JSON.
   ///
   /// - Numbers and booleans are unchanged, except that `nan`, `inf`, `-inf` and all numbers that
   ///   JavaScript would round become strings.

@@ -1,6 +1,6 @@
 /// A command of the tool.
 ///
-/// Its raw value is its name on the command line.
+/// The raw value is the name of the command on the command line.
 enum Command: String, CaseIterable {
   case entities
   case query
@@ -83,7 +83,7 @@ enum Command: String, CaseIterable {
     }
   }
 
-  /// Returns whether the command requires one of its operands.
+  /// Returns whether the command requires the given operand.
   func requires(_ operand: Operand) -> Bool {
     switch (self, operand) {
     case (.export, .entity), (.restore, .new): false

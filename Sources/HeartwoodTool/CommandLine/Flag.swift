@@ -1,6 +1,6 @@
 /// An option.
 ///
-/// Its raw value is its name on the command line.
+/// The raw value is the name of the option on the command line.
 enum Flag: String, CaseIterable {
   case columns = "--columns"
   case sort = "--sort"

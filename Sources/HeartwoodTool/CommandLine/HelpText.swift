@@ -31,7 +31,7 @@ enum HelpText {
     return (lines + exitCodes).joined(separator: "\n")
   }
 
-  /// Returns the usage of a command as a sentence that ends an error message.
+  /// Returns the usage of a command as a sentence for the end of an error message.
   static func usageSentence(_ command: Command) -> String {
     "Usage: \(usage(command).replacing("\u{A0}", with: " "))"
   }

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodEngine
 
-/// `apply`: applies the events that `follow` prints for another store.
+/// The `apply` command, which applies the events that `follow` prints for another store.
 enum ApplyCommand {
   private struct Document: Encodable {
     let appliedCount: Int
@@ -66,7 +66,7 @@ enum ApplyCommand {
         + "skipped (already applied)")
   }
 
-  /// Records in the source store that its events have been applied.
+  /// Tells the source store that its events have been applied.
   private static func acknowledge(
     _ position: PersistentHistoryToken?, _ invocation: Invocation
   ) throws {

@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// A value as one line of text, safe to print on a terminal.
+/// A value as one line of text that is safe to print on a terminal.
 struct CellText {
   let text: String
   /// A Boolean value that indicates whether the value is a number.
@@ -41,7 +41,7 @@ struct CellText {
   func fitted(to width: Int) -> String { DisplayWidth.fitted(text, to: width) }
 }
 
-/// The columns of a table whose widths are determined before all rows are known.
+/// Table columns whose widths are determined before all rows are known.
 struct AlignedRows {
   private let names: [String]
   private let widths: [Int]
@@ -68,7 +68,7 @@ struct AlignedRows {
     }
   }
 
-  /// Returns widths that fit in a line, by narrowing the widest columns.
+  /// Narrows the widest columns so that all columns fit in a line, and returns the new widths.
   private static func narrowed(_ widths: [Int], to limit: Int) -> [Int] {
     let limit = limit - 2 * (widths.count - 1)
     var cap = widths.max() ?? 0
@@ -83,7 +83,7 @@ struct AlignedRows {
     return output.hasColors ? "\u{1B}[1m\(line)\u{1B}[0m\n\(rule)" : "\(line)\n\(rule)"
   }
 
-  /// Returns a row as a line.
+  /// Returns a row as a line of text.
   func line(_ row: [CellText]) -> String { Self.trimmed(cells(row.map(\.text))) }
 
   private func cells(_ texts: [String]) -> String {

@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// `diff`: shows the objects that differ between two generations, value by value.
+/// The `diff` command, which shows the objects that differ between two generations, value by value.
 enum DiffCommand {
   private struct Document: Encodable {
     let from: UInt64

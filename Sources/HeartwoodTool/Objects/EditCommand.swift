@@ -1,6 +1,6 @@
 import Heartwood
 
-/// `set` and `delete`: change an object under the rules of the model.
+/// The `set` and `delete` commands, which change an object under the rules of the model.
 enum EditCommand {
   private struct Document: Encodable {
     let isCommitted: Bool

@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// `entities`: shows the model of a store.
+/// The `entities` command, which shows the model of a store.
 enum EntitiesCommand {
   private struct Document: Encodable {
     let generation: UInt64

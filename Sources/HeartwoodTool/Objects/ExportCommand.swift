@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import SQLiteWriter
 
-/// `export`: writes the objects of an entity.
+/// The `export` command, which writes the objects of an entity.
 enum ExportCommand {
   private static let sqliteFormat = "sqlite"
 

@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// `follow`: prints changes as they are committed, as events in JSON lines.
+/// The `follow` command, which prints changes as they are committed, as events in JSON lines.
 enum FollowCommand {
   /// The interval between two checks of the store, in milliseconds.
   private static let interval: Int32 = 50

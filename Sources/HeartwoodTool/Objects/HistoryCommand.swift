@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `history`: lists the transactions in the history.
+/// The `history` command, which lists the transactions in the history.
 enum HistoryCommand {
   private struct Document: Encodable {
     let number: Int64
@@ -90,7 +90,7 @@ enum HistoryCommand {
     try output.line(table.text())
   }
 
-  /// Returns the number of inserted, updated and deleted objects of each entity, such as "Order +3
+  /// Returns the number of inserted, updated and deleted objects for each entity, such as "Order +3
   /// ~1, Team -1".
   static func summary(_ changes: [PersistentHistoryChange]) -> String {
     var counts: [String: [String: Int]] = [:]
@@ -108,7 +108,7 @@ enum HistoryCommand {
 }
 
 extension PersistentHistoryChange.Kind {
-  /// The kind as a word.
+  /// The kind of change as a word.
   var operation: String {
     switch self {
     case .insert: "inserted"

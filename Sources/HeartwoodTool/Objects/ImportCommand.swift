@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// `import`: inserts and updates objects from JSON or CSV.
+/// The `import` command, which inserts and updates objects from JSON or CSV.
 enum ImportCommand {
   private struct Document: Encodable {
     struct Refusal: Encodable {

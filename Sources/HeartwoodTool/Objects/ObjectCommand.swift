@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodEngine
 
-/// `object`: shows an object, its related objects and its versions.
+/// The `object` command, which shows an object, its related objects and its versions.
 enum ObjectCommand {
   private struct Document: Encodable {
     let id: String

@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// `query`: shows the objects of an entity that meet a condition.
+/// The `query` command, which shows the objects of an entity that meet a condition.
 enum QueryCommand {
   private struct Count: Encodable {
     let count: Int

@@ -17,7 +17,7 @@ struct SQLiteExport {
 
   /// Writes a new file, and returns the number of objects.
   ///
-  /// - Throws: ``SQLiteWriterError`` if the file exists or cannot be written; any error from
+  /// - Throws: ``SQLiteWriterError`` if the file exists or cannot be written, or any error from
   ///   reading the store.
   /// - Complexity: Memory use does not grow with the number of objects.
   func write(to path: String) throws -> Int {

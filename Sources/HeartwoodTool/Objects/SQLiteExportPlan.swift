@@ -18,7 +18,7 @@ struct SQLiteExportPlan {
     let namesEntity: Bool
   }
 
-  /// The members of a to-many relationship.
+  /// A table that contains the members of a to-many relationship.
   struct MemberTable {
     let definition: SQLiteTable
     let entity: String
@@ -148,7 +148,7 @@ struct SQLiteExportPlan {
   }
 }
 
-/// Names that are unique in a SQLite file, regardless of their case.
+/// A set of names that are unique in a SQLite file, even if their case is ignored.
 private struct SQLiteExportNames {
   private var used: Set<String> = []
 

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `checkpoint`: moves pages from the log to the page file.
+/// The `checkpoint` command, which moves pages from the log to the page file.
 enum CheckpointCommand {
   private struct Document: Encodable {
     let checkpointedGeneration: UInt64

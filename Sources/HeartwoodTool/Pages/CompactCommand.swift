@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `compact`: shrinks the page file as far as possible.
+/// The `compact` command, which shrinks the page file as far as possible.
 enum CompactCommand {
   private struct Document: Encodable {
     let pageCountBefore: Int

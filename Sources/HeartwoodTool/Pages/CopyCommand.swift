@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// `copy`: copies one generation into a new store.
+/// The `copy` command, which copies one generation into a new store.
 enum CopyCommand {
   private struct Document: Encodable {
     let generation: UInt64

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `dump`: shows entries with their values.
+/// The `dump` command, which shows entries with their values.
 enum DumpCommand {
   /// The number of rows whose columns are aligned with each other.
   ///

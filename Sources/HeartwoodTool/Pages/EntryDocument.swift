@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// A JSON document of entries.
+/// A JSON document that lists entries.
 ///
 /// The document is written while the entries are being read, because a keyspace can be larger than
 /// memory.

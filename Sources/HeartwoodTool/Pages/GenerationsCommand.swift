@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `generations`: shows the held generations with their holders, age and cost.
+/// The `generations` command, which shows the held generations with their holders, ages and costs.
 enum GenerationsCommand {
   private struct Document: Encodable {
     let newestGeneration: UInt64

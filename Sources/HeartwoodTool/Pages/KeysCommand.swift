@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `keys`: lists the keyspaces of a store, or the keys of one keyspace.
+/// The `keys` command, which lists the keyspaces of a store, or the keys of one keyspace.
 enum KeysCommand {
   private struct Keyspaces: Encodable {
     struct Row: Encodable {

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `info`: shows the properties, sizes and keyspaces of a store.
+/// The `info` command, which shows the properties, sizes and keyspaces of a store.
 enum OverviewCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
     // Ignore errors here, because opening the store later reports an invalid path with a better
@@ -163,7 +163,7 @@ private struct Overview: Encodable {
     return [rows.text(), "", keyspacesText].joined(separator: "\n")
   }
 
-  /// The processes that have the store open, with one line for each.
+  /// A line of text for each process that has the store open.
   private var openTexts: [String] {
     guard openBy.isEmpty else { return openBy.map(\.longText) }
     // Use the store's locks, which show whether another process has the store open even if no

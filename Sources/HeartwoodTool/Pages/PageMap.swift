@@ -12,7 +12,7 @@ struct PageMap {
     let fill: Double
   }
 
-  /// The number of pages in each cell, which is a power of two.
+  /// The number of pages in each cell, always a power of two.
   ///
   /// The last cell may have fewer pages.
   let pagesPerCell: Int

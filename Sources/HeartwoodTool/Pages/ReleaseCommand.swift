@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// `release`: releases a named generation.
+/// The `release` command, which releases a named generation.
 enum ReleaseCommand {
   private struct Document: Encodable {
     let generation: UInt64

@@ -16,7 +16,7 @@ struct SVGPageChart {
   private static let width = 760
   private static let margin = 32
   private static let columnCount = 58
-  /// The side of a square plus the gap between adjacent squares.
+  /// The side length of a square plus the gap between adjacent squares.
   private static let pitch = 12
   private static let side = 10
   private static let mapTop = 130

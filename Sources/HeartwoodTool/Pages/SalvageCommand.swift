@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodEngine
 
-/// `salvage`: copies the intact content of a damaged store into a new store.
+/// The `salvage` command, which copies the intact content of a damaged store into a new store.
 enum SalvageCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws -> ExitCode {
     let target = invocation.required(.new)

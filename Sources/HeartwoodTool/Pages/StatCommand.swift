@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// `stat`: shows the page usage as a chart.
+/// The `stat` command, which shows the page usage as a chart.
 enum StatCommand {
   private struct Document: Encodable {
     struct Row: Encodable {

@@ -47,8 +47,8 @@ enum StoreAccess {
 
   /// Returns a snapshot of the generation with the given number or name.
   ///
-  /// If `text` is a time, returns a snapshot of the newest readable generation that was committed
-  /// by then.
+  /// If `text` is a time, the method returns a snapshot of the newest readable generation that was
+  /// committed by then.
   static func snapshot(
     of store: Store, at text: String, _ invocation: Invocation
   ) throws -> Snapshot {

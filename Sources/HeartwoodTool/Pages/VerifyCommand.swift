@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// `verify`: checks the integrity of the entire store.
+/// The `verify` command, which checks the integrity of the entire store.
 enum VerifyCommand {
   private struct Document: Encodable {
     let isSound: Bool

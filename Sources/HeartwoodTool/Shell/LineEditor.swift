@@ -200,8 +200,9 @@ extension ArraySlice<Character> {
 private struct TerminalMode {
   private let settings: termios
 
-  /// Makes the terminal deliver each key immediately, and returns its previous settings, or `nil`
-  /// if standard input is not a terminal.
+  /// Makes the terminal deliver each key immediately, and returns the terminal's previous settings.
+  ///
+  /// - Returns: The settings, or `nil` if standard input is not a terminal.
   static func raw() -> TerminalMode? {
     var settings = termios()
     guard tcgetattr(0, &settings) == 0 else { return nil }

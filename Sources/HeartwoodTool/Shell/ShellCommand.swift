@@ -2,7 +2,8 @@ import Foundation
 import Heartwood
 import HeartwoodEngine
 
-/// `shell`: reads commands from the terminal or a pipe, and runs them on one generation.
+/// The `shell` command, which reads commands from the terminal or a pipe and runs them on one
+/// generation.
 enum ShellCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws -> ExitCode {
     try StoreAccess.withStore(invocation.path, for: .reading) { store in
@@ -12,7 +13,7 @@ enum ShellCommand {
   }
 }
 
-/// A sequence of commands on one generation of a store.
+/// A sequence of commands that run on one generation of a store.
 private final class Shell {
   private let store: Store
   /// A snapshot of the generation that the commands read.
@@ -57,7 +58,9 @@ private final class Shell {
     }
   }
 
-  /// Runs one line, and returns `false` if that line ends the shell.
+  /// Runs the command on one line.
+  ///
+  /// - Returns: `false` if the line ends the shell, or `true` otherwise.
   private func perform(_ line: String) throws -> Bool {
     do {
       let words = try ShellWords.split(line)

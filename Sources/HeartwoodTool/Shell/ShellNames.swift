@@ -1,6 +1,6 @@
 import Heartwood
 
-/// The words that the shell completes.
+/// The words that the shell can complete.
 struct ShellNames {
   private var properties: [String: [String]] = [:]
 

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// A process that uses a store, for the JSON documents and for text output.
+/// A description of a process that uses a store, for JSON documents and text output.
 struct HolderText: Encodable {
   let processID: Int32
   let name: String?
@@ -14,7 +14,7 @@ struct HolderText: Encodable {
     ageMilliseconds = holder.age.map(JSONText.milliseconds)
   }
 
-  /// The PID and the name, such as "4711 importer".
+  /// The process ID and the name, such as "4711 importer".
   var text: String { "\(processID)" + (name.map { " " + QuotedText.escaped($0) } ?? "") }
 
   /// A description such as "4711 importer, for 3 min" or "4712 report, reading".

@@ -2,7 +2,7 @@ import Foundation
 
 /// Formats numbers for human readers.
 enum HumanText {
-  /// Returns a count with a comma between groups of three digits.
+  /// Returns a count with commas between groups of three digits.
   static func count(_ number: Int) -> String {
     var text = ""
     for (index, digit) in String(number.magnitude).reversed().enumerated() {

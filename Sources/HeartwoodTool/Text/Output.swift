@@ -8,8 +8,10 @@ struct ClosedOutput: Error {}
 final class Output {
   /// A Boolean value that indicates whether the output is a terminal.
   let isTerminal = isatty(1) == 1
-  /// A Boolean value that indicates whether the output has colours: it is a terminal, and the
-  /// environment variable `NO_COLOR` is unset or empty.
+  /// A Boolean value that indicates whether the output has colours.
+  ///
+  /// The output has colours if it is a terminal and the environment variable `NO_COLOR` is unset or
+  /// empty.
   let hasColors: Bool
   private var pending = Data()
   private var pager: Pager?
@@ -32,8 +34,8 @@ final class Output {
 
   /// Writes text.
   ///
-  /// - Throws: ``ClosedOutput`` if the reader has closed the output; ``ToolFailure`` if the output
-  ///   cannot be written.
+  /// - Throws: ``ClosedOutput`` if the reader has closed the output, or ``ToolFailure`` if the
+  ///   output cannot be written.
   func write(_ text: String) throws {
     pending.append(contentsOf: text.utf8)
     if pending.count >= Self.chunkByteCount { try flush() }
@@ -48,7 +50,7 @@ final class Output {
   /// Writes a value as the only JSON document of a command.
   func json(_ value: some Encodable) throws { try line(try JSONText.document(of: value)) }
 
-  /// Shows the following output page by page, if it goes to a terminal.
+  /// Shows all further output page by page if it goes to a terminal.
   func startPager() {
     if isTerminal { pager = Pager() }
   }
@@ -61,9 +63,7 @@ final class Output {
 
   /// Waits for the given time.
   ///
-  /// Throws an error if the reader closes the output in the meantime.
-  ///
-  /// - Throws: ``ClosedOutput``
+  /// - Throws: ``ClosedOutput`` if the reader closes the output in the meantime.
   func wait(milliseconds: Int32) throws {
     var output = pollfd(fd: 1, events: 0, revents: 0)
     // Request no events: the call then reports only the end of a pipe or socket, and otherwise

@@ -11,7 +11,7 @@ final class Pager {
   /// Starts the program that the environment variable `PAGER` names, or `less` if the variable is
   /// not set.
   ///
-  /// - Returns: `nil` if `PAGER` is empty, or the program is missing.
+  /// - Returns: `nil` if `PAGER` is empty or the program is missing.
   init?() {
     let environment = ProcessInfo.processInfo.environment
     let command = environment["PAGER"] ?? "less"

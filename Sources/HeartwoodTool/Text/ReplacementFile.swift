@@ -1,8 +1,8 @@
 import Foundation
 
-/// A new file that replaces an older file only when it is complete.
+/// A new file that replaces an older file only when the new file is complete.
 ///
-/// Until then, it has a temporary name in the same directory.
+/// Until then, the new file has a temporary name in the same directory.
 final class ReplacementFile {
   private let path: String
   private let handle: FileHandle
@@ -14,7 +14,7 @@ final class ReplacementFile {
     (self.path, self.handle) = (path, handle)
   }
 
-  /// Writes a file with `body`.
+  /// Writes a file by calling `body`.
   ///
   /// If `body` or writing fails, no new file remains, and any older file is unchanged.
   ///
@@ -32,7 +32,7 @@ final class ReplacementFile {
     }
   }
 
-  /// Replaces a file with the file that `body` creates at the path passed to it.
+  /// Replaces a file with the file that `body` creates at the path that it receives.
   ///
   /// If `body` fails, no new file remains, and any older file is unchanged.
   ///
@@ -94,7 +94,7 @@ final class ReplacementFile {
 
   /// Returns the permissions of an existing file, or `nil` if the file does not exist.
   ///
-  /// - Throws: A ``ToolFailure`` if the file is a directory or a device, which must not be
+  /// - Throws: A ``ToolFailure`` if the file is a directory or a device, because these must not be
   ///   replaced.
   private static func replaceableMode(of path: String) throws(ToolFailure) -> mode_t? {
     var facts = stat()

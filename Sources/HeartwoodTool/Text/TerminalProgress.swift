@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// Shows the progress of a long command on a line of the terminal.
+/// Shows the progress of a long command on one line of the terminal.
 ///
 /// The line is written to standard error. It is written only if standard error is a terminal, so
 /// that it never appears in a log or a pipe.
