@@ -122,7 +122,7 @@ extension CrewRun {
   private func hasGoneMentor(_ workspace: CrewWorkspace, _ tag: Int, _ row: CrewRow) throws -> Bool
   {
     guard row.kind.isMember else { return false }
-    // A mentor whose deletion is undone after a save has another ID.
+    // If the deletion of a mentor is undone after a save, the mentor gets a new ID.
     if setting.keepsUndo { return true }
     // The context determines whether clearing a reference to a missing row is a change. The
     // result depends on whether the context knows that the row is missing.
