@@ -9,7 +9,7 @@ package final class SegmentFilePool: @unchecked Sendable {
   private let fileSystem: any FileSystem
   private let lock = Lock()
   private var entries: [Entry] = []
-  /// A logical clock that orders uses of files and writes to them.
+  /// A logical clock that records the order in which files are used and written.
   private var clock: UInt64 = 0
 
   /// The descriptor of one segment's file, if the file is open.
@@ -42,7 +42,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Closes all files that are not waiting for a sync, and returns whether there were any.
+  /// Closes all files that are not waiting for a sync, and returns whether any file was closed.
   private func closeSynced() -> Bool {
     let closed = lock.withLock {
       let synced = entries.filter { $0.unsyncedSince == 0 }
@@ -102,7 +102,7 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   func recordMapping(_ entry: Entry) { lock.withLock { entry.isMapped = true } }
 
-  /// Closes the descriptors of mapped segments before `segment`.
+  /// Closes the descriptors of all mapped segments that precede `segment`.
   ///
   /// These segments must already be synced.
   func closeMapped(below segment: UInt64) {

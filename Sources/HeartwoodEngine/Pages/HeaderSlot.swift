@@ -50,7 +50,7 @@ package struct StoreIdentity: Hashable, Sendable {
   package var seed: UInt64 { low }
 }
 
-/// The point in the log where a commit ends, with the values that the next commit needs.
+/// The point in the log where a commit ends, together with the values that the next commit needs.
 package struct CommitPoint: Hashable, Sendable {
   /// The last frame of the commit, which is also its generation.
   package var frame: FrameNumber

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A signal that notifies observers in this process and in other processes of new commits.
+/// A signal that tells observers about new commits, both in this process and in other processes.
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
 /// received. Late or duplicate signals are therefore harmless, and several commits can share one
@@ -34,7 +34,8 @@ package final class CommitSignal: @unchecked Sendable {
     let resume: @Sendable (FrameNumber?) -> Void
   }
 
-  /// The maximum age of `othersObserve`, the cached check for observers in other processes.
+  /// The maximum age of `othersObserve`, the cached result of the check for observers in other
+  /// processes.
   private static let answerMilliseconds: UInt64 = 100
   /// The interval at which an observer checks for commits even without a signal.
   private static let checkMilliseconds: UInt64 = 1000
@@ -51,7 +52,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Committing
 
-  /// N2: signals a commit that is now visible.
+  /// Performs step N2: signals a commit that is now visible.
   ///
   /// - Complexity: Without observers, one clock read, and at most ten lock queries a second.
   package func notify() {
@@ -74,7 +75,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   /// Adds an observer.
   ///
-  /// The observer remains until the matching call of ``removeObserver()``.
+  /// The observer remains until the matching call to ``removeObserver()``.
   package func addObserver() {
     lock.withLock {
       observerCount += 1
@@ -126,7 +127,7 @@ package final class CommitSignal: @unchecked Sendable {
     for waiter in removeWaiters(where: { $0.owner == owner }) { waiter.resume(nil) }
   }
 
-  /// N1: ends each wait for which a newer generation is now visible.
+  /// Performs step N1: ends each wait for which a newer generation is now visible.
   private func wake() {
     counters.fence()
     let newest = counters.committed

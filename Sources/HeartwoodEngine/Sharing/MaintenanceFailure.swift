@@ -6,7 +6,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package let kind: StorageError.Kind
   package let errno: Int32?
 
-  /// The kinds, sorted by number.
+  /// The kinds of failure, sorted by number.
   ///
   /// Any other kind is encoded as the first kind.
   private static let kinds: [StorageError.Kind] = [
@@ -32,7 +32,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
     return UInt64(UInt32(bitPattern: errno ?? 0)) << 8 | number
   }
 
-  /// The error to report in processes other than the process whose run failed.
+  /// The error to report in processes other than the one whose run failed.
   package var error: StorageError {
     StorageError(
       kind,

@@ -194,7 +194,7 @@ package final class WriterLock: @unchecked Sendable {
         + "transaction, or increase `busyTimeout`.")
   }
 
-  /// A phrase about the current writer for error messages.
+  /// A phrase that describes the current writer, for use in error messages.
   ///
   /// The phrase is empty if the writer is unknown.
   private var writerText: String {

@@ -77,7 +77,7 @@ extension Snapshot {
 }
 
 extension Store {
-  /// Pins the generation that a token names.
+  /// Pins the generation that a token identifies, and returns a snapshot of it.
   ///
   /// The token may have been created by any process, even before the machine was restarted.
   ///

@@ -26,7 +26,7 @@ struct PartialStore {
   /// Calls `fill` to write and close a store at the temporary path, and then renames the store.
   ///
   /// - Throws: `invalidArgument` if the final path exists, or `busy` while another process creates
-  ///   a store for the same path. If `fill` throws an error, this method removes the incomplete
+  ///   a store at the same path. If `fill` throws an error, this method removes the incomplete
   ///   store and rethrows the error.
   func create(_ fill: () throws -> Void) throws {
     try requireUnused()
@@ -62,7 +62,7 @@ struct PartialStore {
     }
   }
 
-  /// Removes the files left by an interrupted attempt for the same path.
+  /// Removes the files left by an interrupted attempt to create a store at the same path.
   private func clear() throws(StorageError) {
     guard let names = try fileSystem.list(partialPath), !names.isEmpty else { return }
     if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {

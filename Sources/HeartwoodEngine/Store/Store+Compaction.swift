@@ -11,7 +11,7 @@ public struct CompactionResult: Hashable, Sendable {
   /// The length of the page file in bytes after the compaction, including space that is allocated
   /// in advance.
   public var fileByteCount = 0
-  /// The oldest live generation if it kept the page file from being truncated, or `nil` otherwise.
+  /// The oldest live generation, if it kept the page file from being truncated, or `nil` otherwise.
   ///
   /// Once this generation has been released, a checkpoint truncates the file.
   public var blockingGeneration: Generation?

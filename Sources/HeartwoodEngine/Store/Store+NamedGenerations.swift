@@ -71,7 +71,8 @@ extension Store {
     return try NamedGenerations.read(files.log).rows.mapValues { Generation(frame: $0.generation) }
   }
 
-  /// K1.3 to K1.6 and K2: applies `change` to the list of named generations, and replaces its file.
+  /// Performs steps K1.3 to K1.6 and K2: applies `change` to the list of named generations, and
+  /// replaces the file that contains the list.
   private func changeNamed(
     _ change: (inout NamedGenerations) throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -26,7 +26,7 @@ public final class Store: Sendable {
   var maintenance: Maintenance { core.maintenance }
   var options: StoreOptions { sequence.options }
 
-  /// The result of recovery.
+  /// A report on the recovery that was performed when the store was opened.
   ///
   /// The report contains the number of commits found and the number of frames discarded. It also
   /// shows whether recovery started a new lineage.
@@ -38,9 +38,9 @@ public final class Store: Sendable {
   /// discards an unfinished commit at the end of the log. Synced data that is now corrupt causes an
   /// error.
   ///
-  /// Opening a store that is already open attaches to it without recovery. If one process opens a
-  /// store several times, even by different paths, the `Store` objects share their state and use
-  /// the options of the first one.
+  /// Opening a store that is already open attaches to the open store without recovery. If one
+  /// process opens a store several times, even by different paths, the `Store` objects share their
+  /// state and use the options of the first one.
   ///
   /// - Throws: `notAStore` if the files at the path are not a store, `incompatibleFormat` if this
   ///   version cannot read the store's format, or `corrupt` if the files are damaged. Throws `busy`
@@ -139,7 +139,8 @@ public final class Store: Sendable {
     return try pinAlone { table throws(StorageError) in try table.pinNewest() }
   }
 
-  /// P2: pins a generation of a store that was opened for reading only and has no shared counters.
+  /// Performs procedure P2: pins a generation of a store that was opened for reading only and has
+  /// no shared counters.
   ///
   /// The pin is valid only if the state is still the newest state once the generation is locked.
   private func pinAlone(
@@ -223,7 +224,7 @@ public final class Store: Sendable {
     return try Verification(files: files, state: snapshot.state).run()
   }
 
-  /// The sizes of the store, and its activity since it was opened.
+  /// The sizes of the store, and its activity since the store was opened.
   ///
   /// In a child process created by `fork`, only ``StoreStatistics/pageByteCount`` is meaningful.
   public var statistics: StoreStatistics {
@@ -238,8 +239,8 @@ public final class Store: Sendable {
   /// When the last `Store` object that this process has for a store is closed, the process runs a
   /// final checkpoint, records the durable watermark, and releases the store's locks. Later
   /// operations on a closed object throw `closed`. Snapshots that are still held remain readable,
-  /// and the store remains locked until the last of these snapshots is released. Closing a store
-  /// twice has no effect.
+  /// and the store remains locked until the last of these snapshots is released. Closing an object
+  /// that is already closed has no effect.
   ///
   /// - Throws: Any error from the final checkpoint, or `writesDisabled` after an earlier failure.
   ///   The store is closed in any case. Durable commits remain durable. If an error is thrown,
@@ -270,7 +271,8 @@ public final class Store: Sendable {
     }
   }
 
-  /// Throws `foreignStore` unless a snapshot was taken from this store since the store was opened.
+  /// Throws `foreignStore` unless the snapshot was taken from this store since the store was
+  /// opened.
   func require(_ snapshot: Snapshot) throws(StorageError) {
     guard !snapshot.belongs(to: table) else { return }
     throw StorageError(

@@ -43,7 +43,8 @@ public struct StoreOptions: Sendable {
   public var isReadOnly = false
   /// The permissions of a new store's files, such as 0o600, regardless of the process's umask.
   ///
-  /// If opening also creates the store's directory, all users who may read the files can list it.
+  /// If opening also creates the store's directory, all users who may read the files can also list
+  /// the directory.
   ///
   /// If `fileMode` is `nil`, the permissions are 0o644, modified by the umask. An existing store
   /// keeps its permissions: new files take the permissions and the group of the `pages` file.
@@ -69,7 +70,7 @@ public struct StoreOptions: Sendable {
   /// log is as long as the page file, within limits of 16 MiB and 128 MiB. In a large store, a page
   /// that is changed repeatedly is then written to the page file less often.
   public var checkpointLogByteCount: Int?
-  /// The closure that is called on the store's own thread when an automatic checkpoint has failed.
+  /// A closure that the store calls on its own thread when an automatic checkpoint has failed.
   ///
   /// If consecutive checkpoints fail with the same error, the error is reported only once. Writers
   /// continue, and the log grows until a checkpoint succeeds.
@@ -80,8 +81,9 @@ public struct StoreOptions: Sendable {
   /// The number of bytes written to the log between two reclamations of frames that no generation
   /// can read.
   ///
-  /// This limit applies only while older generations are held. If all held generations and the
-  /// newest generation retain pages with a larger total size, that size is the limit instead.
+  /// This limit applies only while older generations are held. If the pages retained for the held
+  /// generations and the newest generation have a larger total size, that size is the limit
+  /// instead.
   public var reclaimLogByteCount = 12 << 20
   /// The size of a new store's log segments in bytes.
   ///

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The sizes of a store, and its activity since it was opened.
+/// The sizes of a store, and its activity since the store was opened.
 public struct StoreStatistics: Hashable, Sendable {
   /// The number of bytes in a page.
   public var pageByteCount: Int
@@ -44,7 +44,7 @@ public struct StoreStatistics: Hashable, Sendable {
   public var cacheLookupCount = 0
   /// The number of page-cache misses, each of which read a page from a file.
   public var cacheReadCount = 0
-  /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded or no
+  /// The error from the last checkpoint in any process, or `nil` if that checkpoint succeeded or no
   /// checkpoint has run.
   ///
   /// While automatic checkpoints fail, the log grows. If the checkpoint failed in another process,

@@ -3,9 +3,9 @@
 /// Each step runs in a separate transaction, so that it uses a bounded amount of memory and blocks
 /// other writers only for a bounded time. The store may change between two steps.
 ///
-/// The *limit* is the number of pages in a page file without free pages. Each round moves the tree
-/// nodes beyond the limit. Then the round walks the trees with large values beyond the limit,
-/// because a page of a large value does not identify the leaf that refers to it.
+/// The *limit* is the number of pages that the page file would have without free pages. Each round
+/// moves the tree nodes beyond the limit. Then the round walks the trees with large values beyond
+/// the limit, because a page of a large value does not identify the leaf that refers to it.
 package struct Compaction {
   package private(set) var movedCount = 0
   /// The number of pages in use beyond the limit when the first step began.
