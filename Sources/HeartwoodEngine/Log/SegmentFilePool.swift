@@ -154,6 +154,6 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Records that a file was emptied, so that no bytes in it are waiting for a sync.
+  /// Records that a file was emptied and that none of its bytes are waiting for a sync.
   func recordEmptied(_ entry: Entry) { lock.withLock { entry.unsyncedSince = 0 } }
 }

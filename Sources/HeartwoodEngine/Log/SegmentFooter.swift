@@ -1,4 +1,4 @@
-/// The layout of a footer, which follows the frames of a segment and summarises them.
+/// The layout of a segment footer, which summarises the segment's frames and is stored after them.
 ///
 ///     0       4       8      16           24      32       40        48     56
 ///     ┌───────┬───────┬──────┬────────────┬───────┬────────┬─────────┬──────┐

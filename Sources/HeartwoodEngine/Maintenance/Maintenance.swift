@@ -134,7 +134,7 @@ final class Maintenance: @unchecked Sendable {
     if isDue { _ = try run(isScheduled: true) }
   }
 
-  /// Records that a lineage has ended with a commit.
+  /// Records that the lineage of a commit has ended with that commit.
   func recordEnd(of point: CommitPoint) {
     lock.withLock { lineages.append(EndedLineage(lineage: point.lineage, end: point.frame)) }
   }

@@ -34,7 +34,9 @@ package enum HeaderSlotLayout {
   package static let currentVersion: UInt32 = 1
 }
 
-/// The identity of a store, which is stored in its page file and in every log segment.
+/// The identity of a store.
+///
+/// The identity is stored in the store's page file and in every log segment.
 package struct StoreIdentity: Hashable, Sendable {
   package let high: UInt64
   package let low: UInt64
@@ -52,7 +54,7 @@ package struct StoreIdentity: Hashable, Sendable {
 
 /// The point in the log where a commit ends, together with the values that the next commit needs.
 package struct CommitPoint: Hashable, Sendable {
-  /// The last frame of the commit, which is also its generation.
+  /// The last frame of the commit, whose number is also the commit's generation.
   package var frame: FrameNumber
   /// The digest of the commit's last group.
   package var digest: UInt64

@@ -65,8 +65,8 @@ package final class PageFile: @unchecked Sendable {
   ///
   /// If another process wrote that state, the method also discards the cached information about the
   /// file. Call this method before you read pages through an index that was built from this state.
-  /// Readers of an older state are not affected, because they find every page that has changed
-  /// since then in the log.
+  /// Readers of an older state are not affected, because the log contains every page that has
+  /// changed since that state.
   package func adoptState(_ checkpointed: FrameNumber, _ cache: PageCache) {
     lock.withLock {
       guard state.load(ordering: .acquiring) != checkpointed else { return }

@@ -250,8 +250,8 @@ struct SalvageLog {
 
   /// Finds the chain of commits that covers the newest frame in the page file.
   ///
-  /// The log contains every commit after the checkpointed commit. If the page file contains frames
-  /// of a chain or ends right before the chain, the chain therefore starts at or before the
+  /// The log contains every commit after the checkpointed commit. Therefore, if the page file
+  /// contains frames of a chain or ends right before the chain, the chain starts at or before the
   /// checkpointed generation. The end of that chain is the newest generation.
   private mutating func followWithoutHeader(_ newestInPages: FrameNumber) throws(StorageError) {
     var starts: [GroupHeader] = []

@@ -103,8 +103,8 @@ package final class CommitSignal: @unchecked Sendable {
   /// Calls `resume` once, when a generation newer than `known` is available or the wait is
   /// cancelled.
   ///
-  /// The argument is the newest generation, or `nil` if ``cancel(_:)`` or ``end(_:)`` cancelled the
-  /// wait.
+  /// The argument of `resume` is the newest generation, or `nil` if ``cancel(_:)`` or ``end(_:)``
+  /// cancelled the wait.
   ///
   /// - Parameter isOver: A function that returns whether the wait was cancelled before it began.
   ///   The method calls this function after it has registered the wait, so that it misses no
@@ -171,7 +171,8 @@ package final class CommitSignal: @unchecked Sendable {
     thread = SystemThread { [self] in observe(id, watch) }
   }
 
-  /// Stops the thread and returns it, so that the caller can join it without holding the lock.
+  /// Stops the thread, and returns the thread so that the caller can join it without holding the
+  /// lock.
   private func stopThread() -> SystemThread? {
     try? locks.unlock(byte: LockByte.observing)
     threadID += 1

@@ -38,7 +38,7 @@ package final class SegmentAllocator: @unchecked Sendable {
 
   /// Returns the segments from `first` to `last`, after creating those that are missing.
   ///
-  /// The caller must hold the writer lock.
+  /// On return, the names of these segments are durable. The caller must hold the writer lock.
   ///
   /// - Parameter mayUseReserve: Whether the reserve may become the last segment if the disk is
   ///   full.

@@ -59,7 +59,7 @@ package struct DecisionRecord: Hashable, Sendable {
   }
 }
 
-/// The shared counters of a store, in the `counters` file, which is mapped into memory.
+/// The shared counters of a store, stored in the memory-mapped `counters` file.
 ///
 /// Each counter is atomic and meaningful on its own. A counter that contains a generation never
 /// decreases. Counters are valid only on one machine, and only until the machine is restarted. They

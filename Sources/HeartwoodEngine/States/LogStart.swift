@@ -67,7 +67,7 @@ package struct LogStart {
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 
-/// A reader that follows the log, and the state that it has reached.
+/// A walk through the log, and the state that the walk has reached.
 package struct LogWalk {
   package private(set) var point: CommitPoint
   package let index: PageIndex

@@ -16,7 +16,7 @@ public struct LiveGeneration: Hashable, Sendable {
   /// The number of bytes in the log that only this generation retains.
   ///
   /// Once the generation is released, the next maintenance run frees these bytes. If the generation
-  /// was the oldest, the checkpoint can also advance further, which frees more log space.
+  /// was the oldest, the checkpoint can also advance further and free more log space.
   public var retainedByteCount: Int
 }
 

@@ -1,4 +1,4 @@
-/// The sequence of steps that opens a store by creating it, recovering it, or attaching to it.
+/// The sequence of steps that opens a store by creating, recovering, or attaching to the store.
 ///
 /// The steps are O1, O2 and C1 in `Docs/Internals/Concurrency.md`.
 struct OpenSequence {

@@ -1,4 +1,6 @@
-/// A new store in a temporary directory, which is renamed to its final path once it is complete.
+/// A new store that is created in a temporary directory.
+///
+/// The directory is renamed to its final path once the store is complete.
 struct PartialStore {
   private let fileSystem: any FileSystem
   private let path: String

@@ -18,7 +18,7 @@ public struct CompactionResult: Hashable, Sendable {
 }
 
 extension Store {
-  /// Moves the pages at the end of the page file to free pages before them, and truncates the file.
+  /// Moves pages from the end of the page file into earlier free pages, and truncates the file.
   ///
   /// Every checkpoint removes free pages at the end of the file. Compaction also removes free pages
   /// between pages in use. It uses many small transactions, so that it does not block other writers

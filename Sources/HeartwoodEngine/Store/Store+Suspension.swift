@@ -8,8 +8,8 @@ extension Store {
   ///
   /// Earlier snapshots become invalid and remain invalid after ``resume()``. Reading from such a
   /// snapshot throws `generationExpired`, because other processes may overwrite its pages. No
-  /// thread may be reading during the call, because the memory that a store with `.mapped` access
-  /// passes to readers may change. While the store is suspended, every other call except
+  /// thread may be reading during the call, because the memory from which it reads may change if
+  /// the store has `.mapped` access. While the store is suspended, every other call except
   /// ``close()`` throws `suspended`, and ``commits()`` keeps waiting. Suspending a store that is
   /// already suspended has no effect.
   ///

@@ -6,8 +6,8 @@ public struct StoreOptions: Sendable {
     case full
     /// The commit survives the death of this process.
     ///
-    /// A power cut may undo the newest commits. Each commit is undone completely, starting with the
-    /// last commit.
+    /// A power cut may undo the newest commits. Commits are undone completely, starting with the
+    /// last one.
     case normal
   }
 
@@ -67,8 +67,8 @@ public struct StoreOptions: Sendable {
   /// The length of the log, in bytes, at which a checkpoint runs automatically.
   ///
   /// The value 0 disables automatic checkpoints. If the value is `nil`, a checkpoint runs when the
-  /// log is as long as the page file, within limits of 16 MiB and 128 MiB. In a large store, a page
-  /// that is changed repeatedly is then written to the page file less often.
+  /// log is as long as the page file, but at least 16 MiB and at most 128 MiB long. In a large
+  /// store, a page that is changed repeatedly is then written to the page file less often.
   public var checkpointLogByteCount: Int?
   /// A closure that the store calls on its own thread when an automatic checkpoint has failed.
   ///

@@ -135,11 +135,11 @@ extension Store {
       .move(directory(source), to: directory(target))
   }
 
-  /// Replaces a store with another store, which is moved from another path on the same volume.
+  /// Replaces a store with another store that is moved from another path on the same volume.
   ///
-  /// To keep the other store at its path, replace the store with a copy of it. After a crash, the
-  /// next process that opens the store finds either the complete old store or the complete new
-  /// store.
+  /// To keep the other store at its path, replace the store with a copy of the other store. After a
+  /// crash, the next process that opens the store finds either the complete old store or the
+  /// complete new store.
   ///
   /// - Parameters:
   ///   - path: The path of the store to replace, or a path without a store.

@@ -1,4 +1,4 @@
-/// The entries of one keyspace of a snapshot, in key order, for copying to another store.
+/// The entries of one keyspace in a snapshot, in key order, for copying to another store.
 struct KeyspaceSource {
   private let view: PageView
   private let root: TreeRoot
@@ -50,7 +50,7 @@ struct KeyspaceSource {
 }
 
 extension KeyspaceWriter {
-  /// Appends entries from a keyspace of another store.
+  /// Appends entries from a keyspace in another store.
   ///
   /// The method stops when it has appended at least `byteCount` bytes or no entry is left.
   func append(
