@@ -1,7 +1,7 @@
 /// A thread-safe pool that limits the number of open file descriptors for the segments of one log.
 ///
-/// If the limit is exceeded, opening a file closes the least recently used file. After a write, the
-/// descriptor stays open until the bytes are synced. Otherwise, the system might forget a
+/// When too many files are open, the pool closes the least recently used file. After a write, the
+/// file's descriptor stays open until the bytes are synced. Otherwise, the system might forget a
 /// write-back error once the file has no open descriptor.
 package final class SegmentFilePool: @unchecked Sendable {
   // `@unchecked` is safe because all properties of the pool and its entries are accessed only under
@@ -29,7 +29,7 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   package init(fileSystem: any FileSystem) { self.fileSystem = fileSystem }
 
-  /// Opens the file at `path`, or returns `nil` if it does not exist.
+  /// Opens the file at `path`, or returns `nil` if the file does not exist.
   ///
   /// If opening fails, for example because no descriptor is free, this method closes files and
   /// tries again.
@@ -74,8 +74,8 @@ package final class SegmentFilePool: @unchecked Sendable {
   ///
   /// If another thread added the segment's file first, the method returns that file.
   ///
-  /// If too many files are open, the method closes the least recently used file without unsynced
-  /// bytes.
+  /// If too many files are open, the method closes the least recently used file that has no
+  /// unsynced bytes.
   @discardableResult
   func enter(_ file: any File, in entry: Entry) -> any File {
     let (entered, closed) = lock.withLock { () -> (any File, (any File)?) in

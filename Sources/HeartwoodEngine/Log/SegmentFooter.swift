@@ -55,7 +55,7 @@ package struct SegmentFooter: Hashable, Sendable {
   package var commitCount: Int
   /// The newest image of each page, in ascending order of page numbers.
   ///
-  /// If a transaction continues in the next segment, its images are not listed.
+  /// If a transaction continues in the next segment, the images of that transaction are not listed.
   package var rows: [Row]
 
   package init(point: CommitPoint, commitCount: Int, rows: [Row]) {

@@ -4,7 +4,7 @@ public struct CheckpointResult: Hashable, Sendable {
   public var checkpointedGeneration: Generation
   /// The number of pages written to the page file.
   public var pageCount = 0
-  /// The number of log segments deleted.
+  /// The number of deleted log segments.
   public var segmentCount = 0
   /// The number of bytes that log reclamation freed because no generation could read them anymore.
   public var reclaimedByteCount = 0
@@ -17,8 +17,8 @@ public struct CheckpointResult: Hashable, Sendable {
 ///
 /// The maintenance lock serialises runs. Readers do not wait for runs, with one exception: a reader
 /// that pins a specific generation waits while a run decides which generations are dead. A process
-/// may die at any step. If it dies before it publishes the decision, nothing has changed. If it
-/// dies later, the next run completes the work.
+/// may die at any step. If the process dies before it publishes the decision, nothing has changed.
+/// If the process dies later, the next run completes the work.
 struct MaintenanceRun {
   let files: StoreFiles
   let table: GenerationTable

@@ -91,7 +91,8 @@ package struct EndedLineage: Hashable, Sendable {
 extension [EndedLineage] {
   /// Reads ended lineages.
   ///
-  /// Each lineage is stored as two 64-bit numbers: the lineage number and its last generation.
+  /// Each lineage is stored as two 64-bit numbers: the lineage number and the lineage's last
+  /// generation.
   package init(_ bytes: Bytes, at offset: Int, count: Int) {
     self = (0..<count).map { position in
       EndedLineage(

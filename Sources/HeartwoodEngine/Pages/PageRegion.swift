@@ -24,7 +24,9 @@ package struct PageRegion: @unchecked Sendable {
   }
 }
 
-/// The verified bits of one region, whose memory is freed when this object is deallocated.
+/// The verified bits of one region.
+///
+/// The memory of the bits is freed when this object is deallocated.
 package final class VerifiedBits: @unchecked Sendable {
   // `@unchecked` is safe because the words are atomic.
   package let words: UnsafeMutablePointer<Atomic<UInt64>>

@@ -17,8 +17,9 @@ package struct SalvageReport: Sendable {
     /// A Boolean value that indicates whether the original name was lost with the keyspace's row in
     /// the catalog.
     package var hasLostName = false
-    /// A Boolean value that indicates whether the entries were recomputed from other entries, so
-    /// that no entries can be missing.
+    /// A Boolean value that indicates whether the entries were recomputed from other entries.
+    ///
+    /// No entries can be missing from a rebuilt keyspace.
     package var isRebuilt = false
     /// The number of salvaged entries.
     package var entryCount = 0

@@ -11,7 +11,7 @@ package struct StoreSalvage {
 
   /// The approximate size in bytes of each transaction.
   ///
-  /// A transaction keeps its pages in memory until it ends.
+  /// A transaction keeps its pages in memory until the transaction ends.
   private static let transactionByteCount = 8 << 20
 
   /// Creates an operation that salvages the store at the path `source` into a new store at

@@ -41,7 +41,8 @@ package final class CommitSignal: @unchecked Sendable {
   private static let checkMilliseconds: UInt64 = 1000
   /// The interval at which an observer without a watch checks for commits.
   ///
-  /// A new observer also uses this interval while other processes may not have noticed it yet.
+  /// A new observer also uses this interval while other processes may not have noticed the observer
+  /// yet.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {

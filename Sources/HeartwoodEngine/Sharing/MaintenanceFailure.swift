@@ -1,7 +1,7 @@
 /// The reason why a maintenance run failed, encoded in one shared counter.
 ///
 ///     bits 0–7   the kind, as a number above 0
-///     bits 8–39  the error number of the system, or 0
+///     bits 8–39  the system's error number, or 0
 package struct MaintenanceFailure: Hashable, Sendable {
   package let kind: StorageError.Kind
   package let errno: Int32?

@@ -40,7 +40,7 @@ package final class PageIndex: @unchecked Sendable {
       && page &>> PageNumber(truncatingIfNeeded: covered) != 0
   }
 
-  /// Returns the frame of `page` in an index with this root and depth, or 0 if it has no entry.
+  /// Returns the frame of `page` in an index with this root and depth, or 0 if `page` has no entry.
   @inline(__always)
   package static func frame(of page: PageNumber, root: Node?, depth: Int) -> FrameNumber {
     guard var node = root, !isBeyond(page, depth) else { return 0 }
@@ -141,9 +141,9 @@ extension PageIndex {
   ///     └──────────┴──────────┴──────────┴───────────┘
   ///
   /// `count` is the number of references from parents and indexes. `slots` has a bit for each slot,
-  /// which is set if the slot has a word. The words are in slot order. A word is a frame number at
-  /// level 0, and a reference to a child node at higher levels. `newest` is the highest frame ever
-  /// set in the node or below it. The capacity is 4, 8, 16, 32 or 64 words.
+  /// and the bit is set if the slot has a word. The words are in slot order. A word is a frame
+  /// number at level 0, and a reference to a child node at higher levels. `newest` is the highest
+  /// frame ever set in the node or below it. The capacity is 4, 8, 16, 32 or 64 words.
   ///
   /// A node with a capacity of 64 words is *full*: every slot has a word, and 0 means no entry.
   /// References to a full node are odd, so that a lookup can find a word without reading `slots`.

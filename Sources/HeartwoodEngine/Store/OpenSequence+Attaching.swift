@@ -161,10 +161,10 @@ extension OpenSequence {
     }
   }
 
-  /// Maps the shared counters and computes the value that marks them as usable.
+  /// Maps the shared counters, and computes the value that marks the counters as usable.
   ///
   /// The method returns `nil` if there is no complete `counters` file. The value identifies the
-  /// boot, the `counters` file and the `pages` file. It is 0 if the system provides no boot
+  /// boot, the `counters` file and the `pages` file. The value is 0 if the system provides no boot
   /// identity.
   func countersFile(
     _ pages: any File, _ access: FileAccess

@@ -38,7 +38,7 @@ struct OpenSequence {
       options: options)
   }
 
-  /// Opens the `locks` file, and checks that locking it works.
+  /// Opens the `locks` file, and checks that the file can be locked.
   ///
   /// - Throws: `readOnly` if a replica is opened for writing.
   func prepare() throws(StorageError) -> StoreLocks {

@@ -110,7 +110,7 @@ private final class CommitObserver: @unchecked Sendable {
 
   /// Registers with the signal of the store's current core, and returns the signal.
   ///
-  /// Once another process has opened the files for writing, a private core is replaced.
+  /// A private core is replaced once another process has opened the files for writing.
   private func presentSignal() -> CommitSignal {
     let present = store.core.signal
     let former = lock.withLock { () -> CommitSignal? in

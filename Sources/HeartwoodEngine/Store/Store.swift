@@ -103,11 +103,11 @@ public final class Store: Sendable {
   ///     returns. If the closure throws an error, the store is unchanged and the error is rethrown.
   /// - Returns: The new generation or, if nothing was changed, the newest one.
   /// - Throws: Any error that `body` throws, or `busy`, `readOnly`, `closed` or `diskFull`. Throws
-  ///   `foreignStore` if files of the store were deleted or replaced while it was open. After these
-  ///   errors, nothing has changed. If the system refuses a resource, such as a descriptor, this
-  ///   method throws `io`, and writing can continue (guarantee F8). For any other failure, it
-  ///   throws `io` or `writesDisabled`. The commit is then either complete or absent, and the store
-  ///   accepts no writes until it is reopened.
+  ///   `foreignStore` if files of the store were deleted or replaced while the store was open.
+  ///   After these errors, nothing has changed. If the system refuses a resource, such as a
+  ///   descriptor, this method throws `io`, and writing can continue (guarantee F8). For any other
+  ///   failure, it throws `io` or `writesDisabled`. The commit is then either complete or absent,
+  ///   and the store accepts no writes until it is reopened.
   /// - Complexity: One page write for each changed page, and one more for about every 300 changed
   ///   pages. With `.full` durability, also one sync, which is shared by all commits that are
   ///   waiting at the time.
@@ -129,8 +129,8 @@ public final class Store: Sendable {
 
   /// Pins the newest generation, and returns a snapshot of it.
   ///
-  /// - Complexity: No system call if this process has the generation pinned or unpinned it less
-  ///   than about 100 ms ago. Otherwise, one system call.
+  /// - Complexity: No system call if this process holds a pin on the generation, or released its
+  ///   last pin less than about 100 ms ago. Otherwise, one system call.
   public func snapshot() throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -167,7 +167,7 @@ public final class Store: Sendable {
 
   /// Pins the given generation, and returns a snapshot of it.
   ///
-  /// The generation must be live, or no maintenance run must have released it yet.
+  /// The generation must be live, or must not have been released by a maintenance run yet.
   ///
   /// - Throws: `generationExpired` if the generation is no longer readable, or was never committed.
   /// - Complexity: The same as ``snapshot()``. If this process holds no snapshot of the generation,

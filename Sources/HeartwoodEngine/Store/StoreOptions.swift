@@ -15,8 +15,8 @@ public struct StoreOptions: Sendable {
   public enum Access: Sendable {
     /// Files are mapped into memory, and pages are read in place.
     ///
-    /// Mapping is faster if the files fit in memory. If they do not, the system may read 32 pages
-    /// for each page that is needed.
+    /// Mapping is faster if the files fit in memory. If the files do not fit, the system may read
+    /// 32 pages for each page that is needed.
     case mapped
     /// Pages are read into a bounded cache and verified there.
     ///

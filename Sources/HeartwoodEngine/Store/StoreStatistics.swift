@@ -23,8 +23,8 @@ public struct StoreStatistics: Hashable, Sendable {
   public var logByteBound: Int?
   /// A Boolean value that indicates whether the file system can deallocate ranges of a file.
   ///
-  /// If it cannot, the store reclaims only complete segments of the log, and the log may exceed
-  /// ``logByteBound``.
+  /// If the file system cannot do so, the store reclaims only complete segments of the log, and the
+  /// log may exceed ``logByteBound``.
   public var canPunchHoles = true
   /// The oldest held generation and the log space that it retains, or `nil` if none is known.
   public var oldestHeldGeneration: LiveGeneration?
@@ -97,7 +97,7 @@ public struct StoreStatistics: Hashable, Sendable {
   }
 }
 
-/// A wait for a lock of the store that another process holds.
+/// A wait for one of the store's locks while another process holds that lock.
 ///
 /// Commits with ``StoreOptions/Durability-swift.enum/full`` durability wait for the `sync` lock.
 /// Checkpoints and ``Store/close()`` wait for the `maintenance` lock. These waits have no limit.
