@@ -1,7 +1,7 @@
 /// The layout of the `replica` file.
 ///
-/// These fields are followed by the message of the last error in UTF-8. Zeros pad the message to a
-/// multiple of 8 bytes.
+/// The message of the last error follows these fields. The message is encoded in UTF-8 and padded
+/// with zeros to a multiple of 8 bytes.
 package enum ReplicaLayout {
   package static let errorTime = Field("errorTime", at: 32, 8)
   package static let fields = [errorTime]
@@ -14,7 +14,7 @@ package enum ReplicaLayout {
 package struct ReplicaRecord: Hashable, Sendable {
   /// The message of the last error, or an empty string if the last attempt succeeded.
   package var message = ""
-  /// The time of the error in milliseconds since 1970, or 0 if there was none.
+  /// The time of the error, in milliseconds since 1970, or 0 if there was no error.
   package var errorTime: UInt64 = 0
 
   /// The `replica` file, whose magic number is "HEARTREP".

@@ -56,7 +56,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
   ///
   /// There is at least one retained generation. All pages of these generations can be read.
   package var retainedGenerations: [CommitPoint]
-  /// The lineages that ended no later than the newest retained generation.
+  /// The lineages that ended at or before the newest retained generation.
   package var lineages: [EndedLineage]
   /// The retained frames, in ascending order.
   package var retainedFrames: [RetainedFrame]

@@ -1,9 +1,10 @@
 /// One segment of the log.
 ///
 /// A segment consists of its file and, if the store maps files into memory, the mapping of the
-/// file. A segment object lives while a reader may use it. The mapping needs no descriptor. Until
-/// the last snapshot that uses a deleted segment is released, the mapping keeps the segment's disk
-/// space allocated. Segments are thread-safe: only the verified bits change.
+/// file. A segment object exists as long as a reader may use it. The mapping needs no descriptor.
+/// After a segment is deleted, the mapping keeps the segment's disk space allocated until the last
+/// snapshot that uses the segment is released. Segments are thread-safe: only the verified bits
+/// change.
 package final class Segment: Sendable {
   package let number: UInt64
   package let file: SegmentFile
@@ -37,15 +38,16 @@ package final class Segment: Sendable {
   }
 }
 
-/// The log segments that one or more states may refer to, in ascending order.
+/// The log segments to which one or more states may refer, in ascending order.
 ///
-/// There may be gaps. If two segments are created together and neither contains frames, a power cut
-/// may preserve only the name of the later segment. A table is immutable. A state retains its
-/// table, and thus every mapping into which its readers may hold pointers.
+/// There may be gaps between the segments. If two segments are created together and neither
+/// contains frames, a power cut may preserve only the name of the later segment. A table is
+/// immutable. A state retains its table, and thus every mapping into which its readers may hold
+/// pointers.
 package final class SegmentTable: @unchecked Sendable {
   // `@unchecked` is safe because the memory of `regions` is written only in `init`.
   package let segments: [Segment]
-  /// The regions from the first segment to the last.
+  /// The regions of the segments and of the gaps between them, in ascending order.
   ///
   /// The verified bits of a gap are never set.
   package let regions: UnsafeMutablePointer<PageRegion>
@@ -87,7 +89,7 @@ package final class SegmentTable: @unchecked Sendable {
     return SegmentTable(segments + [segment])
   }
 
-  /// Returns a table of the same files, all of them mapped.
+  /// Returns a table of the same segments, with all their files mapped.
   ///
   /// Each file must already have its full length.
   package func mapped(_ geometry: Geometry) throws(StorageError) -> SegmentTable {
@@ -110,7 +112,7 @@ package final class SegmentTable: @unchecked Sendable {
     return SegmentTable(segments.filter { $0.number <= number })
   }
 
-  /// Returns this table without the segments below `number` and without those in `gone`.
+  /// Returns this table without the segments that are below `number` or in `gone`.
   package func dropping(below number: UInt64, _ gone: Set<UInt64> = []) -> SegmentTable {
     SegmentTable(segments.filter { $0.number >= number && !gone.contains($0.number) })
   }

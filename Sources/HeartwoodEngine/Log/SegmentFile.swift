@@ -2,8 +2,8 @@
 ///
 /// This class is thread-safe.
 ///
-/// The class treats a file whose device or inode number has changed as deleted, because the name
-/// may now belong to another file.
+/// If the device or inode number of a file has changed, the class treats the file as deleted,
+/// because the name may now belong to another file.
 package final class SegmentFile: Sendable {
   package let path: String
   private let pool: SegmentFilePool
@@ -51,10 +51,10 @@ package final class SegmentFile: Sendable {
     try opened()?.read(into: target, at: offset) ?? 0
   }
 
-  /// Writes bytes that must be synced later, and keeps the descriptor open until then.
+  /// Writes bytes that must be synced later, and keeps the descriptor open until they are synced.
   ///
   /// To limit the number of open descriptors, this method may also sync the file that has waited
-  /// longest. If that sync fails, this method throws the sync's error.
+  /// longest. If that sync fails, this method throws the error from the sync.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     // Record the write first, so that no other thread closes the descriptor during the write.
     // Closing the file's last descriptor could discard a write-back error.
@@ -83,7 +83,7 @@ package final class SegmentFile: Sendable {
     try present().setByteCount(count)
   }
 
-  /// Truncates the file to zero bytes, and discards bytes that were waiting for a sync.
+  /// Truncates the file to zero bytes, and discards any bytes that were waiting for a sync.
   package func empty() throws(StorageError) {
     try present().setByteCount(0)
     pool.recordEmptied(entry)

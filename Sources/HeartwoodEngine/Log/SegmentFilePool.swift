@@ -1,7 +1,7 @@
 /// A thread-safe pool that limits the number of open file descriptors for the segments of one log.
 ///
-/// If the limit is exceeded, opening a file closes the least recently used file. After a write, the
-/// descriptor stays open until the bytes are synced. Otherwise, the system might forget a
+/// When too many files are open, the pool closes the least recently used file. After a write, the
+/// file's descriptor stays open until the bytes are synced. Otherwise, the system might forget a
 /// write-back error once the file has no open descriptor.
 package final class SegmentFilePool: @unchecked Sendable {
   // `@unchecked` is safe because all properties of the pool and its entries are accessed only under
@@ -9,7 +9,7 @@ package final class SegmentFilePool: @unchecked Sendable {
   private let fileSystem: any FileSystem
   private let lock = Lock()
   private var entries: [Entry] = []
-  /// A logical clock that orders uses of files and writes to them.
+  /// A logical clock that records the order in which files are used and written.
   private var clock: UInt64 = 0
 
   /// The descriptor of one segment's file, if the file is open.
@@ -29,7 +29,7 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   package init(fileSystem: any FileSystem) { self.fileSystem = fileSystem }
 
-  /// Opens the file at `path`, or returns `nil` if it does not exist.
+  /// Opens the file at `path`, or returns `nil` if the file does not exist.
   ///
   /// If opening fails, for example because no descriptor is free, this method closes files and
   /// tries again.
@@ -42,7 +42,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Closes all files that are not waiting for a sync, and returns whether there were any.
+  /// Closes all files that are not waiting for a sync, and returns whether any file was closed.
   private func closeSynced() -> Bool {
     let closed = lock.withLock {
       let synced = entries.filter { $0.unsyncedSince == 0 }
@@ -74,8 +74,8 @@ package final class SegmentFilePool: @unchecked Sendable {
   ///
   /// If another thread added the segment's file first, the method returns that file.
   ///
-  /// If too many files are open, the method closes the least recently used file without unsynced
-  /// bytes.
+  /// If too many files are open, the method closes the least recently used file that has no
+  /// unsynced bytes.
   @discardableResult
   func enter(_ file: any File, in entry: Entry) -> any File {
     let (entered, closed) = lock.withLock { () -> (any File, (any File)?) in
@@ -102,7 +102,7 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   func recordMapping(_ entry: Entry) { lock.withLock { entry.isMapped = true } }
 
-  /// Closes the descriptors of mapped segments before `segment`.
+  /// Closes the descriptors of all mapped segments that precede `segment`.
   ///
   /// These segments must already be synced.
   func closeMapped(below segment: UInt64) {
@@ -154,6 +154,6 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Records that a file was emptied, so that no bytes in it are waiting for a sync.
+  /// Records that a file was emptied and that none of its bytes are waiting for a sync.
   func recordEmptied(_ entry: Entry) { lock.withLock { entry.unsyncedSince = 0 } }
 }

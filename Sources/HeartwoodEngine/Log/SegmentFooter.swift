@@ -1,4 +1,4 @@
-/// The layout of a footer, which follows the frames of a segment and summarises them.
+/// The layout of a segment footer, which summarises the segment's frames and is stored after them.
 ///
 ///     0       4       8      16           24      32       40        48     56
 ///     ┌───────┬───────┬──────┬────────────┬───────┬────────┬─────────┬──────┐
@@ -34,7 +34,8 @@ package enum SegmentFooterLayout {
 /// A summary of a segment whose frames are all durable.
 ///
 /// A footer is a cache that a scanner can read instead of the group headers. The footer is written
-/// only after its last commit is known to be synced, so a valid footer is also a durable watermark.
+/// only after its last commit is known to be synced, so a valid footer also serves as a durable
+/// watermark.
 package struct SegmentFooter: Hashable, Sendable {
   /// The newest image of a page within the segment.
   package struct Row: Hashable, Sendable {
@@ -54,7 +55,7 @@ package struct SegmentFooter: Hashable, Sendable {
   package var commitCount: Int
   /// The newest image of each page, in ascending order of page numbers.
   ///
-  /// If a transaction continues in the next segment, its images are not listed.
+  /// If a transaction continues in the next segment, the images of that transaction are not listed.
   package var rows: [Row]
 
   package init(point: CommitPoint, commitCount: Int, rows: [Row]) {
@@ -63,7 +64,9 @@ package struct SegmentFooter: Hashable, Sendable {
     self.rows = rows
   }
 
-  /// The length in bytes, which never exceeds the total length of the segment's footer slots.
+  /// The length of the footer in bytes.
+  ///
+  /// The footer always fits in the segment's footer slots.
   package var byteCount: Int {
     SegmentFooterLayout.rows + rows.count * SegmentFooterLayout.rowByteCount
   }
@@ -93,7 +96,8 @@ package struct SegmentFooter: Hashable, Sendable {
     target.store64(hash, Layout.hash.offset)
   }
 
-  /// Decodes the footer, or returns `nil` if there is no intact footer of segment `number`.
+  /// Decodes the footer, or returns `nil` if the bytes are not an intact footer of segment
+  /// `number`.
   package static func decode(
     _ bytes: Bytes, segment number: UInt64, geometry: Geometry, seed: UInt64
   ) -> SegmentFooter? {
@@ -121,7 +125,7 @@ package struct SegmentFooter: Hashable, Sendable {
       commitCount: Int(bytes.load32(Layout.commitCount.offset)), rows: rows)
   }
 
-  /// Decodes the rows, or returns `nil` if their pages are not in ascending order or a slot is
+  /// Decodes the rows, or returns `nil` if the page numbers are not in ascending order or a slot is
   /// invalid.
   private static func rows(in bytes: Bytes, count: Int, upTo lastSlot: Int) -> [Row]? {
     var rows: [Row] = []

@@ -13,7 +13,7 @@ package struct SegmentFooterBuilder {
     self.geometry = geometry
   }
 
-  /// Adds the next commit, but ignores its images in earlier segments.
+  /// Adds the next commit, except for its page images in earlier segments.
   package mutating func add(_ commit: LogStep) {
     point = commit.point
     commitCount += 1

@@ -1,4 +1,6 @@
-/// The layout of a segment header, which occupies slot 0 of a segment and is padded with zeros.
+/// The layout of a segment header.
+///
+/// The header occupies slot 0 of its segment, and is padded with zeros.
 ///
 /// The hash (seed 0) covers the 72 bytes before it.
 package enum SegmentLayout {

@@ -1,4 +1,4 @@
-/// Manages the reserve, which is disk space for one segment to be used when the disk is full.
+/// Manages the reserve: disk space for one segment that is set aside until the disk is full.
 ///
 /// With the reserve, a transaction that frees as many pages as it needs can commit even on a full
 /// disk. The next maintenance run allocates the reserve again.
@@ -11,7 +11,9 @@ extension LogFiles {
     try fileSystem.open(reservePath, .read) != nil
   }
 
-  /// Allocates the reserve if it does not exist, or returns `false` if there is no space for it.
+  /// Allocates the reserve if it does not exist yet.
+  ///
+  /// - Returns: `false` if there is no space for the reserve, or `true` otherwise.
   package func fillReserve() throws(StorageError) -> Bool {
     let wanted = UInt64(geometry.segmentByteCount)
     if let file = try fileSystem.open(reservePath, .read), try file.byteCount() == wanted {

@@ -1,4 +1,4 @@
-/// M4: log reclamation, which frees frames that no retained generation can read.
+/// Log reclamation (step M4), which frees the frames that no retained generation can read.
 ///
 /// Reclamation considers only frames after the checkpointed generation. For each page, a retained
 /// generation needs only the newest frame at or before that generation. Frames at or before the
@@ -6,11 +6,11 @@
 /// because a reader may still hold a pointer to such a frame. The map of retained frames is made
 /// durable before a segment is deleted or the first hole is punched.
 ///
-/// Segments without retained frames are deleted. In any other segment, the first holes are punched
-/// when the segment was already full at the previous reclamation and at most a quarter of its pages
-/// are retained. Holes are punched again when at most a quarter of those pages are still retained.
-/// The headers of small commits alternate with the pages that the commits write. Punching holes
-/// sooner would therefore take a system call for almost every commit.
+/// Segments without retained frames are deleted. In any other segment, holes are first punched once
+/// two conditions are met: the segment was already full at the previous reclamation, and at most a
+/// quarter of its pages are retained. Holes are punched again when at most a quarter of those pages
+/// are still retained. The headers of small commits alternate with the pages that the commits
+/// write. Punching holes sooner would therefore take a system call for almost every commit.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {
@@ -18,7 +18,7 @@ package struct LogReclamation {
     package let index: PageIndex
   }
 
-  /// The segments that were deleted, and the number of bytes that were reclaimed.
+  /// The deleted segments, and the number of reclaimed bytes.
   package struct Result {
     package var deletedSegments: Set<UInt64> = []
     package var byteCount = 0
@@ -98,15 +98,15 @@ package struct LogReclamation {
     return result
   }
 
-  /// The reciprocal of a share of a segment's pages.
+  /// The divisor that determines whether a segment is sparse.
   ///
-  /// If no more than this share of the pages is retained, holes are punched in the segment.
+  /// Holes are punched in a segment if at most 1/`sparseShare` of its pages are retained.
   package static let sparseShare = 4
 
-  /// Removes the retained frames in a range of slots from the front of a list, and returns them.
+  /// Removes and returns the frames at the front of a list that are in a range of slots.
   ///
-  /// The method also removes frames before the range, but does not return them, because their
-  /// segments are missing.
+  /// The method also removes any frames before the range. It does not return these frames, because
+  /// their segments are missing.
   private static func removeFrames(
     _ retainedFrames: inout ArraySlice<RetainedFrameMap.RetainedFrame>,
     in slots: ClosedRange<FrameNumber>

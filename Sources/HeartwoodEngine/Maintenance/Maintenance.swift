@@ -1,9 +1,10 @@
 import Synchronization
 
-/// The maintenance of a store, which performs runs when they are due and releases lingering pins.
+/// An object that performs a store's maintenance runs when they are due, and releases lingering
+/// pins.
 ///
 /// The maintenance thread references the components of the store, but never the store itself. A
-/// store without other references is therefore deallocated.
+/// store that has no other references is therefore deallocated.
 final class Maintenance: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards every property declared after it.
   private let files: StoreFiles
@@ -17,7 +18,7 @@ final class Maintenance: @unchecked Sendable {
   private(set) var lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
-  /// A Boolean value that indicates whether the thread that calls `write` performs maintenance,
+  /// A Boolean value that indicates whether maintenance runs on the thread that calls `write`
   /// instead of a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
@@ -68,7 +69,7 @@ final class Maintenance: @unchecked Sendable {
   /// generation.
   private static let holderCheckMilliseconds: UInt64 = 500
 
-  /// Starts the thread and publishes that this process has the store open.
+  /// Starts the thread, and publishes the fact that this process has the store open.
   ///
   /// If maintenance is inline, this method does nothing. It may be called again after ``stop()``.
   func start() {
@@ -98,8 +99,8 @@ final class Maintenance: @unchecked Sendable {
 
   /// Requests a run if one is due, and a new segment if the current segment is more than half full.
   ///
-  /// The background thread does both, unless maintenance is inline. This method does not wait for
-  /// that thread, because the commit is already complete.
+  /// Unless maintenance is inline, the background thread handles both requests. This method does
+  /// not wait for that thread, because the commit is already complete.
   func scheduleAfterCommit(_ generation: FrameNumber) throws(StorageError) {
     let isHalfWay = files.geometry.slot(of: generation) > files.geometry.framesPerSegment / 2
     lock.acquire()
@@ -121,7 +122,7 @@ final class Maintenance: @unchecked Sendable {
     if isDue { _ = try run(isScheduled: true) }
   }
 
-  /// Runs maintenance if it is due after a generation was added to a replica.
+  /// Runs maintenance, if it is due, after a generation has been added to a replica.
   ///
   /// This method does not create segments in advance, because the next generation may begin in any
   /// segment.
@@ -133,7 +134,7 @@ final class Maintenance: @unchecked Sendable {
     if isDue { _ = try run(isScheduled: true) }
   }
 
-  /// Records that a lineage has ended with a commit.
+  /// Records that the lineage of a commit has ended with that commit.
   func recordEnd(of point: CommitPoint) {
     lock.withLock { lineages.append(EndedLineage(lineage: point.lineage, end: point.frame)) }
   }
@@ -151,7 +152,9 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Waits until a run has ended, or returns `false` if the timeout expires first.
+  /// Waits until a run ends or the timeout expires.
+  ///
+  /// - Returns: `false` if the timeout expired first, or `true` otherwise.
   ///
   /// The caller must hold `lock`. Without a timeout, a process that is suspended in the middle of
   /// its run could block the commits of other processes forever.
@@ -179,7 +182,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// The error of the last maintenance run in any process, or `nil` if that run succeeded.
+  /// The error from the last maintenance run in any process, or `nil` if that run succeeded.
   var error: StorageError? {
     let own = lock.withLock { lastError }
     if own?.kind == .foreignStore { return own }
@@ -247,7 +250,8 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Requests a run after an old generation has expired, if the log is long enough for one.
+  /// Requests a run after an old generation has expired, if the log is long enough to justify a
+  /// run.
   func scheduleAfterExpiry() {
     lock.withLock {
       let counters = files.counters

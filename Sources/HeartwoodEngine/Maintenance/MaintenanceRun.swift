@@ -4,11 +4,11 @@ public struct CheckpointResult: Hashable, Sendable {
   public var checkpointedGeneration: Generation
   /// The number of pages written to the page file.
   public var pageCount = 0
-  /// The number of log segments deleted.
+  /// The number of deleted log segments.
   public var segmentCount = 0
   /// The number of bytes that log reclamation freed because no generation could read them anymore.
   public var reclaimedByteCount = 0
-  /// The oldest live generation if it kept the checkpoint from advancing further, or `nil`
+  /// The oldest live generation, if it kept the checkpoint from advancing further, or `nil`
   /// otherwise.
   public var blockingGeneration: Generation?
 }
@@ -17,8 +17,8 @@ public struct CheckpointResult: Hashable, Sendable {
 ///
 /// The maintenance lock serialises runs. Readers do not wait for runs, with one exception: a reader
 /// that pins a specific generation waits while a run decides which generations are dead. A process
-/// may die at any step. If it dies before it publishes the decision, nothing has changed. If it
-/// dies later, the next run completes the work.
+/// may die at any step. If the process dies before it publishes the decision, nothing has changed.
+/// If the process dies later, the next run completes the work.
 struct MaintenanceRun {
   let files: StoreFiles
   let table: GenerationTable
@@ -30,7 +30,7 @@ struct MaintenanceRun {
   /// A Boolean value that indicates whether to write the header slot, with the durable watermark,
   /// even if no page is written.
   let writesWatermark: Bool
-  /// The number of new frames that justify writing a new map.
+  /// The minimum number of new frames that justifies writing a new map.
   ///
   /// Frames are counted from the end of the last map, or from the page file's state if that state
   /// is newer.
@@ -40,7 +40,7 @@ struct MaintenanceRun {
   private struct Decision {
     /// The generation to which the page file advances.
     let low: FrameNumber
-    /// The newest durable state, T in the steps of `Docs/Internals/Concurrency.md`.
+    /// The newest durable state, which is called T in the steps of `Docs/Internals/Concurrency.md`.
     let newest: GenerationState
     /// The generations to retain, ending with T.
     ///
@@ -84,7 +84,7 @@ struct MaintenanceRun {
     }
   }
 
-  /// M1.3 to M1.11: publishes the floor, and decides which generations stay alive.
+  /// Performs steps M1.3 to M1.11: publishes the floor, and decides which generations stay alive.
   private func decide(_ map: RetainedFrameMap?) throws(StorageError) -> Decision {
     let counters = files.counters
     counters.store(counters.epoch | 1, CountersLayout.epoch)
@@ -128,8 +128,8 @@ struct MaintenanceRun {
 
   /// Returns whether to write a new map.
   ///
-  /// A new map is worthwhile if enough frames have been written since the last map. It is also
-  /// worthwhile if the last map retains frames for generations that are no longer held.
+  /// A new map is worthwhile if enough frames have been written since the last map. A new map is
+  /// also worthwhile if the last map retains frames for generations that are no longer held.
   private func isWorthReclaiming(
     _ map: RetainedFrameMap?, _ alive: [FrameNumber], _ newestRetained: FrameNumber
   ) -> Bool {
@@ -144,7 +144,7 @@ struct MaintenanceRun {
       || (newestRetained > map.end.frame && newestRetained - map.end.frame >= minReclaimFrameCount)
   }
 
-  /// M3 and M4: carries out the decision.
+  /// Performs steps M3 and M4: carries out the decision.
   private func act(
     _ decision: Decision, _ map: RetainedFrameMap?, _ result: inout CheckpointResult
   ) throws(StorageError) {
@@ -171,7 +171,7 @@ struct MaintenanceRun {
     sealing.seal(upTo: table.durable)
   }
 
-  /// Completes M3.4 and M3.5 for a process that died after it had written a header slot.
+  /// Completes steps M3.4 and M3.5 on behalf of a process that died after writing a header slot.
   ///
   /// Readers still use the state in the other slot, which this run is about to overwrite. Without
   /// this step, readers could not locate any generation until the end of the run.
@@ -191,7 +191,10 @@ struct MaintenanceRun {
     files.counters.raise(CountersLayout.checkpointed, to: newest.checkpointed.frame)
   }
 
-  /// M3: advances the page file to `low`, and returns its new commit, or `nil` if nothing changed.
+  /// Performs step M3: advances the page file to `low`.
+  ///
+  /// - Returns: The commit whose state the page file now contains, or `nil` if that state has not
+  ///   changed.
   private func checkpoint(
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
@@ -221,7 +224,8 @@ struct MaintenanceRun {
     return nil
   }
 
-  /// M3.6: prunes the newest states and truncates the page file, under the writer lock.
+  /// Performs step M3.6 under the writer lock: prunes the newest states and truncates the page
+  /// file.
   ///
   /// The page file keeps the pages of every state that this process is using.
   private func prune(
@@ -234,7 +238,7 @@ struct MaintenanceRun {
     if let advanced { try files.pageFile.cut(max(advanced.pageCount, table.greatestPageCount)) }
   }
 
-  /// Returns the state at `low`, which the run rebuilds from the log if it is not in memory.
+  /// Returns the state at `low`, after rebuilding the state from the log if it is not in memory.
   private func state(_ decision: Decision) throws(StorageError) -> GenerationState {
     if decision.newest.generation == decision.low { return decision.newest }
     if let live = table.liveState(at: decision.low) { return live }
@@ -252,7 +256,8 @@ struct MaintenanceRun {
     return LogReclamation.RetainedGeneration(point: found.point, index: found.index)
   }
 
-  /// M3.1: writes back the pages of `state` that are newer than the page file's state.
+  /// Performs step M3.1: writes back the pages of `state` that are newer than the page file's
+  /// state.
   ///
   /// The method verifies pages before it copies them. It writes up to 256 pages at a time, in page
   /// order, and returns the number of written pages.
@@ -302,7 +307,7 @@ struct MaintenanceRun {
     try files.pageFile.file.write(references.map(\.bytes), at: files.geometry.offset(ofPage: first))
   }
 
-  /// M3.3 and M3.4: overwrites the older header slot, and syncs the page file.
+  /// Performs steps M3.3 and M3.4: overwrites the older header slot, and syncs the page file.
   private func writeHeader(checkpointed: CommitPoint) throws(StorageError) {
     let slots = try HeaderSlot.readBoth(files.pageFile.file)
     let newest = try HeaderSlot.requireNewest(slots)
@@ -318,7 +323,7 @@ struct MaintenanceRun {
     try files.pageFile.file.sync()
   }
 
-  /// Deletes the segments that contain only checkpointed frames, and returns them.
+  /// Deletes the segments that contain only checkpointed frames, and returns their numbers.
   ///
   /// The result includes segments that an earlier run did not delete because its process died.
   private func deleteSegments(upTo checkpointed: FrameNumber) throws(StorageError) -> Set<UInt64> {

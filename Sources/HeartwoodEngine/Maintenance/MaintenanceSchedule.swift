@@ -1,9 +1,9 @@
 /// A schedule that decides when maintenance runs are due, and when writers must wait for a run.
 ///
 /// Only this type compares the length of the log with a limit. It measures lengths in frames,
-/// counted from the commit that was newest when the last run started. This rule applies even if a
-/// pin kept the run from checkpointing that far. While a pin is held, runs are therefore due at
-/// intervals, and not after every commit.
+/// counted from the commit that was newest when the last run started. The count starts at that
+/// commit even if a pin kept the run from checkpointing that far. While a pin is held, runs are
+/// therefore due at intervals rather than after every commit.
 struct MaintenanceSchedule {
   /// The bounds within which ``length`` is chosen.
   private let lengths: ClosedRange<UInt64>
@@ -26,10 +26,10 @@ struct MaintenanceSchedule {
   ///
   /// The number is small enough to be added to a generation without overflow.
   private static let never: UInt64 = 1 << 48
-  /// The multiple of the log's shortest length by which the log may grow after a run becomes due.
+  /// The factor that determines how far the log may grow after a run becomes due.
   ///
-  /// If the log grows more, writers start to wait. While generations are held, this factor
-  /// multiplies `heldLength` instead.
+  /// The factor is applied to the log's shortest length or, while generations are held, to
+  /// `heldLength`. If the log grows further than that, writers start to wait.
   private static let slackFactor: UInt64 = 3
   /// The bounds, in bytes, within which the length of the log is chosen by default.
   private static let defaultByteCounts = (16 << 20)...(128 << 20)
@@ -80,7 +80,7 @@ struct MaintenanceSchedule {
     return generation >= nextRunAt
   }
 
-  /// Returns whether the next write after this commit must wait for a run.
+  /// Returns whether the next write after the commit of `generation` must wait for a run.
   func stalls(at generation: FrameNumber) -> Bool { generation >= stallAt }
 
   /// Lets writers continue until the log has grown by another `heldLength`.
@@ -91,7 +91,7 @@ struct MaintenanceSchedule {
   /// Returns whether a run is worthwhile after an old generation has expired.
   func isWorthwhile(afterExpiry length: UInt64) -> Bool { length >= self.length / 4 }
 
-  /// Returns the number of frames that the log may gain between two runs while generations are
+  /// Returns the number of frames by which the log may grow between two runs while generations are
   /// held.
   ///
   /// A run examines all retained frames, so runs are less frequent if more frames are retained.

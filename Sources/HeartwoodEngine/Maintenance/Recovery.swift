@@ -5,9 +5,9 @@ public struct RecoveryReport: Hashable, Sendable {
   /// This is the generation of either the newest complete commit found or the empty commit that
   /// started a new lineage.
   public var generation = Generation(frame: 0)
-  /// The number of commits that recovery found in the log after the page file's state.
+  /// The number of commits after the page file's state that recovery found in the log.
   public var commitCount = 0
-  /// The number of log segments whose footer was read instead of the group headers.
+  /// The number of log segments whose footers were read instead of their group headers.
   public var segmentFooterCount = 0
   /// The number of commits above the durable watermark that recovery accepted.
   ///
@@ -27,7 +27,7 @@ public struct RecoveryReport: Hashable, Sendable {
   public var duration: Duration = .zero
 }
 
-/// The steps that find the newest complete commit in the files of a store, without changing them.
+/// The steps that find the newest complete commit in a store's files without changing the files.
 ///
 /// These are steps R1.3 and R1.4 of `Docs/Internals/Concurrency.md`.
 ///
@@ -75,7 +75,8 @@ package struct Recovery {
     report.durableWatermark = Generation(frame: durableWatermark)
   }
 
-  /// R1.3: reads commits, and verifies the page images of commits above the durable watermark.
+  /// Performs step R1.3: reads commits, and verifies the page images of commits above the durable
+  /// watermark.
   private mutating func readOn() throws(StorageError) {
     var scanner = scanner
     var unsynced: [(before: CommitPoint, commit: LogStep)] = []
@@ -98,14 +99,14 @@ package struct Recovery {
     }
   }
 
-  /// Walks the log again, but stops at `end`, because the commit after it is incomplete.
+  /// Walks the log again, but stops at `end`, because the commit after `end` is incomplete.
   private mutating func rebuild(upTo end: CommitPoint) throws(StorageError) {
     walk = LogWalk(from: start)
     var scanner = scanner
     while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { walk.apply(step) }
   }
 
-  /// R1.4: checks that the walk did not stop at a damaged frame that had been synced.
+  /// Performs step R1.4: checks that the walk did not stop at a damaged frame that had been synced.
   ///
   /// - Throws: `corrupt` if a valid group header or footer after the end of the walk raises the
   ///   durable watermark above that end.
@@ -133,7 +134,7 @@ package struct Recovery {
     }
   }
 
-  /// R1.5: syncs all commits that were found, before any of them is used.
+  /// Performs step R1.5: syncs all commits that were found, before any of them is used.
   ///
   /// The method skips segments that are already durable. Even a sync of a file without dirty pages
   /// waits for the disk to flush its cache, and a long log has many files.

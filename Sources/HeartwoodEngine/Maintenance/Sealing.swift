@@ -1,9 +1,9 @@
 /// An operation that seals full, durable segments by writing their footers.
 ///
-/// Opening a store then does not require reading the group headers of sealed segments. A footer is
-/// a cache, so errors are ignored, and the footer is not synced separately. The segment in which
-/// the page file's state ends does not get a footer, because the earlier commits in that segment
-/// are no longer known.
+/// When a store is opened, the group headers of its sealed segments need not be read. A footer is a
+/// cache, so errors are ignored, and the footer is not synced separately. The segment in which the
+/// page file's state ends does not get a footer, because the earlier commits in that segment are no
+/// longer known.
 final class Sealing: @unchecked Sendable {
   // `@unchecked` is safe because only the holder of the maintenance lock uses this object.
   private let files: StoreFiles

@@ -4,7 +4,8 @@ package enum Bitmap {
     bitmap.load8(BitmapLayout.bits + bit / 8) & (1 << UInt8(bit % 8)) != 0
   }
 
-  /// Returns the first bit in `first..<count` that equals `isSet`, or `nil` if there is none.
+  /// Returns the index of the first bit in `first..<count` that equals `isSet`, or `nil` if there
+  /// is none.
   package static func first(_ isSet: Bool, in bitmap: Bytes, from first: Int, count: Int) -> Int? {
     let skipped: UInt64 = isSet ? 0 : .max
     var position = first

@@ -10,7 +10,7 @@ package enum BitmapLayout {
 
   package static func pagesPerBitmap(pageByteCount: Int) -> Int { (pageByteCount - bits) * 8 }
 
-  /// Returns the page numbers of the bitmaps, except page 0, to create when the page count grows.
+  /// Returns the page numbers of the bitmaps to create when the page count grows, excluding page 0.
   package static func newBitmaps(
     from before: PageNumber, to after: PageNumber, pageByteCount: Int
   ) -> StrideTo<Int> {

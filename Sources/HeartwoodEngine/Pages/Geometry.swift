@@ -3,7 +3,7 @@
 /// The sizes are fixed for the lifetime of a store. Every header slot and segment header repeats
 /// the sizes.
 package struct Geometry: Hashable, Sendable {
-  /// The number of bytes in a page and in a log frame.
+  /// The number of bytes in each page and in each log frame.
   ///
   /// The number is a power of two.
   package let pageByteCount: Int
@@ -64,7 +64,9 @@ package struct Geometry: Hashable, Sendable {
 
   package func offset(of frame: FrameNumber) -> UInt64 { UInt64(slot(of: frame)) << pageShift }
 
-  /// Returns the first frame of a segment, in slot 1, after the segment's header.
+  /// Returns the first frame of a segment.
+  ///
+  /// The frame is in slot 1, after the segment's header.
   package func firstFrame(of segment: UInt64) -> FrameNumber { (segment << segmentShift) + 1 }
 
   package func lastFrame(of segment: UInt64) -> FrameNumber {
@@ -75,7 +77,7 @@ package struct Geometry: Hashable, Sendable {
     UInt64(framesPerSegment - footerFrames) << UInt64(pageShift)
   }
 
-  /// Returns the index of the last slot of a segment, which is a footer slot.
+  /// Returns the index of a segment's last slot, which is a footer slot.
   package func lastSlot(of segment: UInt64) -> FrameNumber {
     firstFrame(of: segment) + UInt64(framesPerSegment - 2)
   }

@@ -34,7 +34,9 @@ package enum HeaderSlotLayout {
   package static let currentVersion: UInt32 = 1
 }
 
-/// The identity of a store, which is stored in its page file and in every log segment.
+/// The identity of a store.
+///
+/// The identity is stored in the store's page file and in every log segment.
 package struct StoreIdentity: Hashable, Sendable {
   package let high: UInt64
   package let low: UInt64
@@ -50,9 +52,9 @@ package struct StoreIdentity: Hashable, Sendable {
   package var seed: UInt64 { low }
 }
 
-/// The point in the log where a commit ends, with the values that the next commit needs.
+/// The point in the log where a commit ends, together with the values that the next commit needs.
 package struct CommitPoint: Hashable, Sendable {
-  /// The last frame of the commit, which is also its generation.
+  /// The last frame of the commit, whose number is also the commit's generation.
   package var frame: FrameNumber
   /// The digest of the commit's last group.
   package var digest: UInt64
@@ -89,7 +91,8 @@ package struct EndedLineage: Hashable, Sendable {
 extension [EndedLineage] {
   /// Reads ended lineages.
   ///
-  /// Each lineage is stored as two 64-bit numbers: the lineage number and its last generation.
+  /// Each lineage is stored as two 64-bit numbers: the lineage number and the lineage's last
+  /// generation.
   package init(_ bytes: Bytes, at offset: Int, count: Int) {
     self = (0..<count).map { position in
       EndedLineage(

@@ -110,7 +110,7 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Makes room for a page, and returns the memory of an evicted page.
+  /// Makes room for a page, and returns the memory of an evicted page if there is one.
   ///
   /// The method evicts pages that have not been used since the clock hand last passed them.
   private func makeRoom(in shard: Shard) -> ByteBlock? {
@@ -141,7 +141,7 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// The number of lookups, and the number of lookups that had to read the page.
+  /// The number of lookups, and the number of lookups that had to read a page from a file.
   package var counts: (lookups: Int, reads: Int) {
     shards.reduce(into: (0, 0)) { sum, shard in
       shard.lock.withLock {

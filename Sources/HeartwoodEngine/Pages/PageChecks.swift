@@ -11,7 +11,7 @@ package enum PageChecks {
     XXH64.hash(page.slice(8, page.count - 8), seed: seed)
   }
 
-  /// Checks that the bytes are intact and belong to the page.
+  /// Checks that the bytes are intact and belong to the page with the given number.
   ///
   /// This method does not check the frame number.
   package static func verify(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The page file, which contains two header slots, followed by the pages.
+/// The page file, which contains two header slots followed by the pages.
 ///
 /// The file is mapped in windows that never move, so that a pointer into a window stays valid while
 /// the store is open. This class is thread-safe: `lock` guards the creation of windows.
@@ -44,7 +44,7 @@ package final class PageFile: @unchecked Sendable {
 
   package var windowShift: Int { Self.windowByteCount.trailingZeroBitCount - geometry.pageShift }
 
-  /// Returns all windows, including new ones needed to cover `pageCount` pages.
+  /// Returns all windows, after creating those that are needed to cover `pageCount` pages.
   ///
   /// The method returns fewer windows if the file system does not support mappings, and none if
   /// files are not mapped.
@@ -65,8 +65,8 @@ package final class PageFile: @unchecked Sendable {
   ///
   /// If another process wrote that state, the method also discards the cached information about the
   /// file. Call this method before you read pages through an index that was built from this state.
-  /// Readers of an older state are not affected, because they find every page that has changed
-  /// since then in the log.
+  /// Readers of an older state are not affected, because the log contains every page that has
+  /// changed since that state.
   package func adoptState(_ checkpointed: FrameNumber, _ cache: PageCache) {
     lock.withLock {
       guard state.load(ordering: .acquiring) != checkpointed else { return }
@@ -133,7 +133,7 @@ package final class PageFile: @unchecked Sendable {
   /// Truncates the file to the length reserved for `pageCount` pages.
   ///
   /// - Precondition: No other thread or process reserves space at the same time, and no state that
-  ///   has readers contains more pages.
+  ///   has readers contains more than `pageCount` pages.
   package func cut(_ pageCount: PageNumber) throws(StorageError) {
     try lock.withLock { () throws(StorageError) in
       let kept = reservedByteCount(pageCount)

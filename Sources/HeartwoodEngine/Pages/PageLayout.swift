@@ -21,7 +21,7 @@ package enum PageKind: UInt8, Sendable {
 ///
 /// The hash covers all bytes that follow it, and is seeded with the store's identity. The header
 /// therefore identifies the page and its store. The frame number shows the age of the page, because
-/// it names the log frame to which the page was written.
+/// it identifies the log frame to which the page was written.
 package enum PageLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)

@@ -1,9 +1,10 @@
 package import Synchronization
 
-/// A range of mapped pages, and a bit for each page that this process has verified.
+/// A range of mapped pages, with a bit for each page that shows whether this process has verified
+/// it.
 ///
-/// The bits are in atomic words that are accessed with relaxed ordering. If a change of a bit is
-/// lost or seen late, the process only verifies the page again.
+/// The bits are in atomic words that are accessed with relaxed ordering. If a change to a bit is
+/// lost or seen late, the only effect is that the process verifies the page again.
 package struct PageRegion: @unchecked Sendable {
   // `@unchecked` is safe because the pages are read-only and the bits are atomic.
   package let pages: UnsafeRawPointer
@@ -23,7 +24,9 @@ package struct PageRegion: @unchecked Sendable {
   }
 }
 
-/// The verified bits of one region, whose memory is freed when this object is deallocated.
+/// The verified bits of one region.
+///
+/// The memory of the bits is freed when this object is deallocated.
 package final class VerifiedBits: @unchecked Sendable {
   // `@unchecked` is safe because the words are atomic.
   package let words: UnsafeMutablePointer<Atomic<UInt64>>

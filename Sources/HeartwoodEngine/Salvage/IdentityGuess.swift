@@ -1,8 +1,8 @@
-/// A search for the identity of a store in damaged headers.
+/// A search of damaged headers for the identity of a store.
 ///
-/// The search tests candidates on the store's pages. A header with a wrong hash may still contain
-/// the right numbers. The identity is the seed of the hashes of all pages, so a page with the right
-/// hash confirms the identity.
+/// The search tests each candidate on the store's pages. A header with a wrong hash may still
+/// contain the right numbers. The identity is the seed of the hashes of all pages, so a page with
+/// the right hash confirms the identity.
 struct IdentityGuess {
   /// The names of the log segments, with which the geometry must be consistent.
   private let segments: [String]
@@ -15,7 +15,8 @@ struct IdentityGuess {
 
   init(_ segments: [String]) { self.segments = segments }
 
-  /// Collects the numbers at the fields' offsets in all headers.
+  /// Collects the numbers that are stored at the offsets of the identity and size fields in all
+  /// headers.
   mutating func collect(
     from directory: String, in files: DamagedFiles
   ) throws(StorageError) {

@@ -19,8 +19,8 @@ struct PageRecord {
 
   var isNode: Bool { kind == .leaf || kind == .branch }
 
-  /// Returns the record of page `number`, or `nil` if the bytes are not an intact image of the
-  /// page.
+  /// Creates the record of page `number`, or returns `nil` if the bytes are not an intact image of
+  /// the page.
   ///
   /// A page that has a record can be read through the accessors of ``NodeView``.
   init?(_ bytes: Bytes, page number: PageNumber, seed: UInt64) {

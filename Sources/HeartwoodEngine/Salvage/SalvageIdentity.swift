@@ -12,8 +12,8 @@ struct SalvageIdentity {
 
   /// Reads the header slots or, if both are damaged, the headers of the log segments.
   ///
-  /// If the segment headers are damaged too, the initialiser uses the identity and sizes in the
-  /// damaged headers that match the most page hashes.
+  /// If the segment headers are damaged too, the initialiser searches the damaged headers for the
+  /// identity and sizes that match the most page hashes.
   ///
   /// - Throws: `notAStore` if nothing in the directory identifies a store, or `incompatibleFormat`
   ///   for an intact header of a version that this program does not support.
@@ -89,7 +89,7 @@ struct SalvageIdentity {
 }
 
 extension File {
-  /// Calls `body` with bytes of the file, padded with zeros past the end.
+  /// Calls `body` with bytes of the file, padded with zeros beyond the end of the file.
   func withBytes<R>(
     _ count: Int, at offset: UInt64, _ body: (Bytes) throws(StorageError) -> R
   ) throws(StorageError) -> R {

@@ -1,19 +1,19 @@
-/// The generation that can be salvaged from a damaged store, and its pages' locations in the log.
+/// The generation that can be salvaged from a damaged store, and the log locations of its pages.
 ///
-/// This is the newest generation that an unbroken chain of commits connects to the page file.
-/// Commits after a gap in the chain are not used, because the result would mix pages of different
-/// generations.
+/// This is the newest generation that is connected to the page file by an unbroken chain of
+/// commits. Commits after a gap in the chain are not used, because the result would mix pages of
+/// different generations.
 struct SalvageLog {
   private(set) var point: CommitPoint
   private(set) var index = PageIndex()
-  /// The frames of images that are also in the page file.
+  /// The frames of page images that are also in the page file.
   ///
   /// The salvage reads these images where the page file is damaged.
   private(set) var checkpointedIndex = PageIndex()
   let table: SegmentTable
   /// The highest frame of any page that is in the page file but not in `index`.
   private(set) var checkpointed: FrameNumber
-  /// A Boolean value that indicates whether it is known or suspected that later commits existed.
+  /// A Boolean value that indicates whether later commits are known or suspected to have existed.
   private(set) var hasLostCommits = false
   /// Single-sentence remarks about the choice of the generation.
   private(set) var notes: [String] = []
@@ -49,9 +49,9 @@ struct SalvageLog {
 
   // MARK: From a header slot
 
-  /// Follows the log from the generation in a header slot.
+  /// Follows the chain of commits in the log, starting at the generation in a header slot.
   ///
-  /// The method returns `false` if the page file is newer than the end of that chain.
+  /// The method returns `false` if the page file is newer than the end of the chain.
   private mutating func follow(
     _ header: HeaderSlot, _ slots: [HeaderSlot], _ log: LogFiles, _ committed: FrameNumber,
     _ newestInPages: FrameNumber
@@ -82,7 +82,7 @@ struct SalvageLog {
     return true
   }
 
-  /// Finds images from before the checkpoint in segments that have not been deleted yet.
+  /// Finds page images from before the checkpoint in segments that have not been deleted yet.
   ///
   /// Each group contains the digest of the group before it. Following these digests back from the
   /// digest in the header slot leads to the newest image of each page in the page file.
@@ -183,12 +183,13 @@ struct SalvageLog {
     return count
   }
 
-  /// Reads a page image, and returns its record, or `nil` if it is damaged or missing.
+  /// Returns the record of a page image, or `nil` if the image is damaged or missing.
   func record(at frame: FrameNumber, page: PageNumber) throws(StorageError) -> PageRecord? {
     try image(at: frame).flatMap { $0.page == page ? $0.record : nil }
   }
 
-  /// Returns the page whose intact image is at a frame, or `nil` if there is none.
+  /// Returns the number of the page whose image is in a frame, or `nil` if the frame has no intact
+  /// image.
   private func imagePage(at frame: FrameNumber) throws(StorageError) -> PageNumber? {
     try image(at: frame)?.page
   }
@@ -226,7 +227,7 @@ struct SalvageLog {
         + "lost, at least up to frame \(watermark).")
   }
 
-  /// Calls `body` with each intact group header from `first` on, and with the header's digest.
+  /// For each intact group header from `first` on, calls `body` with the header and its digest.
   private func forEachHeader(
     from first: FrameNumber, _ body: (GroupHeader, _ digest: UInt64) -> Void
   ) throws(StorageError) {
@@ -249,8 +250,8 @@ struct SalvageLog {
 
   /// Finds the chain of commits that covers the newest frame in the page file.
   ///
-  /// The log contains every commit after the checkpointed commit. If the page file contains frames
-  /// of a chain or ends right before the chain, the chain therefore starts at or before the
+  /// The log contains every commit after the checkpointed commit. Therefore, if the page file
+  /// contains frames of a chain or ends right before the chain, the chain starts at or before the
   /// checkpointed generation. The end of that chain is the newest generation.
   private mutating func followWithoutHeader(_ newestInPages: FrameNumber) throws(StorageError) {
     var starts: [GroupHeader] = []

@@ -1,4 +1,4 @@
-/// The pages of a damaged store in the salvaged generation.
+/// The pages of a damaged store, as of the salvaged generation.
 final class SalvagePages {
   /// The record of each page, or `nil` for a page that is damaged, is missing or was never written.
   private(set) var records: [PageRecord?]
@@ -59,7 +59,7 @@ final class SalvagePages {
     applyBitmaps()
   }
 
-  /// Returns the names of foreign segment files, and the number of the first segment of this store.
+  /// Returns the names of foreign segment files, and the number of this store's first segment.
   ///
   /// A foreign segment file belongs to another store, or its number is too high.
   private static func foreignSegments(
@@ -89,7 +89,7 @@ final class SalvagePages {
     return (foreign, first == .max ? 0 : first)
   }
 
-  /// Returns the durable generation according to the counters file, or 0 if the file shows none.
+  /// Returns the durable generation according to the `counters` file, or 0 if it is unknown.
   private static func committed(
     _ directory: String, _ files: DamagedFiles
   ) throws(StorageError) -> FrameNumber {
@@ -198,7 +198,7 @@ final class SalvagePages {
 
   // MARK: Nodes
 
-  /// Returns whether a page is an intact, unvisited node of the given tree and level.
+  /// Returns whether a page is an intact, unvisited node of the given tree at the given level.
   func isFreshNode(_ page: PageNumber, tree: TreeID, level: Int) -> Bool {
     guard Int(page) < records.count, let record = records[Int(page)] else { return false }
     return record.isNode && record.tree == tree && Int(record.level) == level
@@ -211,7 +211,7 @@ final class SalvagePages {
 
   func markVisited(_ page: PageNumber) { records[Int(page)]?.isVisited = true }
 
-  /// Calls `body` with a node that the scan has found intact.
+  /// Calls `body` with a node that the scan has found to be intact.
   ///
   /// The method returns `nil` if the node can no longer be read.
   func withNode<R>(
@@ -233,7 +233,7 @@ final class SalvagePages {
     return try body(NodeView(bytes))
   }
 
-  /// The nodes that may be in use in all trees except the catalog, keyed by tree.
+  /// Returns the nodes that may be in use in all trees except the catalog, keyed by tree.
   func nodes() -> [TreeID: [PageNumber]] {
     var nodes: [TreeID: [PageNumber]] = [:]
     for (page, record) in records.enumerated() {

@@ -17,12 +17,13 @@ package struct SalvageReport: Sendable {
     /// A Boolean value that indicates whether the original name was lost with the keyspace's row in
     /// the catalog.
     package var hasLostName = false
-    /// A Boolean value that indicates whether the entries were recomputed from other entries, so
-    /// that no entries can be missing.
+    /// A Boolean value that indicates whether the entries were recomputed from other entries.
+    ///
+    /// No entries can be missing from a rebuilt keyspace.
     package var isRebuilt = false
     /// The number of salvaged entries.
     package var entryCount = 0
-    /// The number of entries according to the catalog, or `nil` if its row is lost.
+    /// The number of entries according to the catalog, or `nil` if the keyspace's row is lost.
     package var expectedCount: Int?
     /// The ranges in which entries are missing, in key order.
     ///
@@ -59,7 +60,7 @@ package struct SalvageReport: Sendable {
     }
   }
 
-  /// The maximum number of ranges to list for one keyspace, and the maximum number of keys.
+  /// The maximum number of ranges, and the maximum number of keys, to list for one keyspace.
   package static let maxListedCount = 10_000
 
   /// The salvaged generation.

@@ -17,7 +17,7 @@ struct SalvagedCatalog {
   private(set) var notes: [String] = []
   private var names: Set<String> = []
 
-  /// Reads the catalog, and gives each tree without a row a name such as `lost.17`.
+  /// Reads the catalog, and gives a name such as `lost.17` to each tree without a row.
   ///
   /// - Parameter nodes: The nodes that may be in use, keyed by tree.
   init(in pages: SalvagePages, _ nodes: [TreeID: [PageNumber]]) throws(StorageError) {
@@ -42,7 +42,7 @@ struct SalvagedCatalog {
     trees = found.values.sorted { $0.name < $1.name }
   }
 
-  /// Adds the rows of a leaf of the catalog, or returns `false` if any row is invalid.
+  /// Adds the rows in a leaf of the catalog, or returns `false` if any row is invalid.
   private mutating func addRows(
     of page: PageNumber, in pages: SalvagePages, to found: inout [TreeID: Tree]
   ) throws(StorageError) -> Bool {
@@ -78,7 +78,7 @@ struct SalvagedCatalog {
     case tree(Tree)
   }
 
-  /// Decodes a row, or returns `nil` if it is invalid.
+  /// Decodes a row, or returns `nil` if the row is invalid.
   private static func tree(_ key: Bytes, _ value: Bytes) -> Row? {
     if Catalog.nextTreeKey.bytes.withBytes({ key.equals($0) }) { return .nextTree }
     guard let name = try? Catalog.name(of: key), let row = try? Catalog.decode(value),

@@ -18,7 +18,7 @@ final class SalvagedEntries {
   private(set) var leafCount = 0
   /// The start of the missing range at the current position, or `nil` if there is none.
   private var gap: Gap?
-  /// The start of the lost branches that are not in the report yet, or `nil` if there are none.
+  /// The start of the lost branches that have not been reported yet, or `nil` if there are none.
   private var branchGap: Gap?
   private var isInLostBranch = false
 
@@ -26,7 +26,7 @@ final class SalvagedEntries {
     let after: [UInt8]?
   }
 
-  /// Moves to the first entry.
+  /// Creates an object that is positioned at the first entry.
   init(
     _ outline: TreeOutline, in pages: SalvagePages, _ report: SalvageReport.Keyspace
   ) throws(StorageError) {
@@ -142,9 +142,9 @@ final class SalvagedEntries {
     }
   }
 
-  /// Appends the current entry to a tree of another store, and moves to the next entry.
+  /// Appends the current entry to a tree in another store, and moves to the next entry.
   ///
-  /// - Returns: The size of the key and the value in bytes.
+  /// - Returns: The total size of the key and the value, in bytes.
   func moveEntry(
     to builder: inout TreeBuilder, of tree: TreeID, _ target: WorkingPages
   ) throws(StorageError) -> Int {
@@ -173,7 +173,8 @@ final class SalvagedEntries {
 }
 
 extension KeyspaceWriter {
-  /// Appends salvaged entries until it has appended at least `byteCount` bytes or no entry is left.
+  /// Appends salvaged entries until at least `byteCount` bytes have been appended or no entry is
+  /// left.
   func append(_ entries: SalvagedEntries, byteCount: Int) throws(StorageError) {
     session.requireOpen()
     let pages = session.pages

@@ -11,10 +11,11 @@ package struct StoreSalvage {
 
   /// The approximate size in bytes of each transaction.
   ///
-  /// A transaction keeps its pages in memory until it ends.
+  /// A transaction keeps its pages in memory until the transaction ends.
   private static let transactionByteCount = 8 << 20
 
-  /// Creates an operation that salvages the store in the directory `source` to a new path.
+  /// Creates an operation that salvages the store at the path `source` into a new store at
+  /// `target`.
   package init(
     of source: String, to target: String, on fileSystem: any FileSystem = PosixFileSystem(),
     progress: ((StoreProgress) -> Void)? = nil
@@ -28,9 +29,9 @@ package struct StoreSalvage {
 
   /// Reads the damaged store and writes the new one.
   ///
-  /// - Parameter finish: A closure that completes the new store before it is renamed to `target`,
-  ///   and may add to the report.
-  /// - Returns: A report of the salvaged and the missing data.
+  /// - Parameter finish: A closure that completes the new store before the store is renamed to
+  ///   `target`. The closure may add to the report.
+  /// - Returns: A report on the salvaged data and the missing data.
   /// - Throws: `busy` if the damaged store is open, `notAStore` or `incompatibleFormat` if the
   ///   directory is not a store that can be read, or `invalidArgument` if the new path exists. Also
   ///   throws `io`, `diskFull`, or any error that `finish` throws. If an error is thrown, there is

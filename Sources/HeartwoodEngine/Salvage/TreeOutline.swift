@@ -33,7 +33,7 @@ struct TreeOutline {
     let upper: [UInt8]?
   }
 
-  /// A part of a tree whose parent is lost.
+  /// A subtree whose parent is lost.
   private struct Fragment {
     let firstKey: [UInt8]
     let items: [Item]
@@ -154,7 +154,7 @@ struct TreeOutline {
     return isEmptyTree ? [] : nil
   }
 
-  /// Returns the leaves in the ranges of lost branches that may be in use.
+  /// Returns the leaves that may be in use within the ranges of lost branches.
   ///
   /// The bitmap pages of these leaves are damaged.
   private func doubtfulFragments(_ nodes: [PageNumber]) throws(StorageError) -> [Fragment] {

@@ -4,8 +4,8 @@ extension WriteTransaction {
   /// The method does nothing if there is no keyspace with that name.
   ///
   /// - Precondition: The transaction has used neither of the two names so far.
-  /// - Throws: `invalidArgument` if there is a keyspace with the new name, or `corrupt`, `io` or
-  ///   `diskFull`.
+  /// - Throws: `invalidArgument` if there is already a keyspace with the new name, or `corrupt`,
+  ///   `io` or `diskFull`.
   package func renameKeyspace(_ name: String, to newName: String) throws(StorageError) {
     session.requireOpen()
     guard let row = try Catalog.row(name, in: session.pages.view) else { return }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A signal that notifies observers in this process and in other processes of new commits.
+/// A signal that tells observers about new commits, both in this process and in other processes.
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last one it
 /// received. Late or duplicate signals are therefore harmless, and several commits can share one
@@ -34,13 +34,15 @@ package final class CommitSignal: @unchecked Sendable {
     let resume: @Sendable (FrameNumber?) -> Void
   }
 
-  /// The maximum age of `othersObserve`, the cached check for observers in other processes.
+  /// The maximum age of `othersObserve`, the cached result of the check for observers in other
+  /// processes.
   private static let answerMilliseconds: UInt64 = 100
   /// The interval at which an observer checks for commits even without a signal.
   private static let checkMilliseconds: UInt64 = 1000
   /// The interval at which an observer without a watch checks for commits.
   ///
-  /// A new observer also uses this interval while other processes may not have noticed it yet.
+  /// A new observer also uses this interval while other processes may not have noticed the observer
+  /// yet.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {
@@ -51,7 +53,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Committing
 
-  /// N2: signals a commit that is now visible.
+  /// Performs step N2: signals a commit that is now visible.
   ///
   /// - Complexity: Without observers, one clock read, and at most ten lock queries a second.
   package func notify() {
@@ -74,7 +76,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   /// Adds an observer.
   ///
-  /// The observer remains until the matching call of ``removeObserver()``.
+  /// The observer remains until the matching call to ``removeObserver()``.
   package func addObserver() {
     lock.withLock {
       observerCount += 1
@@ -102,8 +104,8 @@ package final class CommitSignal: @unchecked Sendable {
   /// Calls `resume` once, when a generation newer than `known` is available or the wait is
   /// cancelled.
   ///
-  /// The argument is the newest generation, or `nil` if ``cancel(_:)`` or ``end(_:)`` cancelled the
-  /// wait.
+  /// The argument of `resume` is the newest generation, or `nil` if ``cancel(_:)`` or ``end(_:)``
+  /// cancelled the wait.
   ///
   /// - Parameter isOver: A function that returns whether the wait was cancelled before it began.
   ///   The method calls this function after it has registered the wait, so that it misses no
@@ -126,7 +128,7 @@ package final class CommitSignal: @unchecked Sendable {
     for waiter in removeWaiters(where: { $0.owner == owner }) { waiter.resume(nil) }
   }
 
-  /// N1: ends each wait for which a newer generation is now visible.
+  /// Performs step N1: ends each wait for which a newer generation is now visible.
   private func wake() {
     counters.fence()
     let newest = counters.committed
@@ -170,7 +172,8 @@ package final class CommitSignal: @unchecked Sendable {
     thread = SystemThread { [self] in observe(id, watch) }
   }
 
-  /// Stops the thread and returns it, so that the caller can join it without holding the lock.
+  /// Stops the thread, and returns the thread so that the caller can join it without holding the
+  /// lock.
   private func stopThread() -> SystemThread? {
     try? locks.unlock(byte: LockByte.observing)
     threadID += 1

@@ -1,7 +1,7 @@
 /// The information that this process publishes about its use of a store, for display to users.
 ///
-/// - Note: `@unchecked` because only the maintenance thread uses the mutable state, apart from code
-///   that runs before this thread starts or after it has ended.
+/// - Note: `@unchecked` is safe because only the maintenance thread uses the mutable state, apart
+///   from code that runs before this thread starts or after it has ended.
 package final class HolderEntry: @unchecked Sendable {
   package let row: HolderRow
   package let isReadOnly: Bool
@@ -26,7 +26,7 @@ package final class HolderEntry: @unchecked Sendable {
     if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }
   }
 
-  /// Sets holder locks for generations that were held at two checks in a row.
+  /// Sets holder locks for generations that were held at two consecutive checks.
   ///
   /// The method also releases the holder locks of generations that are no longer held.
   ///

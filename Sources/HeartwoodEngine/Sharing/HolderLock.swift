@@ -1,4 +1,4 @@
-/// A lock byte by which a process shows that it has the store open or holds a generation.
+/// A lock byte with which a process shows that it has the store open or holds a generation.
 ///
 /// Locks do not identify their owner, so the offset of the byte encodes the PID. The kernel
 /// releases the lock when the process ends, as it does for every lock. A read-only process can also
@@ -17,7 +17,7 @@ package struct HolderLock: Hashable, Sendable {
   ///
   /// The bound is small enough that all byte ranges are below offset 2^62.
   private static let processCount: Int32 = 1 << 22
-  /// The bytes of the holder locks of all processes.
+  /// The range of bytes that contains the holder locks of all processes.
   static let bytes =
     LockByte.holderLock..<LockByte.holderLock + UInt64(processCount) << Subject.bitCount
 
@@ -63,7 +63,7 @@ extension StoreLocks {
   /// A longer run must have been set by another program.
   private static let maxHolderLockRunByteCount = 1 << 12
 
-  /// Sets a holder lock, and returns whether setting it succeeded.
+  /// Sets a holder lock, and returns whether the lock was set.
   ///
   /// A failure is harmless, because the lock only informs users.
   package func set(_ holderLock: HolderLock) -> Bool {

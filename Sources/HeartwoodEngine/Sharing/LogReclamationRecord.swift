@@ -6,7 +6,7 @@ package final class LogReclamationRecord: @unchecked Sendable {
   package struct Figures {
     /// The last commit that the map covers.
     let end: CommitPoint
-    /// The number of frames between the end of the previous map and the end of the new map.
+    /// The number of frames between the ends of the previous map and the new map.
     let newFrameCount: Int
     /// The number of held generations below the newest durable generation.
     let heldCount: Int
@@ -22,7 +22,7 @@ package final class LogReclamationRecord: @unchecked Sendable {
 
   package init() {}
 
-  /// Records a complete reclamation.
+  /// Records a completed reclamation.
   ///
   /// - Parameter counts: For each segment with holes, the number of frames that were retained when
   ///   holes were last punched in the segment.

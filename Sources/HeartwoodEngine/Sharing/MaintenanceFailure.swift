@@ -1,12 +1,12 @@
 /// The reason why a maintenance run failed, encoded in one shared counter.
 ///
 ///     bits 0–7   the kind, as a number above 0
-///     bits 8–39  the error number of the system, or 0
+///     bits 8–39  the system's error number, or 0
 package struct MaintenanceFailure: Hashable, Sendable {
   package let kind: StorageError.Kind
   package let errno: Int32?
 
-  /// The kinds, sorted by number.
+  /// The kinds of failure, sorted by number.
   ///
   /// Any other kind is encoded as the first kind.
   private static let kinds: [StorageError.Kind] = [
@@ -32,7 +32,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
     return UInt64(UInt32(bitPattern: errno ?? 0)) << 8 | number
   }
 
-  /// The error to report in processes other than the process whose run failed.
+  /// The error to report in processes other than the one whose run failed.
   package var error: StorageError {
     StorageError(
       kind,

@@ -1,4 +1,4 @@
-/// A check that the file names of an open store still refer to the opened files.
+/// A check that the file names of an open store still refer to the files that were opened.
 ///
 /// If a file is replaced while a store is open, all data written to its descriptor is lost. Each
 /// writer and each maintenance run therefore performs this check first. One system call shows

@@ -17,7 +17,7 @@ package final class SegmentAllocator: @unchecked Sendable {
   private let activity: ActivityCounters
   /// The number of segments to create in advance.
   ///
-  /// The number is initially one, and becomes two after a segment was not ready in time.
+  /// The number is initially one, and becomes two once a segment has not been ready in time.
   private var wanted = 1
   /// The last segment allocated to a writer.
   ///
@@ -36,11 +36,12 @@ package final class SegmentAllocator: @unchecked Sendable {
     self.activity = activity
   }
 
-  /// Returns the segments from `first` to `last`, and creates missing segments with durable names.
+  /// Returns the segments from `first` to `last`, after creating those that are missing.
   ///
-  /// The caller must hold the writer lock.
+  /// On return, the names of these segments are durable. The caller must hold the writer lock.
   ///
-  /// - Parameter mayUseReserve: Whether the reserve may become the last segment on a full disk.
+  /// - Parameter mayUseReserve: Whether the reserve may become the last segment if the disk is
+  ///   full.
   /// - Complexity: One sync of the directory if a segment had to be created.
   package func allocate(
     _ first: UInt64, through last: UInt64, lineage: UInt64, mayUseReserve: Bool = false
@@ -71,8 +72,8 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// Makes a segment's name durable before a frame is written to the segment.
   ///
   /// A segment that another process created may also need this step, because that process may have
-  /// died before it synced the directory. The shared counter `named` contains the last durable
-  /// segment's number plus 1, or 0 if no name is durable.
+  /// died before it synced the directory. The shared counter `named` is 1 plus the number of the
+  /// last segment with a durable name, or 0 if no name is durable.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
     // If there is no reserve, do not rely on the counter. The reserve may have been renamed to this
     // segment, and the counter may refer to an earlier file with the same name.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The offsets of the counters in the `counters` file.
 ///
-/// Counters that are polled often have their own cache lines, so that writes do not slow down
-/// readers of other counters.
+/// Counters that are polled often have their own cache lines, so that writes to them do not slow
+/// down readers of other counters.
 package enum CountersLayout {
   package static let ready = Field("ready", at: 0, 8)
   package static let appended = Field("appended", at: 64, 8)
@@ -59,7 +59,7 @@ package struct DecisionRecord: Hashable, Sendable {
   }
 }
 
-/// The shared counters of a store, in the `counters` file, which is mapped into memory.
+/// The shared counters of a store, stored in the memory-mapped `counters` file.
 ///
 /// Each counter is atomic and meaningful on its own. A counter that contains a generation never
 /// decreases. Counters are valid only on one machine, and only until the machine is restarted. They
@@ -145,7 +145,7 @@ package final class SharedCounters: @unchecked Sendable {
     setFailed()
   }
 
-  /// Returns whether no counter exceeds its bound, and every named generation can be pinned.
+  /// Returns whether every counter is within its bound and every named generation can be pinned.
   ///
   /// Damaged counters could cause the store to treat a commit as durable when it is not, or to
   /// reclaim a named generation. Call this method only while no other process has the store open.

@@ -1,4 +1,4 @@
-/// The files, shared counters and locks of one open store, and its geometry.
+/// The files, shared counters, locks and geometry of one open store.
 ///
 /// This class is thread-safe. All properties are constant once the store is open, and objects with
 /// mutable state synchronise access themselves.

@@ -45,7 +45,7 @@ package final class StoreLocks: Sendable {
     }
   }
 
-  /// Returns the runs of bytes in a range that other owners have locked, in ascending order.
+  /// Returns the runs of bytes that other owners have locked within a range, in ascending order.
   ///
   /// Up to 2k + 1 queries are needed for k locks, because a query returns an arbitrary conflicting
   /// lock.

@@ -15,7 +15,7 @@ package final class Suspensions: @unchecked Sendable {
   func add() { count.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent) }
   var period: Period { Period(count: count, value: count.pointee.load(ordering: .relaxed)) }
 
-  /// A period between two suspensions, checked whenever a page is read.
+  /// A period between two suspensions, which is checked whenever a page is read.
   ///
   /// A period retains no object, and is valid only while its `Suspensions` object exists.
   struct Period {

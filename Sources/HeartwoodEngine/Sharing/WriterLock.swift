@@ -37,7 +37,7 @@ package final class WriterLock: @unchecked Sendable {
     lock.withLock { owner == SystemThread.current }
   }
 
-  /// Acquires the writer lock, after waiting until no other thread or process holds it.
+  /// Waits until no other thread or process holds the writer lock, and then acquires the lock.
   ///
   /// - Precondition: The thread does not already hold the writer lock. Otherwise, the thread would
   ///   wait for itself.
@@ -130,7 +130,7 @@ package final class WriterLock: @unchecked Sendable {
   /// The maximum time for which this process yields after a ring.
   private static let answerMilliseconds: UInt64 = 2
 
-  /// Yields to a writer in another process that has rung, if this process was the last writer.
+  /// Yields to a waiting process that has rung, if this process was the last writer.
   ///
   /// The process yields once for each ring, because the process that rang may be suspended by now.
   private func yieldToWaitingProcess() throws(StorageError) {
@@ -194,7 +194,7 @@ package final class WriterLock: @unchecked Sendable {
         + "transaction, or increase `busyTimeout`.")
   }
 
-  /// A phrase about the current writer for error messages.
+  /// A phrase that describes the current writer, for use in error messages.
   ///
   /// The phrase is empty if the writer is unknown.
   private var writerText: String {

@@ -1,4 +1,6 @@
-/// Queries about live generations, which hold the table's lock while they read the table.
+/// Queries about live generations.
+///
+/// Each query holds the table's lock while it reads the table.
 extension GenerationTable {
   package func liveState(at generation: FrameNumber) -> GenerationState? {
     lock.withLock { entries[generation]?.state }
@@ -13,7 +15,7 @@ extension GenerationTable {
     return (found.point, found.index)
   }
 
-  /// The largest page count of the states that this process reads or builds on.
+  /// The largest page count among the states that this process reads or builds on.
   package var greatestPageCount: PageNumber {
     lock.withLock {
       entries.values.reduce(

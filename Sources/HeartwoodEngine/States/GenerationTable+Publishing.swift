@@ -1,5 +1,5 @@
 extension GenerationTable {
-  /// W1.2 and W2: returns the newest state that any process has appended.
+  /// Performs steps W1.2 and W2: returns the newest state that any process has appended.
   ///
   /// The caller must hold the writer lock.
   ///
@@ -17,7 +17,8 @@ extension GenerationTable {
     return state
   }
 
-  /// W1.6: publishes the state on which every later writer builds, under the writer lock.
+  /// Performs step W1.6 under the writer lock: publishes the state on which every later writer
+  /// builds.
   package func publishAppended(_ state: GenerationState) {
     files.counters.store(state.generation, CountersLayout.appended)
     lock.withLock { appendedState = state }
@@ -37,7 +38,8 @@ extension GenerationTable {
     if old.references == 0 { drop(old) }
   }
 
-  /// W3.4 and W3.5: records that the commits of all processes up to `generation` are synced.
+  /// Performs steps W3.4 and W3.5: records that the commits of all processes up to `generation` are
+  /// synced.
   ///
   /// `committed` is raised before `durable`. If the order were reversed, a process that died
   /// between the two steps could leave the floor above every visible generation.

@@ -14,7 +14,8 @@ extension GenerationTable {
     lock.release()
   }
 
-  /// S1: releases every live generation, invalidates its snapshots, and prevents pinning.
+  /// Performs step S1: releases every live generation, invalidates its snapshots, and prevents
+  /// pinning.
   ///
   /// - Throws: `suspended` if the table is already suspended. Throws `io` if a lock could not be
   ///   released, but only after all other locks have been released.
@@ -38,7 +39,7 @@ extension GenerationTable {
     if let failure { throw failure }
   }
 
-  /// S3: continues from a state that was read from the files.
+  /// Performs step S3: continues from a state that was read from the files.
   package func resume(at state: GenerationState) {
     lock.withLock {
       appendedState = state

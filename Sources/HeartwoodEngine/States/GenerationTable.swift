@@ -60,7 +60,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Pinning
 
-  /// P1: pins the newest generation that any process has made visible.
+  /// Performs procedure P1: pins the newest generation that any process has made visible.
   ///
   /// - Complexity: At most one system call. If another process committed the generation, also one
   ///   page read for each group after the newest state known to this process.
@@ -118,7 +118,8 @@ package final class GenerationTable: @unchecked Sendable {
     if let old, old !== entry, old.references == 0 { drop(old) }
   }
 
-  /// P3: pins a generation that another owner holds or that no run has released yet.
+  /// Performs procedure P3: pins a generation that another owner holds or that no run has released
+  /// yet.
   ///
   /// - Throws: `generationExpired` if a maintenance run has decided that the generation is dead, or
   ///   if it was never a commit. Throws `busy` if a run has been deciding for longer than
@@ -240,7 +241,7 @@ package final class GenerationTable: @unchecked Sendable {
         + "name.")
   }
 
-  /// P4: releases one reference to a generation.
+  /// Performs procedure P4: releases one reference to a generation.
   package func unpin(_ entry: LiveEntry) {
     lock.acquire()
     entry.references &-= 1
@@ -262,7 +263,7 @@ package final class GenerationTable: @unchecked Sendable {
     notify?()
   }
 
-  /// Removes an entry without references and unlocks its generation.
+  /// Removes an entry that has no references, and unlocks its generation.
   ///
   /// If unlocking fails, the only effect is that the generation's log space remains in use.
   func drop(_ entry: LiveEntry) {
@@ -271,7 +272,7 @@ package final class GenerationTable: @unchecked Sendable {
     if building[entry.generation] == nil { try? files.locks.unlockLive(entry.generation) }
   }
 
-  /// Drops the lingering pin if it has not been used since the last call.
+  /// Drops the lingering pin if the pin has not been used since the last call of this method.
   ///
   /// The method returns whether a pin still lingers.
   package func ageLingeringPin() -> Bool {

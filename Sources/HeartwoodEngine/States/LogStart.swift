@@ -5,14 +5,14 @@ package struct LogStart {
   package let point: CommitPoint
   /// The locations of the pages that are not in the page file, as of `point`.
   package let index: PageIndex
-  /// The lineages that have ended at or before `point`.
+  /// The lineages that ended at or before `point`.
   package let lineages: [EndedLineage]
   /// The map of retained frames, or `nil` if it does not extend beyond the page file's state.
   package let map: RetainedFrameMap?
   /// The serial number of the map on disk, even if that map is not used.
   package let serial: UInt64?
 
-  /// Determines where to start in order to reach `generation`.
+  /// Determines where to start reading in order to reach `generation`.
   ///
   /// The initialiser returns `nil` if the generation is no longer available. In that case, the
   /// generation is older than the page file's state, or the map covers the generation but does not
@@ -67,13 +67,13 @@ package struct LogStart {
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 
-/// A reader that follows the log, and the state that it has reached.
+/// A walk through the log, and the state that the walk has reached.
 package struct LogWalk {
   package private(set) var point: CommitPoint
   package let index: PageIndex
   package private(set) var lineages: [EndedLineage]
   package private(set) var commitCount = 0
-  /// The number of segments whose footer was read instead of the group headers.
+  /// The number of segments whose footers were read instead of their group headers.
   package private(set) var footerCount = 0
 
   package init(from start: LogStart) {

@@ -43,7 +43,7 @@ package struct PageDifference {
     replaced.sort()
   }
 
-  /// Adds the pages of `bitmap` that were freed but not written.
+  /// Adds the pages covered by `bitmap` that were freed but not written.
   private mutating func addFreedPages(by bitmap: PageNumber) throws(StorageError) {
     let before = try older.view.bitmap(bitmap)
     defer { older.view.release(before) }

@@ -2,12 +2,12 @@ package import Synchronization
 
 /// A copy-on-write radix tree that maps the pages in the log to their newest frames in one state.
 ///
-/// A commit copies the few nodes it changes and shares the rest with the previous state. A state
-/// owns its root, and nodes without remaining references are freed immediately. Lookups follow raw
-/// pointers, without a retain or a lock.
+/// A commit copies the few nodes that it changes, and shares the rest with the previous state. A
+/// state owns its root, and nodes without remaining references are freed immediately. Lookups
+/// follow raw pointers, without a retain or a lock.
 ///
-/// - Note: `@unchecked` because nodes are reference-counted atomically and never change once they
-///   are shared.
+/// - Note: `@unchecked` is safe because nodes are reference-counted atomically and never change
+///   once they are shared.
 package final class PageIndex: @unchecked Sendable {
   package private(set) var root: Node?
   /// The number of levels below the root.
@@ -18,7 +18,7 @@ package final class PageIndex: @unchecked Sendable {
 
   package init() {}
 
-  /// Creates an index that has the same entries as `other` and shares its nodes.
+  /// Creates an index that has the same entries as `other` and shares the nodes of `other`.
   package init(sharing other: PageIndex) {
     root = other.root
     depth = other.depth
@@ -40,7 +40,7 @@ package final class PageIndex: @unchecked Sendable {
       && page &>> PageNumber(truncatingIfNeeded: covered) != 0
   }
 
-  /// Returns the frame of `page` in an index with this root and depth, or 0 if it has no entry.
+  /// Returns the frame of `page` in an index with this root and depth, or 0 if `page` has no entry.
   @inline(__always)
   package static func frame(of page: PageNumber, root: Node?, depth: Int) -> FrameNumber {
     guard var node = root, !isBeyond(page, depth) else { return 0 }
@@ -74,7 +74,7 @@ package final class PageIndex: @unchecked Sendable {
     root = Self.entering(page, frame, in: root, level: depth)
   }
 
-  /// Maps `page` to `frame` in `node`, or in a copy of `node` if it is shared or too small.
+  /// Maps `page` to `frame` in `node`, or in a copy of `node` if `node` is shared or too small.
   ///
   /// The method returns the changed node, and consumes the caller's reference to `node`.
   // The recursion cannot overflow the stack: it is at most six levels deep, and its nodes are
@@ -141,9 +141,9 @@ extension PageIndex {
   ///     └──────────┴──────────┴──────────┴───────────┘
   ///
   /// `count` is the number of references from parents and indexes. `slots` has a bit for each slot,
-  /// which is set if the slot has a word. The words are in slot order. A word is a frame number at
-  /// level 0, and a reference to a child node at higher levels. `newest` is the highest frame ever
-  /// set in the node or below it. The capacity is 4, 8, 16, 32 or 64 words.
+  /// and the bit is set if the slot has a word. The words are in slot order. A word is a frame
+  /// number at level 0, and a reference to a child node at higher levels. `newest` is the highest
+  /// frame ever set in the node or below it. The capacity is 4, 8, 16, 32 or 64 words.
   ///
   /// A node with a capacity of 64 words is *full*: every slot has a word, and 0 means no entry.
   /// References to a full node are odd, so that a lookup can find a word without reading `slots`.
@@ -183,7 +183,7 @@ extension PageIndex {
     fileprivate var newest: FrameNumber { header[2] }
 
     /// Returns the index of a slot's word among the node's words, or the index at which to insert
-    /// it.
+    /// the word.
     private func wordIndex(of slot: Int) -> Int {
       (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
     }
@@ -270,7 +270,7 @@ extension PageIndex {
       PageIndex.liveByteCount.wrappingAdd(byteCount, ordering: .relaxed)
     }
 
-    /// Inserts a word for a slot without a word, in a node with spare capacity.
+    /// Inserts a word for a slot that has none, in a node with spare capacity.
     private func open(_ slot: Int) {
       let wordIndex = wordIndex(of: slot)
       (words + wordIndex + 1).update(

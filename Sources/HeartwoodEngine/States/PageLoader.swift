@@ -1,4 +1,4 @@
-/// A loader that finds and verifies pages that ``PageView/page(_:)`` cannot return on its fast
+/// A loader that finds and verifies the pages that ``PageView/page(_:)`` cannot return on its fast
 /// path.
 package final class PageLoader: Sendable {
   let files: StoreFiles

@@ -29,7 +29,7 @@ package struct PageSource {
   /// The writer's own pages, or `nil` for readers.
   let working: UnsafeMutablePointer<WorkingTable>?
   let loader: Unmanaged<PageLoader>
-  /// A counter that the writer increments with each change.
+  /// A counter that the writer increments at each change.
   var changeCount: Int
   let origin = ProcessOrigin()
   let suspension: Suspensions.Period

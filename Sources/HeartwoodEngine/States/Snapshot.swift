@@ -1,8 +1,8 @@
 /// A pinned, unchanging view of one generation of a store.
 ///
-/// The generation is locked while the snapshot exists, and is released with the snapshot's last
-/// reference. While a snapshot exists, the log keeps the frames that the snapshot needs. See
-/// `Docs/Guides/Caveats.md` for the effects of long-lived snapshots.
+/// The generation is locked while the snapshot exists, and is released when the last reference to
+/// the snapshot is released. While a snapshot exists, the log keeps the frames that the snapshot
+/// needs. See `Docs/Guides/Caveats.md` for the effects of long-lived snapshots.
 ///
 /// Snapshots are thread-safe: any number of threads may read through one snapshot concurrently.
 public final class Snapshot: Sendable {

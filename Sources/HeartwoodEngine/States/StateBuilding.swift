@@ -1,5 +1,6 @@
 extension StoreFiles {
-  /// X1: locates the pages of a generation, using the page file's header, the map and the log.
+  /// Performs procedure X1: locates the pages of a generation, using the page file's header, the
+  /// map and the log.
   ///
   /// The caller must hold a verified pin on the generation or the maintenance lock, so that no
   /// maintenance run releases the generation in the meantime. If a run advances the page file,
@@ -44,7 +45,7 @@ extension StoreFiles {
     }
   }
 
-  /// Returns the newest header slot whose state the shared counters announce.
+  /// Returns the newest header slot whose state has been announced in the shared counters.
   ///
   /// A checkpoint announces a state only after syncing its slot. A reader of an unannounced state
   /// would reject every page that the checkpoint wrote. Such a reader can use the previous slot,
@@ -84,7 +85,8 @@ extension StoreFiles {
       point: found.walk.point, index: found.walk.index, segments: found.segments, files: self)
   }
 
-  /// X2: builds a newer generation's state by reading the log after a known state.
+  /// Performs procedure X2: builds a newer generation's state by reading the log after a known
+  /// state.
   ///
   /// The method returns `nil` if the log no longer reaches that generation. The caller must hold a
   /// verified pin on the newer generation or the writer lock. The pin or the lock ensures that all
@@ -134,7 +136,8 @@ extension StoreFiles {
     return try log.openAll(from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
-  /// W2: returns the state after a complete commit whose writer died before announcing it.
+  /// Performs procedure W2: returns the state after a complete commit that was never announced
+  /// because its writer died.
   ///
   /// The commit directly follows `state`. If there is no such commit, the result is `nil`. The
   /// caller must hold the writer lock.

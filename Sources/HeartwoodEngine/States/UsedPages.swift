@@ -53,8 +53,7 @@ package final class UsedPages {
     return count
   }
 
-  /// Returns the page count that would suffice if the pages in use filled the start of the page
-  /// file.
+  /// Returns the smallest page count with which the page file could hold all pages in use.
   ///
   /// - Complexity: Reads one page for each bitmap.
   package func leastPageCount() throws(StorageError) -> PageNumber {

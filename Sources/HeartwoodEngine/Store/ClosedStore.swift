@@ -60,8 +60,8 @@ struct ClosedStore {
 
   /// Removes all files and the directory.
   ///
-  /// The `locks` file is removed last, so that a process that waits for its locks finds nothing to
-  /// open.
+  /// The `locks` file is removed last, so that a process that is waiting for the locks finds
+  /// nothing to open.
   func remove() throws(StorageError) {
     for name in try fileSystem.list(path) ?? [] where name != "locks" {
       try fileSystem.remove(path + "/" + name)

@@ -32,8 +32,8 @@ public struct GenerationToken: Hashable, Sendable {
 extension GenerationToken: LosslessStringConvertible {
   /// The token as text.
   ///
-  /// The text contains the store, the lineage and the digest in hexadecimal, then the generation in
-  /// decimal. Periods separate the four parts.
+  /// The text contains the store, the lineage and the digest in hexadecimal, followed by the
+  /// generation in decimal. Periods separate the four parts.
   public var description: String {
     let words = [store.high, store.low, lineage, digest]
     return words.map { String($0, radix: 16) }.joined(separator: ".") + ".\(generation.frame)"
@@ -77,7 +77,7 @@ extension Snapshot {
 }
 
 extension Store {
-  /// Pins the generation that a token names.
+  /// Pins the generation that a token identifies, and returns a snapshot of it.
   ///
   /// The token may have been created by any process, even before the machine was restarted.
   ///

@@ -10,13 +10,13 @@ public struct LiveGeneration: Hashable, Sendable {
   public var names: [String]
   /// The processes known to hold the generation.
   ///
-  /// The list contains this process, and other processes that have held the generation for about a
-  /// second.
+  /// The list contains this process if it holds the generation, and any other processes that have
+  /// held the generation for about a second.
   public var holders: [StoreHolder]
   /// The number of bytes in the log that only this generation retains.
   ///
   /// Once the generation is released, the next maintenance run frees these bytes. If the generation
-  /// was the oldest, the checkpoint can also advance further, which frees more log space.
+  /// was the oldest, the checkpoint can also advance further and free more log space.
   public var retainedByteCount: Int
 }
 
@@ -81,7 +81,7 @@ struct HeldGenerations {
 }
 
 extension Store {
-  /// Returns the generations that this process, another process or a name holds, the oldest first.
+  /// Returns the generations that this process, another process or a name holds, oldest first.
   ///
   /// - Throws: `corrupt` if the list of named generations is corrupt, or `closed`, `suspended` or
   ///   `io`.

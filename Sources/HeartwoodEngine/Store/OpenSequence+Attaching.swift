@@ -84,7 +84,8 @@ extension OpenSequence {
     }
   }
 
-  /// P2: returns whether the newest state in `core` is still the newest one in the files.
+  /// Performs procedure P2: returns whether the newest state in `core` is still the newest one in
+  /// the files.
   ///
   /// Only a core without shared counters needs this check. A commit with valid headers but invalid
   /// images does not count, because recovery would discard the commit.
@@ -103,7 +104,8 @@ extension OpenSequence {
     return try !scanner.verifyImages(of: commit)
   }
 
-  /// S3: acquires the presence lock again, and returns the state of the newest generation.
+  /// Performs step S3: acquires the presence lock again, and returns the state of the newest
+  /// generation.
   ///
   /// Cached log frames are still valid, because frames never change. If another process has run a
   /// checkpoint in the meantime, the pages of the page file are verified again.
@@ -145,7 +147,8 @@ extension OpenSequence {
     }
   }
 
-  /// P1: locks the newest generation, for use before the table of live generations exists.
+  /// Performs procedure P1: locks the newest generation, for use before the table of live
+  /// generations exists.
   private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
     var attempts = Attempts()
     while true {
@@ -158,10 +161,10 @@ extension OpenSequence {
     }
   }
 
-  /// Maps the shared counters and computes the value that marks them as usable.
+  /// Maps the shared counters, and computes the value that marks the counters as usable.
   ///
   /// The method returns `nil` if there is no complete `counters` file. The value identifies the
-  /// boot, the `counters` file and the `pages` file. It is 0 if the system provides no boot
+  /// boot, the `counters` file and the `pages` file. The value is 0 if the system provides no boot
   /// identity.
   func countersFile(
     _ pages: any File, _ access: FileAccess

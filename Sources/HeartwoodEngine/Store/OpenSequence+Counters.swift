@@ -1,5 +1,6 @@
 extension OpenSequence {
-  /// O1.2 to O1.4: prepares the counters, starts a lineage if needed, and builds the first state.
+  /// Performs steps O1.2 to O1.4: prepares the counters, starts a lineage if needed, and builds the
+  /// first state.
   func finish(
     _ header: HeaderSlot, _ recovery: Recovery, _ start: LogStart, _ named: NamedGenerations,
     _ table: SegmentTable, _ pages: any File, _ log: LogFiles, _ locks: StoreLocks
@@ -164,7 +165,8 @@ extension OpenSequence {
     for segment in table.segments { try segment.file.sync() }
   }
 
-  /// R1.7 and R1.8: starts a lineage in a new segment, so that no frame number is ever reused.
+  /// Performs steps R1.7 and R1.8: starts a lineage in a new segment, so that no frame number is
+  /// ever reused.
   static func startLineage(
     after point: CommitPoint, _ table: SegmentTable, _ log: LogFiles, _ locks: StoreLocks
   ) throws(StorageError) -> (CommitPoint, SegmentTable) {

@@ -1,4 +1,4 @@
-/// The sequence of steps that opens a store by creating it, recovering it, or attaching to it.
+/// The sequence of steps that opens a store by creating, recovering, or attaching to the store.
 ///
 /// The steps are O1, O2 and C1 in `Docs/Internals/Concurrency.md`.
 struct OpenSequence {
@@ -28,7 +28,8 @@ struct OpenSequence {
     knownNames.contains(name) || name.hasPrefix("wal-")
   }
 
-  /// Finds or creates the directory, and returns a copy of this object that keeps it open.
+  /// Finds or creates the directory, and returns a copy of this object that keeps the directory
+  /// open.
   func entered() throws(StorageError) -> OpenSequence {
     try requireSupportedVolume()
     try prepareDirectory()
@@ -37,7 +38,7 @@ struct OpenSequence {
       options: options)
   }
 
-  /// Opens the `locks` file, and checks that locking it works.
+  /// Opens the `locks` file, and checks that the file can be locked.
   ///
   /// - Throws: `readOnly` if a replica is opened for writing.
   func prepare() throws(StorageError) -> StoreLocks {
@@ -57,7 +58,7 @@ struct OpenSequence {
     return StoreLocks(file: file)
   }
 
-  /// O1 and O2: opens the store as the first process, or attaches to it.
+  /// Performs steps O1 and O2: opens the store as the first process, or attaches to an open store.
   func run(_ locks: StoreLocks) throws(StorageError) -> Opened {
     let presence = options.isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite
     if options.isReadOnly {
@@ -85,7 +86,7 @@ struct OpenSequence {
     }
   }
 
-  /// Opens the store by recovering it, because there is no other process to attach to.
+  /// Opens the store with recovery, because no other process has the store open.
   private func openAlone(_ locks: StoreLocks) throws(StorageError) -> Opened {
     let clock = SystemThread.monotonicMilliseconds
     let names = Set(try fileSystem.list(path) ?? [])
@@ -187,7 +188,8 @@ struct OpenSequence {
     return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
   }
 
-  /// C1: creates a page file with one header slot, and renames it to `pages` once it is complete.
+  /// Performs procedure C1: creates a page file with one header slot, and renames the file to
+  /// `pages` once it is complete.
   private func create(_ names: Set<String>) throws(StorageError) {
     guard !options.isReadOnly else {
       throw noStore
@@ -223,7 +225,7 @@ struct OpenSequence {
     try fileSystem.syncDirectory(Self.parent(of: path))
   }
 
-  /// Returns the error for a page file without an intact header, depending on its signature.
+  /// Returns the error for a page file without an intact header, depending on the file's signature.
   func unreadable(_ pages: any File) throws(StorageError) -> StorageError {
     let block = ByteBlock(count: 8)
     defer { block.keep() }

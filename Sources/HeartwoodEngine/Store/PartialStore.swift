@@ -1,4 +1,6 @@
-/// A new store in a temporary directory, which is renamed to its final path once it is complete.
+/// A new store that is created in a temporary directory.
+///
+/// The directory is renamed to its final path once the store is complete.
 struct PartialStore {
   private let fileSystem: any FileSystem
   private let path: String
@@ -26,7 +28,7 @@ struct PartialStore {
   /// Calls `fill` to write and close a store at the temporary path, and then renames the store.
   ///
   /// - Throws: `invalidArgument` if the final path exists, or `busy` while another process creates
-  ///   a store for the same path. If `fill` throws an error, this method removes the incomplete
+  ///   a store at the same path. If `fill` throws an error, this method removes the incomplete
   ///   store and rethrows the error.
   func create(_ fill: () throws -> Void) throws {
     try requireUnused()
@@ -62,7 +64,7 @@ struct PartialStore {
     }
   }
 
-  /// Removes the files left by an interrupted attempt for the same path.
+  /// Removes the files left by an interrupted attempt to create a store at the same path.
   private func clear() throws(StorageError) {
     guard let names = try fileSystem.list(partialPath), !names.isEmpty else { return }
     if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {

@@ -1,10 +1,10 @@
 extension Store {
   /// Calls `body` for every key whose entry differs between two generations.
   ///
-  /// The calls are in the order of keyspace names and keys. Names are ordered by their UTF-8 bytes,
-  /// and keys by their encoded bytes. The changes turn `source` into `target`, whichever of the two
-  /// is newer. Rewriting a value with the same bytes is not a change. Creating or removing a
-  /// keyspace without entries is not a change either.
+  /// The calls are ordered by keyspace name, and then by key. Names are ordered by their UTF-8
+  /// bytes, and keys by their encoded bytes. The changes turn `source` into `target`, whichever of
+  /// the two is newer. Rewriting a value with the same bytes is not a change. Creating or removing
+  /// a keyspace without entries is not a change either.
   ///
   /// - Parameters:
   ///   - source: The snapshot before the changes, taken from this store.

@@ -1,5 +1,5 @@
 extension Store {
-  /// Returns a sequence of future commits by this process and all other processes.
+  /// Returns a sequence of future commits, made by this process and all other processes.
   ///
   /// The sequence yields the newest generation whenever it is newer than the last yielded
   /// generation. If several commits occur while no task is awaiting the sequence, the sequence
@@ -110,7 +110,7 @@ private final class CommitObserver: @unchecked Sendable {
 
   /// Registers with the signal of the store's current core, and returns the signal.
   ///
-  /// Once another process has opened the files for writing, a private core is replaced.
+  /// A private core is replaced once another process has opened the files for writing.
   private func presentSignal() -> CommitSignal {
     let present = store.core.signal
     let former = lock.withLock { () -> CommitSignal? in

@@ -11,14 +11,14 @@ public struct CompactionResult: Hashable, Sendable {
   /// The length of the page file in bytes after the compaction, including space that is allocated
   /// in advance.
   public var fileByteCount = 0
-  /// The oldest live generation if it kept the page file from being truncated, or `nil` otherwise.
+  /// The oldest live generation, if it kept the page file from being truncated, or `nil` otherwise.
   ///
   /// Once this generation has been released, a checkpoint truncates the file.
   public var blockingGeneration: Generation?
 }
 
 extension Store {
-  /// Moves the pages at the end of the page file to free pages before them, and truncates the file.
+  /// Moves pages from the end of the page file into earlier free pages, and truncates the file.
   ///
   /// Every checkpoint removes free pages at the end of the file. Compaction also removes free pages
   /// between pages in use. It uses many small transactions, so that it does not block other writers

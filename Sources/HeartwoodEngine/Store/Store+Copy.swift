@@ -3,8 +3,8 @@ extension Store {
   ///
   /// Other threads and processes can read and write this store during the copy.
   ///
-  /// The copy is independent, with its own identity and history. It has the same page and segment
-  /// size, but no free pages and an empty log. This method writes the copy to `path` with
+  /// The copy is independent, with its own identity and history. It has the same page size and
+  /// segment size, but no free pages and an empty log. This method writes the copy to `path` with
   /// `.partial` appended. It renames the directory to `path` only when the copy is complete and
   /// synced, so an interrupted copy never leaves an incomplete store at `path`. The next copy to
   /// the same path removes the files of an interrupted copy.

@@ -12,7 +12,7 @@ extension Store {
   /// - Throws: `generationExpired` if the generation is no longer readable, `invalidArgument` if
   ///   the name is already used for another generation, or `tooLarge` for a name that is empty or
   ///   too long. Also throws `busy`, `readOnly`, `closed`, `writesDisabled`, `diskFull` or `io`.
-  /// - Complexity: At most three syncs: of the log, of the list of named generations, and of the
+  /// - Complexity: At most three syncs: one each of the log, the list of named generations, and the
   ///   directory. The name is durable on return.
   public func keep(_ generation: Generation, as name: String) throws {
     try requireWritable()
@@ -54,7 +54,7 @@ extension Store {
   /// only the name retains.
   ///
   /// - Throws: `busy`, `readOnly`, `closed`, `writesDisabled`, `diskFull` or `io`.
-  /// - Complexity: Two syncs: of the list of named generations, and of the directory.
+  /// - Complexity: Two syncs: one of the list of named generations, and one of the directory.
   public func release(_ name: String) throws {
     try requireWritable()
     try changeNamed { named throws(StorageError) in named.rows[name] = nil }
@@ -71,7 +71,8 @@ extension Store {
     return try NamedGenerations.read(files.log).rows.mapValues { Generation(frame: $0.generation) }
   }
 
-  /// K1.3 to K1.6 and K2: applies `change` to the list of named generations, and replaces its file.
+  /// Performs steps K1.3 to K1.6 and K2: applies `change` to the list of named generations, and
+  /// replaces the file that contains the list.
   private func changeNamed(
     _ change: (inout NamedGenerations) throws(StorageError) -> Void
   ) throws(StorageError) {

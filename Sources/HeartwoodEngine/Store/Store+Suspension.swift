@@ -8,10 +8,10 @@ extension Store {
   ///
   /// Earlier snapshots become invalid and remain invalid after ``resume()``. Reading from such a
   /// snapshot throws `generationExpired`, because other processes may overwrite its pages. No
-  /// thread may be reading during the call, because the memory that a store with `.mapped` access
-  /// passes to readers may change. While the store is suspended, every other call except
-  /// ``close()`` throws `suspended`, and ``commits()`` keeps waiting. Suspending a store twice has
-  /// no effect.
+  /// thread may be reading during the call, because the memory from which it reads may change if
+  /// the store has `.mapped` access. While the store is suspended, every other call except
+  /// ``close()`` throws `suspended`, and ``commits()`` keeps waiting. Suspending a store that is
+  /// already suspended has no effect.
   ///
   /// - Throws: `busy` if a transaction or a replacement of the list of named generations takes
   ///   longer than `busyTimeout`. In that case, nothing has changed. Also throws `closed` or `io`.
@@ -51,7 +51,7 @@ extension Store {
 }
 
 extension StoreCore {
-  /// S1: suspends the store, after the operations in progress have ended.
+  /// Performs step S1: suspends the store, after the operations in progress have ended.
   func suspend(timeout: UInt64) throws(StorageError) {
     // Stop the maintenance thread first. Otherwise, the maintenance thread could wait for locks
     // held here while this thread waits for the maintenance thread to end.
@@ -81,7 +81,7 @@ extension StoreCore {
     try files.locks.unlock(byte: presence)
   }
 
-  /// S3: resumes the store.
+  /// Performs step S3: resumes the store.
   func resume(_ sequence: OpenSequence) throws(StorageError) {
     try files.maintenance.withLock { () throws(StorageError) in
       guard table.isSuspended else { return }

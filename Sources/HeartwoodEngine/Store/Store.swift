@@ -26,7 +26,7 @@ public final class Store: Sendable {
   var maintenance: Maintenance { core.maintenance }
   var options: StoreOptions { sequence.options }
 
-  /// The result of recovery.
+  /// A report on the recovery that was performed when the store was opened.
   ///
   /// The report contains the number of commits found and the number of frames discarded. It also
   /// shows whether recovery started a new lineage.
@@ -38,9 +38,9 @@ public final class Store: Sendable {
   /// discards an unfinished commit at the end of the log. Synced data that is now corrupt causes an
   /// error.
   ///
-  /// Opening a store that is already open attaches to it without recovery. If one process opens a
-  /// store several times, even by different paths, the `Store` objects share their state and use
-  /// the options of the first one.
+  /// Opening a store that is already open attaches to the open store without recovery. If one
+  /// process opens a store several times, even by different paths, the `Store` objects share their
+  /// state and use the options of the first one.
   ///
   /// - Throws: `notAStore` if the files at the path are not a store, `incompatibleFormat` if this
   ///   version cannot read the store's format, or `corrupt` if the files are damaged. Throws `busy`
@@ -103,11 +103,11 @@ public final class Store: Sendable {
   ///     returns. If the closure throws an error, the store is unchanged and the error is rethrown.
   /// - Returns: The new generation or, if nothing was changed, the newest one.
   /// - Throws: Any error that `body` throws, or `busy`, `readOnly`, `closed` or `diskFull`. Throws
-  ///   `foreignStore` if files of the store were deleted or replaced while it was open. After these
-  ///   errors, nothing has changed. If the system refuses a resource, such as a descriptor, this
-  ///   method throws `io`, and writing can continue (guarantee F8). For any other failure, it
-  ///   throws `io` or `writesDisabled`. The commit is then either complete or absent, and the store
-  ///   accepts no writes until it is reopened.
+  ///   `foreignStore` if files of the store were deleted or replaced while the store was open.
+  ///   After these errors, nothing has changed. If the system refuses a resource, such as a
+  ///   descriptor, this method throws `io`, and writing can continue (guarantee F8). For any other
+  ///   failure, it throws `io` or `writesDisabled`. The commit is then either complete or absent,
+  ///   and the store accepts no writes until it is reopened.
   /// - Complexity: One page write for each changed page, and one more for about every 300 changed
   ///   pages. With `.full` durability, also one sync, which is shared by all commits that are
   ///   waiting at the time.
@@ -129,8 +129,8 @@ public final class Store: Sendable {
 
   /// Pins the newest generation, and returns a snapshot of it.
   ///
-  /// - Complexity: No system call if this process has the generation pinned or unpinned it less
-  ///   than about 100 ms ago. Otherwise, one system call.
+  /// - Complexity: No system call if this process holds a pin on the generation, or released its
+  ///   last pin less than about 100 ms ago. Otherwise, one system call.
   public func snapshot() throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -139,7 +139,8 @@ public final class Store: Sendable {
     return try pinAlone { table throws(StorageError) in try table.pinNewest() }
   }
 
-  /// P2: pins a generation of a store that was opened for reading only and has no shared counters.
+  /// Performs procedure P2: pins a generation of a store that was opened for reading only and has
+  /// no shared counters.
   ///
   /// The pin is valid only if the state is still the newest state once the generation is locked.
   private func pinAlone(
@@ -166,7 +167,7 @@ public final class Store: Sendable {
 
   /// Pins the given generation, and returns a snapshot of it.
   ///
-  /// The generation must be live, or no maintenance run must have released it yet.
+  /// The generation must be live, or must not have been released by a maintenance run yet.
   ///
   /// - Throws: `generationExpired` if the generation is no longer readable, or was never committed.
   /// - Complexity: The same as ``snapshot()``. If this process holds no snapshot of the generation,
@@ -223,7 +224,7 @@ public final class Store: Sendable {
     return try Verification(files: files, state: snapshot.state).run()
   }
 
-  /// The sizes of the store, and its activity since it was opened.
+  /// The sizes of the store, and its activity since the store was opened.
   ///
   /// In a child process created by `fork`, only ``StoreStatistics/pageByteCount`` is meaningful.
   public var statistics: StoreStatistics {
@@ -238,8 +239,8 @@ public final class Store: Sendable {
   /// When the last `Store` object that this process has for a store is closed, the process runs a
   /// final checkpoint, records the durable watermark, and releases the store's locks. Later
   /// operations on a closed object throw `closed`. Snapshots that are still held remain readable,
-  /// and the store remains locked until the last of these snapshots is released. Closing a store
-  /// twice has no effect.
+  /// and the store remains locked until the last of these snapshots is released. Closing an object
+  /// that is already closed has no effect.
   ///
   /// - Throws: Any error from the final checkpoint, or `writesDisabled` after an earlier failure.
   ///   The store is closed in any case. Durable commits remain durable. If an error is thrown,
@@ -270,7 +271,8 @@ public final class Store: Sendable {
     }
   }
 
-  /// Throws `foreignStore` unless a snapshot was taken from this store since the store was opened.
+  /// Throws `foreignStore` unless the snapshot was taken from this store since the store was
+  /// opened.
   func require(_ snapshot: Snapshot) throws(StorageError) {
     guard !snapshot.belongs(to: table) else { return }
     throw StorageError(

@@ -1,4 +1,6 @@
-/// A copy of a snapshot into a new store, which receives its final name once it is complete.
+/// An operation that copies a snapshot into a new store.
+///
+/// The new store receives its final name once it is complete.
 struct StoreCopy {
   private let snapshot: Snapshot
   private let files: StoreFiles
@@ -8,7 +10,7 @@ struct StoreCopy {
 
   /// The approximate size in bytes of a transaction.
   ///
-  /// A transaction keeps its pages in memory until it ends.
+  /// A transaction keeps its pages in memory until the transaction ends.
   private static let transactionByteCount = 8 << 20
 
   init(

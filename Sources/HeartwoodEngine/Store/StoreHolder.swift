@@ -22,7 +22,7 @@ public struct StoreHolder: Hashable, Sendable {
   public var isThisProcess: Bool
 }
 
-/// The processes that have a store open, according to its locks and its `holders` file.
+/// The processes that have a store open, according to the store's locks and `holders` file.
 struct HolderSurvey {
   private let holderLocks: Set<HolderLock>
   private let own: StoreHolder

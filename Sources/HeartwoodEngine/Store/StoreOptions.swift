@@ -6,8 +6,8 @@ public struct StoreOptions: Sendable {
     case full
     /// The commit survives the death of this process.
     ///
-    /// A power cut may undo the newest commits. Each commit is undone completely, starting with the
-    /// last commit.
+    /// A power cut may undo the newest commits. Commits are undone completely, starting with the
+    /// last one.
     case normal
   }
 
@@ -15,8 +15,8 @@ public struct StoreOptions: Sendable {
   public enum Access: Sendable {
     /// Files are mapped into memory, and pages are read in place.
     ///
-    /// Mapping is faster if the files fit in memory. If they do not, the system may read 32 pages
-    /// for each page that is needed.
+    /// Mapping is faster if the files fit in memory. If the files do not fit, the system may read
+    /// 32 pages for each page that is needed.
     case mapped
     /// Pages are read into a bounded cache and verified there.
     ///
@@ -43,7 +43,8 @@ public struct StoreOptions: Sendable {
   public var isReadOnly = false
   /// The permissions of a new store's files, such as 0o600, regardless of the process's umask.
   ///
-  /// If opening also creates the store's directory, all users who may read the files can list it.
+  /// If opening also creates the store's directory, all users who may read the files can also list
+  /// the directory.
   ///
   /// If `fileMode` is `nil`, the permissions are 0o644, modified by the umask. An existing store
   /// keeps its permissions: new files take the permissions and the group of the `pages` file.
@@ -66,10 +67,10 @@ public struct StoreOptions: Sendable {
   /// The length of the log, in bytes, at which a checkpoint runs automatically.
   ///
   /// The value 0 disables automatic checkpoints. If the value is `nil`, a checkpoint runs when the
-  /// log is as long as the page file, within limits of 16 MiB and 128 MiB. In a large store, a page
-  /// that is changed repeatedly is then written to the page file less often.
+  /// log is as long as the page file, but at least 16 MiB and at most 128 MiB long. In a large
+  /// store, a page that is changed repeatedly is then written to the page file less often.
   public var checkpointLogByteCount: Int?
-  /// The closure that is called on the store's own thread when an automatic checkpoint has failed.
+  /// A closure that the store calls on its own thread when an automatic checkpoint has failed.
   ///
   /// If consecutive checkpoints fail with the same error, the error is reported only once. Writers
   /// continue, and the log grows until a checkpoint succeeds.
@@ -80,8 +81,9 @@ public struct StoreOptions: Sendable {
   /// The number of bytes written to the log between two reclamations of frames that no generation
   /// can read.
   ///
-  /// This limit applies only while older generations are held. If all held generations and the
-  /// newest generation retain pages with a larger total size, that size is the limit instead.
+  /// This limit applies only while older generations are held. If the pages retained for the held
+  /// generations and the newest generation have a larger total size, that size is the limit
+  /// instead.
   public var reclaimLogByteCount = 12 << 20
   /// The size of a new store's log segments in bytes.
   ///

@@ -1,8 +1,8 @@
 /// Operations that remove, move and replace stores that no process has open.
 ///
-/// Removing a store first renames it, so that a crash leaves either the complete store or nothing
-/// at its path. A crash may interrupt a replacement before the new store is at the path. In that
-/// case, the next process that opens the store renames the old store back.
+/// A store is renamed before it is removed, so that a crash leaves either the complete store or
+/// nothing at its path. A crash may interrupt a replacement before the new store is at the path. In
+/// that case, the next process that opens the store renames the old store back.
 package struct StoreReplacement {
   private let fileSystem: any FileSystem
   private let busyMilliseconds: UInt64
@@ -49,7 +49,7 @@ package struct StoreReplacement {
     try old.remove()
   }
 
-  /// Renames a store back if a replacement at this path was interrupted.
+  /// Renames the old store back if a replacement at this path was interrupted.
   static func undoInterrupted(
     at path: String, _ fileSystem: any FileSystem
   ) throws(StorageError) {
@@ -96,7 +96,7 @@ package struct StoreReplacement {
 }
 
 extension Store {
-  /// Removes a store with all its data.
+  /// Removes a store and all its data.
   ///
   /// The method does nothing if there is no store at the path.
   ///
@@ -135,11 +135,11 @@ extension Store {
       .move(directory(source), to: directory(target))
   }
 
-  /// Replaces a store with another store, which is moved from another path on the same volume.
+  /// Replaces a store with another store that is moved from another path on the same volume.
   ///
-  /// To keep the other store at its path, replace the store with a copy of it. After a crash, the
-  /// next process that opens the store finds either the complete old store or the complete new
-  /// store.
+  /// To keep the other store at its path, replace the store with a copy of the other store. After a
+  /// crash, the next process that opens the store finds either the complete old store or the
+  /// complete new store.
   ///
   /// - Parameters:
   ///   - path: The path of the store to replace, or a path without a store.

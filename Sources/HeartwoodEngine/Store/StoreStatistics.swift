@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The sizes of a store, and its activity since it was opened.
+/// The sizes of a store, and its activity since the store was opened.
 public struct StoreStatistics: Hashable, Sendable {
   /// The number of bytes in a page.
   public var pageByteCount: Int
@@ -23,8 +23,8 @@ public struct StoreStatistics: Hashable, Sendable {
   public var logByteBound: Int?
   /// A Boolean value that indicates whether the file system can deallocate ranges of a file.
   ///
-  /// If it cannot, the store reclaims only complete segments of the log, and the log may exceed
-  /// ``logByteBound``.
+  /// If the file system cannot do so, the store reclaims only complete segments of the log, and the
+  /// log may exceed ``logByteBound``.
   public var canPunchHoles = true
   /// The oldest held generation and the log space that it retains, or `nil` if none is known.
   public var oldestHeldGeneration: LiveGeneration?
@@ -44,7 +44,7 @@ public struct StoreStatistics: Hashable, Sendable {
   public var cacheLookupCount = 0
   /// The number of page-cache misses, each of which read a page from a file.
   public var cacheReadCount = 0
-  /// The error of the last checkpoint in any process, or `nil` if that checkpoint succeeded or no
+  /// The error from the last checkpoint in any process, or `nil` if that checkpoint succeeded or no
   /// checkpoint has run.
   ///
   /// While automatic checkpoints fail, the log grows. If the checkpoint failed in another process,
@@ -97,7 +97,7 @@ public struct StoreStatistics: Hashable, Sendable {
   }
 }
 
-/// A wait for a lock of the store that another process holds.
+/// A wait for one of the store's locks while another process holds that lock.
 ///
 /// Commits with ``StoreOptions/Durability-swift.enum/full`` durability wait for the `sync` lock.
 /// Checkpoints and ``Store/close()`` wait for the `maintenance` lock. These waits have no limit.

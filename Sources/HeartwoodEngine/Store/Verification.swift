@@ -18,7 +18,7 @@ public struct VerificationReport: Hashable, Sendable {
   public var logCommitCount = 0
 }
 
-/// A check of one generation and the part of the log from which it is read.
+/// A check of one generation and of the part of the log from which the generation is read.
 ///
 /// Every page must be either free or reachable exactly once. Hashes, key order, separators, depths
 /// and counts must be correct. Corruption results in findings, never in an error.

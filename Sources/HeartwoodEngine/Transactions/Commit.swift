@@ -28,7 +28,8 @@ package struct Commit {
     return state.generation
   }
 
-  /// W1.1 to W1.7: runs `body` under the writer lock, and appends any changes to the log.
+  /// Performs steps W1.1 to W1.7: runs `body` under the writer lock, and appends any changes to the
+  /// log.
   private func append(
     timeout: UInt64?, _ body: (inout WriteTransaction) throws -> Void
   ) throws -> GenerationState {

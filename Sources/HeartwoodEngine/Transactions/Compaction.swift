@@ -1,11 +1,12 @@
-/// An operation that moves the pages at the end of the page file to free pages before them.
+/// An operation that moves pages from the end of the page file into earlier free pages.
 ///
 /// Each step runs in a separate transaction, so that it uses a bounded amount of memory and blocks
 /// other writers only for a bounded time. The store may change between two steps.
 ///
-/// The *limit* is the number of pages in a page file without free pages. Each round moves the tree
-/// nodes beyond the limit. Then the round walks the trees with large values beyond the limit,
-/// because a page of a large value does not identify the leaf that refers to it.
+/// The *limit* is the number of pages that the page file would have without free pages. Each round
+/// moves the tree nodes that are beyond the limit. Then the round walks the trees that have large
+/// values beyond the limit, because a page of a large value does not identify the leaf that refers
+/// to it.
 package struct Compaction {
   package private(set) var movedCount = 0
   /// The number of pages in use beyond the limit when the first step began.
@@ -54,7 +55,8 @@ package struct Compaction {
     return movedCount > movedBefore && movedCount <= expectedCount
   }
 
-  /// Moves the next tree nodes beyond the limit, and records the trees with large values there.
+  /// Moves the next tree nodes that are beyond the limit, and records the trees that have large
+  /// values there.
   private mutating func look(_ mover: inout PageMover, _ used: UsedPages) throws(StorageError) {
     let view = mover.pages.view
     var rows: [TreeID: (name: String, row: Catalog.Row)] = [:]

@@ -1,4 +1,4 @@
-/// The entries of one keyspace of a snapshot, in key order, for copying to another store.
+/// The entries of one keyspace in a snapshot, in key order, for copying to another store.
 struct KeyspaceSource {
   private let view: PageView
   private let root: TreeRoot
@@ -15,10 +15,10 @@ struct KeyspaceSource {
     hasEntry = try cursor.moveToFirst()
   }
 
-  /// Appends the current entry to a tree of another store, and moves to the next entry.
+  /// Appends the current entry to a tree in another store, and moves to the next entry.
   ///
-  /// The method returns the size of the key and the value in bytes, or 0 if there is no current
-  /// entry.
+  /// The method returns the total size of the key and the value in bytes, or 0 if there is no
+  /// current entry.
   mutating func moveEntry(
     to builder: inout TreeBuilder, of tree: TreeID, _ pages: WorkingPages,
     _ report: ProgressReport
@@ -50,7 +50,7 @@ struct KeyspaceSource {
 }
 
 extension KeyspaceWriter {
-  /// Appends entries of a keyspace in another store.
+  /// Appends entries from a keyspace in another store.
   ///
   /// The method stops when it has appended at least `byteCount` bytes or no entry is left.
   func append(

@@ -3,7 +3,7 @@
 // transaction.
 
 extension KeyspaceWriter {
-  /// Returns a copy of the value of a key in this transaction, or `nil` if the key does not exist.
+  /// Returns a copy of a key's value in this transaction, or `nil` if the key does not exist.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/get(_:)``.
   @inlinable
@@ -22,7 +22,7 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes the bytes in `range` of a key's value to `body`, in consecutive chunks.
+  /// Passes the given range of a key's value to `body`, in consecutive chunks of bytes.
   ///
   /// The method returns `false` if the key does not exist.
   ///
@@ -34,8 +34,8 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.read(key, range, body) }.get()
   }
 
-  /// Returns the length in bytes of the value of a key in this transaction, or `nil` if the key
-  /// does not exist.
+  /// Returns the length in bytes of a key's value in this transaction, or `nil` if the key does not
+  /// exist.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/valueByteCount(_:)``.
   @inlinable

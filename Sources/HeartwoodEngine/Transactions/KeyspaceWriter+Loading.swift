@@ -1,8 +1,8 @@
 extension KeyspaceWriter {
   /// Bulk-loads an empty keyspace from entries sorted in strictly ascending key order.
   ///
-  /// Loading is several times faster than the same number of `put`s. It fills every page except the
-  /// last page.
+  /// Loading is several times faster than calling `put` for each entry. It fills every page except
+  /// the last page.
   ///
   /// - Throws: `invalidArgument` if the keyspace is not empty or a key does not follow the previous
   ///   key, or `tooLarge` if a key or a value exceeds its limit. After an error, the transaction
@@ -67,7 +67,7 @@ extension KeyspaceWriter {
 /// A bulk load in progress.
 ///
 /// The closures of ``KeyspaceWriter/load(_:)`` and ``KeyspaceWriter/append(_:)`` receive a loader,
-/// which can be used only there.
+/// which can be used only within the closure.
 public struct KeyspaceLoader: ~Copyable {
   private let session: WriteSession
   private let keyspace: OpenKeyspace
@@ -128,7 +128,7 @@ public struct KeyspaceLoader: ~Copyable {
     }
   }
 
-  /// The maximum size in bytes of the loaded pages kept in memory.
+  /// The maximum size in bytes of the loaded pages that are kept in memory.
   private static let memoryByteCount = 1 << 20
 
   func finish() throws {

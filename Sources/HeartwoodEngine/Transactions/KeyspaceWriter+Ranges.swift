@@ -15,8 +15,8 @@ extension KeyspaceWriter {
   /// try events.delete(in: KeyRange(upTo: Key(oldestDay)))
   /// ```
   ///
-  /// This method is much faster than deleting the keys one by one. It frees pages that are
-  /// completely within the range without visiting their keys.
+  /// This method is much faster than deleting the keys one by one. If a page is completely within
+  /// the range, the method frees the page without visiting its keys.
   ///
   /// - Throws: `corrupt` if a page of the range is corrupt, or `io` if a page cannot be read. The
   ///   transaction can then only be rolled back.
