@@ -32,7 +32,9 @@ enum SQLiteFormat {
   /// code follows.
   static let versionNumber: UInt32 = 3_040_001
 
-  /// The kinds of b-tree pages, with the first byte of each kind (§ 1.6).
+  /// The kinds of b-tree pages.
+  ///
+  /// Each raw value is the first byte of such a page (§ 1.6).
   enum PageKind: UInt8 {
     case indexInterior = 2
     case tableInterior = 5

@@ -264,7 +264,7 @@ public final class ManagedObjectContext {
 
   /// Removes an object from the context.
   ///
-  /// The object then does not belong to any context. The object keeps its attributes, but releases
+  /// Afterwards, the object belongs to no context. The object keeps its attributes, but releases
   /// all related objects to break reference cycles.
   func abandon(_ object: ManagedObject) {
     let (wasNew, assigned) = (object.isInserted, object.changes?.assigned)

@@ -1,4 +1,4 @@
-/// The result of a request, which is kept equal to the result of a new fetch.
+/// The live result of a request, which always equals the result of a new fetch.
 ///
 /// The list stores the order and the sort keys of objects. It retains an object only after the
 /// object has been accessed. The ``ResultsFeed`` of the store context first records the new states

@@ -244,7 +244,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reverts an edit to a relationship's members because another context has made the same edit.
+  /// Drops an edit to a relationship's members that another context has already made.
   private func cancel(
     _ member: ManagedObject, _ owner: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void

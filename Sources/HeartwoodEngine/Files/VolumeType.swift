@@ -2,7 +2,7 @@
 package enum VolumeType: Hashable, Sendable {
   /// The magic number of the file system, on Linux.
   case number(UInt32)
-  /// The name of the file system, on Darwin, and whether the system considers it local.
+  /// On Darwin, the name of the file system and whether the system considers it local.
   case name(String, isLocal: Bool)
   /// A file system in the memory of this process, or a simulated one in a test.
   case memory

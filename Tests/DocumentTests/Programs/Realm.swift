@@ -25,7 +25,7 @@ func keepDogs(at url: URL) async throws -> [String] {
   let ann = Person(context: context)
   ann.name = "Ann"
   for (code, name) in [("rex-1", "Rex"), ("max-1", "Max"), ("rex-1", "Rex II")] {
-    // The third code equals the first: the loop renames that dog.
+    // The third code equals the first, so the loop renames the first dog.
     let dog =
       try context.existingObject(where: \Dog.code, equals: code) ?? Dog(context: context)
     dog.code = code

@@ -93,7 +93,7 @@ struct CostTests {
       try store.read { _ = try $0.keyspace("rows")?.get(Int64(7)) }
     }
     let after = calls.counts
-    // The first read also verifies pages, which needs no system calls with mapped reading.
+    // The first read also verifies pages. With mapped reading, this needs no system calls.
     #expect(after - before == CallCounts())
     withExtendedLifetime(held) {}
     #expect(try store.verify().findings == [])
