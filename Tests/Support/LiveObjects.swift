@@ -51,7 +51,7 @@ package enum LiveObjects {
     }
     if remaining.isEmpty { return }
     for (description, count) in remaining.sorted(by: { $0.key < $1.key }) {
-      print("error: \(count) objects are still alive: \(description)")
+      print("error: still alive at the end: \(count) × \(description)")
     }
     fflush(nil)
     _exit(1)
