@@ -206,7 +206,7 @@ extension StoredValue {
     return order ?? (isNaN ? (other.isNaN ? 0 : 1) : -1)
   }
 
-  var isNaN: Bool {
+  fileprivate var isNaN: Bool {
     switch self {
     case .double(bits: let bits), .date(bits: let bits): Double(bitPattern: bits).isNaN
     case .string(let text): text == "NaN"

@@ -1,3 +1,5 @@
+import HeartwoodEngine
+
 extension FetchOrder {
   /// The sort keys of an object.
   struct Keys {
@@ -39,33 +41,25 @@ extension FetchOrder {
   /// If one head precedes another, the first head's value precedes the second head's value.
   /// Different values may have equal heads.
   private struct Head: Comparable {
-    enum Kind { case none, bool, integer, number }
+    enum Kind: UInt8 { case null, bool, integer, number }
 
-    /// 0 for `nil`, 2 for NaN, and 1 for all other values.
-    let rank: UInt8
     let kind: Kind
     let bits: UInt64
 
     /// Creates the head of a value, or returns `nil` if values of its type have no heads.
     init?(_ value: StoredValue) {
-      rank = value.isNull ? 0 : value.isNaN ? 2 : 1
-      guard rank == 1 else {
-        (kind, bits) = (.none, 0)
-        return
-      }
       switch value {
+      case .null: (kind, bits) = (.null, 0)
       case .bool(let isTrue): (kind, bits) = (.bool, isTrue ? 1 : 0)
-      case .integer(let number): (kind, bits) = (.integer, UInt64(bitPattern: number) ^ 1 << 63)
-      case .double(let pattern), .date(let pattern):
-        // Adding zero turns -0 into 0, which it equals.
-        let pattern = (Double(bitPattern: pattern) + 0).bitPattern
-        (kind, bits) = (.number, pattern >> 63 == 1 ? ~pattern : pattern | 1 << 63)
+      case .integer(let number): (kind, bits) = (.integer, number.keyBits)
+      case .double(let bits), .date(let bits):
+        (kind, self.bits) = (.number, Double(bitPattern: bits).keyBits)
       default: return nil
       }
     }
 
     static func < (first: Head, second: Head) -> Bool {
-      first.rank == second.rank ? first.bits < second.bits : first.rank < second.rank
+      (first.kind.rawValue, first.bits) < (second.kind.rawValue, second.bits)
     }
   }
 
@@ -89,12 +83,12 @@ extension FetchOrder {
   private static func heads(of keys: [Keys]) -> [(head: Head, position: Int)]? {
     var heads: [(head: Head, position: Int)] = []
     heads.reserveCapacity(keys.count)
-    var kind = Head.Kind.none
+    var kind = Head.Kind.null
     for position in keys.indices {
       guard let value = keys[position].values.first, let head = Head(value),
-        kind == .none || head.kind == .none || head.kind == kind
+        kind == .null || head.kind == .null || head.kind == kind
       else { return nil }
-      if kind == .none { kind = head.kind }
+      if kind == .null { kind = head.kind }
       heads.append((head, position))
     }
     return heads

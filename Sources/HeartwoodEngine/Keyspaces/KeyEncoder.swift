@@ -130,7 +130,7 @@ extension Int64 {
   ///
   /// The flipped sign bit makes negative numbers sort first.
   @inline(__always)
-  var keyBits: UInt64 { UInt64(bitPattern: self) ^ (1 << 63) }
+  package var keyBits: UInt64 { UInt64(bitPattern: self) ^ (1 << 63) }
 
   @inline(__always)
   init(keyBits: UInt64) {
@@ -144,7 +144,7 @@ extension Double {
   /// All bits of a negative number are flipped, so that larger magnitudes sort first. Otherwise,
   /// only the sign bit is flipped. Equal numbers must have the same key, so -0 is written as 0, and
   /// all NaNs are written in the same form.
-  var keyBits: UInt64 {
+  package var keyBits: UInt64 {
     let sign: UInt64 = 1 << 63
     if isNaN { return 0x7FF8_0000_0000_0000 ^ sign }
     if self == 0 { return sign }
