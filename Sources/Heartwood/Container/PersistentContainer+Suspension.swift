@@ -10,9 +10,9 @@ extension PersistentContainer {
   ///
   /// Contexts keep their objects and unsaved changes. A pinned context loses its generation: at its
   /// first read after ``resume()``, it pins the newest generation, as with
-  /// ``QueryGenerationToken/current``. So that the context can return to its generation later, give
-  /// the generation a name before the call. Batched results become invalid and must be fetched
-  /// again. No thread may read from the stores during the call.
+  /// ``QueryGenerationToken/current``. To let the context return to its generation later, name the
+  /// generation before the call. Batched results become invalid and must be fetched again. No
+  /// thread may read from the stores during the call.
   ///
   /// - Throws: `busy` if a transaction of another process or thread takes longer than
   ///   `busyTimeout`; `closed` or `io`. If the method throws `busy`, nothing has changed.

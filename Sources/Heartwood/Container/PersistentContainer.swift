@@ -11,7 +11,7 @@ public struct ContainerOptions: Sendable {
   public var tracksHistory = true
   /// The options of the store.
   public var store = StoreOptions()
-  /// The custom stages, in order, of migrations from earlier model versions.
+  /// The custom stages for migrations from earlier model versions, in order.
   public var stages: [MigrationStage] = []
   /// A closure that receives the progress of a migration, or `nil`.
   ///

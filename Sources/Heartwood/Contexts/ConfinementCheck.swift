@@ -2,7 +2,7 @@ import Foundation
 import HeartwoodEngine
 import Synchronization
 
-/// Detects when two threads use a context at the same time.
+/// A check that detects when two threads use a context at the same time.
 ///
 /// The compiler cannot always prevent such use.
 ///

@@ -22,7 +22,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the members of a to-many relationship, and loads them if necessary.
+  /// Returns the members of a to-many relationship, loading them if necessary.
   func loadedMembers(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
     if object.isFault { fire(object) }
     if object.hasMembers(property) { return object.members(property) ?? [] }

@@ -131,7 +131,7 @@ extension ManagedObjectContext {
   /// Pins all stores to their newest generations.
   ///
   /// - Parameter created: A store context and the generation that it has just created, or `nil`.
-  ///   The store of this store context is pinned to the created generation instead of the newest.
+  ///   Its store is pinned to the created generation instead of the newest one.
   func pinNewest(_ created: (storeContext: ManagedObjectContext, generation: Generation)? = nil)
     throws
   {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads the available events of one store, without waiting for new events.
+/// A feed that returns the available events of one store without waiting for new events.
 struct StoreFeed {
   /// The start of a store's feed.
   enum Start {

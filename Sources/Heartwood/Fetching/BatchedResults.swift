@@ -21,7 +21,7 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   /// The end position, which equals the number of objects.
   public var endIndex: Int { batches.numbers.count }
 
-  /// Accesses the object at a position, and loads its batch if necessary.
+  /// Accesses the object at a position, loading its batch if necessary.
   ///
   /// If an object cannot be read, the result is a fault, and the context's
   /// ``ManagedObjectContext/faultError`` is set.

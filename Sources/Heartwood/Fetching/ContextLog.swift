@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Logs fetches and saves, for performance analysis.
+/// A log of fetches and saves, for performance analysis.
 ///
 /// The environment variable `HEARTWOOD_LOG` sets the level, like Core Data's
 /// `-com.apple.CoreData.SQLDebug`. A program can also set the level and redirect the output.
