@@ -41,7 +41,7 @@ extension PersistentContainer {
   /// in this state.
   ///
   /// If a context has unsaved changes to the same objects, its next save finds a conflict. Contexts
-  /// are not notified. Merge the returned changes or the history into them.
+  /// are not notified. To update a context, merge the returned changes or the history into it.
   ///
   /// If the container has several stores, only one store may differ from the generation. The method
   /// reverts that store.

@@ -135,7 +135,7 @@ enum NamedStores {
 
   private static let entries = Mutex<[String: Entry]>([:])
 
-  /// Returns the store with the given name, or creates the store if it is not open.
+  /// Returns the open store with the given name, or creates the store if it is not open.
   ///
   /// - Parameter options: The options for a new store. A store that is already open ignores these
   ///   options.

@@ -303,8 +303,8 @@ extension ManagedObjectContext {
 
   /// Removes a member from one side of a relationship.
   ///
-  /// The method does nothing if the member is no longer in the loaded list, because another context
-  /// removed it.
+  /// The method does nothing if the loaded list no longer contains the member because another
+  /// context removed it.
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {

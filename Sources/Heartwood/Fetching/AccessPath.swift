@@ -7,7 +7,7 @@ struct AccessPath {
     case objects([ObjectNumber])
     /// Lookups of rows through the entries of an index.
     case index(IndexUse)
-    /// Lookups of the rows that several indexes all yield.
+    /// Lookups of the rows found in each of several indexes.
     case all([IndexUse])
     /// Lookups of the rows that a text index yields.
     case text(TextSearch)

@@ -53,7 +53,7 @@ public enum ContextLog {
   /// The description of a fetch in the log.
   struct Fetch {
     let plan: FetchPlan
-    /// The access path, if the level includes it.
+    /// The access path, if the log level includes access paths.
     let explanation: FetchExplanation?
 
     fileprivate func phrase(_ level: Level) -> String {

@@ -36,7 +36,7 @@ extension FetchOrder {
     }
   }
 
-  /// An integer that represents a value of fixed length in comparisons.
+  /// An integer that represents a fixed-length value in comparisons.
   ///
   /// If one head precedes another, the first head's value precedes the second head's value.
   /// Different values may have equal heads.

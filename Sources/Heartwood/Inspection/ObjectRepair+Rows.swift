@@ -87,8 +87,8 @@ extension ObjectRepair {
     }
   }
 
-  /// The distance from the highest row ID in the store to the next row ID, used if the stored next
-  /// row ID is lost.
+  /// The distance from the highest existing row ID to the next row ID, used if the stored next row
+  /// ID is lost.
   private static var skippedRowCount: Int64 { 1 << 24 }
 }
 

@@ -54,7 +54,8 @@ extension StoredObjects {
 }
 
 extension StoreView {
-  /// Returns the first members of an object's to-many relationship, and the number of all members.
+  /// Returns the first members of an object's to-many relationship, and the total number of
+  /// members.
   fileprivate func firstNumbers(
     _ limit: Int, in keyspace: String, of owner: ObjectNumber
   ) throws -> (members: [ObjectNumber], total: Int) {

@@ -8,7 +8,7 @@ package final class StoredObjects {
   /// The entities, sorted by number.
   package let entities: [EntityFacts]
   package let snapshot: Snapshot
-  /// A container for the history and for differences between generations.
+  /// A container that provides the history and the differences between generations.
   package let container: PersistentContainer
   let model: StoreModel
   private let context: ManagedObjectContext

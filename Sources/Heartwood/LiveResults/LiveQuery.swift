@@ -7,7 +7,8 @@ final class LiveQuery {
   /// The result of a fetch.
   struct Found {
     var entries: [Entry]
-    /// A Boolean value that indicates whether the result is complete instead of only its beginning.
+    /// A Boolean value that indicates whether the result is complete, rather than limited to its
+    /// beginning.
     var isComplete = true
     /// The values of the objects, if the list belongs to a child context.
     var values: [ObjectNumber: [StoredValue]] = [:]
@@ -183,7 +184,7 @@ final class LiveQuery {
     return Found(entries: entries, isComplete: maxKeptCount.map { entries.count < $0 } ?? true)
   }
 
-  /// Returns the result of a fetch that must create the objects, because they are sorted in memory
+  /// Returns the result of a fetch that must create the objects because they are sorted in memory
   /// or belong to a child context.
   private func fetchObjects(_ storeContext: ManagedObjectContext) throws -> Found {
     var entries: [Entry] = []
@@ -210,7 +211,7 @@ final class LiveQuery {
     return Found(entries: entries, values: values)
   }
 
-  /// Groups the entries by section, and keeps their order within each section.
+  /// Groups the entries by section, preserving their order within each section.
   private func grouped(_ entries: [Entry]) -> [Entry] {
     guard let sectionTerm else { return entries }
     return entries.enumerated().sorted { first, second in

@@ -190,7 +190,9 @@ final class ResultsTree {
     splitIfFull(node)
   }
 
-  /// Removes an object and returns its entry, or `nil` if the object was not in the list.
+  /// Removes an object.
+  ///
+  /// - Returns: The object's entry, or `nil` if the object was not in the list.
   @discardableResult
   func remove(_ number: ObjectNumber) -> Entry? {
     guard let leaf = leaves[number] else { return nil }
