@@ -48,7 +48,7 @@ final class ContextObserver {
 
   func forget(_ number: ObjectNumber) { observations[number] = nil }
 
-  /// Notifies observers about each value that has changed since they read it.
+  /// Notifies observers of each value that has changed since they read it.
   ///
   /// Changed objects that are faults are loaded first.
   func notifyOfRecordedChanges() {

@@ -6,7 +6,7 @@ extension PersistentContainer {
   /// call applies to all stores of the container, and to all containers in this process that use
   /// these stores. Other processes are not affected. Until ``resume()`` is called, all reads and
   /// writes of the stores throw `suspended`, and ``remoteChanges`` keeps waiting. Reading a fault
-  /// in the meantime sets ``ManagedObjectContext/faultError``.
+  /// during this time sets ``ManagedObjectContext/faultError``.
   ///
   /// Contexts keep their objects and unsaved changes. A pinned context loses its generation: at its
   /// first read after ``resume()``, it pins the newest generation, as with
@@ -32,9 +32,9 @@ extension PersistentContainer {
 
   /// Resumes the stores after a call to ``suspend()``.
   ///
-  /// Later reads see all commits that other processes made in the meantime.
+  /// Later reads see all commits that other processes made while the stores were suspended.
   ///
-  /// - Throws: `busy`; `foreignStore` if the files were replaced in the meantime; `closed`,
+  /// - Throws: `busy`; `foreignStore` if the files were replaced during the suspension; `closed`,
   ///   `corrupt` or `io`. A store that cannot be resumed stays suspended.
   public func resume() throws {
     let results = group.attachedStores.map { attached in Result { try attached.store.resume() } }

@@ -247,7 +247,7 @@ extension ManagedObjectContext {
 
   // MARK: IDs
 
-  /// Replaces the temporary IDs of new objects with permanent IDs, before the objects are saved.
+  /// Replaces the temporary IDs of new objects with permanent IDs before the objects are saved.
   ///
   /// - Throws: Any error from writing the store.
   /// - Complexity: The method runs one transaction.

@@ -123,7 +123,9 @@ extension ManagedObjectContext {
   // MARK: Generations
 
   /// Returns a token that combines a generation created by this store context with the newest
-  /// generations of the other stores, or `nil` if the created generation no longer exists.
+  /// generations of the other stores.
+  ///
+  /// - Returns: `nil` if the created generation no longer exists.
   func token(of created: Generation) -> QueryGenerationToken? {
     (try? store.snapshot(at: created)).map { group.token($0, of: model) }
   }

@@ -64,7 +64,7 @@ extension ObjectList {
 
   /// Returns the objects added after a position.
   ///
-  /// The method moves the position to the end.
+  /// The method also moves `cursor` to the end of the list.
   func objects(after cursor: inout Cursor) -> [ManagedObject] {
     defer { cursor = Cursor(position: objects.count, emptyings: emptyings) }
     return objects[Swift.min(cursor.position, objects.count)...].compactMap { $0 }

@@ -138,7 +138,7 @@ public struct FeedReceiver {
   ///
   /// A program that omits events may omit the last event of a generation. A generation therefore
   /// also ends before the first transaction that cannot belong to it. However, if the feed was
-  /// interrupted within a generation, that generation does not end at this point: the next
+  /// interrupted within a generation, that generation does not end at the interruption: the next
   /// generation begins with the remaining transactions.
   private func endOfGeneration(of source: String?, from index: Int) -> Int? {
     func isOwn(_ event: FeedElement) -> Bool { source == nil || event.source == source }

@@ -27,7 +27,7 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   /// ``ManagedObjectContext/faultError`` is set.
   ///
   /// - Complexity: If the last access was to another batch, this access reads one row for each
-  ///   object of the batch.
+  ///   object in the batch.
   public subscript(position: Int) -> M {
     guard let object = batches.object(at: position) as? M else {
       preconditionFailure("A fetch of \(M.self) returned an object of another class.")

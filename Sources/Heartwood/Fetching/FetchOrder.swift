@@ -131,8 +131,8 @@ extension FetchOrder.Term {
 
   /// Creates the term for a value in the format language, such as `team.name`.
   ///
-  /// - Throws: `predicateSyntax` if the text cannot be parsed; `unknownProperty` if it does not
-  ///   refer to a value that has an order.
+  /// - Throws: `predicateSyntax` if the text cannot be parsed; `unknownProperty` if the text does
+  ///   not refer to a value that has an order.
   init(_ path: String, isReversed: Bool, _ resolver: QueryResolver) throws {
     let term = try resolver.resolve(try FormatParser.expression(path, []))
     try self.init(term, isReversed: isReversed, "be used for sorting")

@@ -23,7 +23,7 @@ extension ObjectRepair {
 
   /// Sets references to lost rows to `nil`.
   ///
-  /// The rows keep their versions, so that conflict detection ignores the change.
+  /// The rows keep their versions, so conflict detection ignores the change.
   func clearReferences(_ storage: EntityStorage) throws {
     guard !storage.references.isEmpty else { return }
     try store.write { transaction in

@@ -111,8 +111,8 @@ package final class ObjectRepair {
   /// Reads the model of the store, or returns `nil` if there is none.
   ///
   /// Without the model, the entities of the rows are unknown. The method then renames the keyspaces
-  /// of the rows, so that a program that opens the store does not mistake the rows for rows of
-  /// another model.
+  /// of the rows. Otherwise, a program that opens the store could mistake the rows for another
+  /// model's rows.
   private static func model(
     in store: Store, _ report: inout SalvageReport
   ) throws -> StoredModel? {

@@ -2,8 +2,8 @@ import Foundation
 
 /// An import that applies rows to the objects of entities without classes.
 ///
-/// Each element is applied completely or not at all, so that elements that violate a rule of the
-/// model can be skipped.
+/// Each element is applied completely or not at all, so elements that violate a rule of the model
+/// can be skipped.
 struct StoredImport {
   private var run: BatchRun
   /// The pending changes, keyed by unique value.

@@ -101,10 +101,11 @@ final class LiveQuery {
   /// Records that the list was fetched with the current plan.
   func markFetched() { hasNewNumbers = false }
 
-  /// Returns the property to which a plan's most selective demand applies and the ranges that the
-  /// demand requires, or `nil` if no demand can be used.
+  /// Returns the property to which a plan's most selective demand applies, and the ranges that the
+  /// demand requires.
   ///
-  /// The method prefers values to ranges, and ranges with two bounds to ranges with only one.
+  /// Returns `nil` if no demand can be used. The method prefers values to ranges, and ranges with
+  /// two bounds to ranges with only one.
   private static func wanted(
     _ plan: FetchPlan
   ) -> (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])? {
@@ -122,7 +123,7 @@ final class LiveQuery {
 
   /// The number of entries to which a list is trimmed, or `nil` if the list has no limit.
   ///
-  /// The list keeps more entries than it shows, so that not every removal requires a fetch.
+  /// The list keeps more entries than it shows so that not every removal requires a fetch.
   var maxKeptCount: Int? { limit.map { offset + 2 * $0 + Self.minSpareCount } }
 
   /// Returns the cost of a fetch, or 0 if the list must be refetched in any case.
