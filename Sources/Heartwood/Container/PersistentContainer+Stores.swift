@@ -52,8 +52,8 @@ extension PersistentContainer {
   /// Loaded objects of the store keep their values. All other objects of the store become
   /// inaccessible faults: they have the same values as new objects and are treated as deleted.
   /// Fetching objects of the store throws `removedStore`. Saving a context that has unsaved changes
-  /// to such objects also throws `removedStore`; revert these changes first. Pinned contexts keep
-  /// their generations of the other stores.
+  /// to such objects also throws `removedStore`; revert these changes first. Pinned contexts stay
+  /// pinned to the same generations of the other stores.
   ///
   /// When the contexts that have used the store are deallocated or reset, the store's locks are
   /// released and its files are closed. The store stays on disk unchanged and can be added again.

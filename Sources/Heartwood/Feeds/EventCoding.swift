@@ -1,6 +1,6 @@
 import Foundation
 
-/// The JSON keys within the values of an event.
+/// The JSON keys within an event's values.
 extension ImportKey {
   fileprivate static let id = ImportKey("id")
   fileprivate static let key = ImportKey("key")

@@ -92,7 +92,7 @@ extension ManagedObjectContext {
 
   /// Imports JSON elements from single bytes that arrive asynchronously.
   ///
-  /// Importing chunks is faster, but works in the same way.
+  /// Importing chunks works in the same way but is faster.
   @discardableResult
   public nonisolated(nonsending) func upsert<M: ManagedObject, Value: AttributeValue, Bytes>(
     _ type: M.Type = M.self, matching keyPath: KeyPath<M, Value>, from bytes: Bytes,

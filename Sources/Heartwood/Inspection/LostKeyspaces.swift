@@ -1,4 +1,4 @@
-/// The object graph keyspaces whose names are lost, which are identified by their contents.
+/// The object graph keyspaces that are identified by their contents because their names are lost.
 ///
 /// A keyspace is renamed only if exactly one name is possible for it.
 struct LostKeyspaces {

@@ -14,7 +14,7 @@ struct StoredImport {
   private var postponed: [Postponed] = []
   /// A Boolean value that indicates whether all elements have been applied.
   ///
-  /// Once all have been applied, an object that is still missing will not arrive.
+  /// Once all elements have been applied, an object that is still missing will not arrive.
   private var isComplete = false
   private var report = ImportReport()
 

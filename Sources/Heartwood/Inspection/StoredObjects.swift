@@ -16,7 +16,8 @@ package final class StoredObjects {
 
   /// Reads the model of a generation.
   ///
-  /// - Throws: `unknownEntity` if the store contains no objects; `corrupt` if its model is damaged.
+  /// - Throws: `unknownEntity` if the store contains no objects; `corrupt` if the store's model is
+  ///   damaged.
   package init(_ store: Store, at snapshot: Snapshot) throws {
     self.snapshot = snapshot
     let keyspace = try snapshot.keyspace(StoredModel.keyspace).map { RowsKeyspace.snapshot($0) }
