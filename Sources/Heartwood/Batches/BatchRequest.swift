@@ -15,7 +15,7 @@ public enum BatchResultType: Sendable {
   case statusOnly
   /// The number of rows and their IDs.
   case objectIDs
-  /// The number of rows, as with ``statusOnly``.
+  /// The number of rows; equivalent to ``statusOnly``.
   case count
 }
 
@@ -161,13 +161,13 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of a batch request's current row.
 ///
-/// The properties skip exclusivity checks for speed, because each access to an attribute uses
-/// several properties. Skipping the checks is safe, because only one thread uses this instance.
+/// Each access to an attribute uses several of these properties, so they skip exclusivity checks
+/// for speed. Skipping the checks is safe because only one thread uses this instance.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
-  /// The key paths that the closure used for the previous row, in order of use, with their slots.
+  /// The key paths that the closure used for the previous row and their slots, in order of use.
   ///
   /// The request's closure usually uses the same key paths in the same order for every row.
   /// Remembering their slots therefore avoids most lookups.

@@ -1,6 +1,7 @@
 public import Observation
 
-/// Notifies observers when a value that they have read from a context or its objects changes.
+/// An object that notifies observers of changes to values that they have read from a context or its
+/// objects.
 final class ContextObserver {
   private unowned let storeContext: ManagedObjectContext
   private let registrar = ObservationRegistrar()
@@ -47,7 +48,7 @@ final class ContextObserver {
 
   func forget(_ number: ObjectNumber) { observations[number] = nil }
 
-  /// Notifies observers about each value that has changed since they read it.
+  /// Notifies observers of each value that has changed since they read it.
   ///
   /// Changed objects that are faults are loaded first.
   func notifyOfRecordedChanges() {
@@ -114,8 +115,8 @@ extension ManagedObjectContext: Observable {
   /// A Boolean value that indicates whether observers can track the context's objects and its lists
   /// of changed objects.
   ///
-  /// The default is `false`. If the property is `true`, `withObservationTracking` and SwiftUI are
-  /// notified when the value of a stored property that they have read changes. A refresh, merge or
+  /// The default is `false`. While tracking is on, `withObservationTracking` and SwiftUI are
+  /// notified when a stored property that they have read gets a new value. A refresh, merge or
   /// rollback that changes the value also notifies them. If a user interface displays the context's
   /// objects, turn on tracking before the user interface reads any object.
   ///

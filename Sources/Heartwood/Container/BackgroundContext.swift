@@ -84,8 +84,8 @@ public actor BackgroundContext {
     return try result.get()
   }
 
-  /// Waits until no nested call is running within a call, and then prevents other nested calls from
-  /// starting.
+  /// Waits until no nested call is running within the given call, and then prevents other nested
+  /// calls from starting.
   private func begin(within call: Int) async {
     guard calls[call]?.isBusy == true else {
       calls[call]?.isBusy = true

@@ -12,8 +12,8 @@ extension PersistentContainer {
   /// - Throws: `generationExpired`; `foreignStore` if a token's store is not in the container;
   ///   `removedStore` if that store was removed; `corrupt` or `io`.
   /// - Complexity: The cost does not depend on the size of the store. The method reads two rows for
-  ///   each updated object. It also reads, a few times each, the database pages that were written
-  ///   between the two generations. Memory use grows with the number of changed objects.
+  ///   each updated object. The database pages that were written between the two generations are
+  ///   each read a few times. Memory use grows with the number of changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {
@@ -41,7 +41,7 @@ extension PersistentContainer {
   /// in this state.
   ///
   /// If a context has unsaved changes to the same objects, its next save finds a conflict. Contexts
-  /// are not notified. Merge the returned changes or the history into them.
+  /// are not notified. To update a context, merge the returned changes or the history into it.
   ///
   /// If the container has several stores, only one store may differ from the generation. The method
   /// reverts that store.

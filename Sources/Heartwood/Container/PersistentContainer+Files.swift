@@ -8,7 +8,7 @@ extension PersistentContainer {
   /// ```
   ///
   /// Release all containers, contexts and objects of the store before calling this method. After a
-  /// crash, the store is either complete or gone.
+  /// crash, the store is either intact or gone.
   ///
   /// - Throws: `busy` if this or another process still has the store open after one second;
   ///   `notAStore` if the directory contains other files; `io`.

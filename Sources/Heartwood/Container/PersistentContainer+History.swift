@@ -1,11 +1,11 @@
 public import Foundation
 
 extension PersistentContainer {
-  /// Returns the history after a token, with one transaction for each save or batch request by any
-  /// process.
+  /// Returns the transactions in the history after a token.
   ///
-  /// Transactions of one store are in commit order. Transactions of different stores are ordered by
-  /// time. For a store that the token does not cover, the complete history is returned.
+  /// Each save or batch request by any process is one transaction. Transactions of one store are in
+  /// commit order. Transactions of different stores are ordered by time. For a store that the token
+  /// does not cover, the complete history is returned.
   ///
   /// - Parameter token: The position after which to start, or `nil` for the complete history.
   /// - Throws: `historyExpired` if some of the transactions have been deleted, or if the store was

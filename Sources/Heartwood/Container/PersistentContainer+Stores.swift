@@ -52,8 +52,8 @@ extension PersistentContainer {
   /// Loaded objects of the store keep their values. All other objects of the store become
   /// inaccessible faults: they have the same values as new objects and are treated as deleted.
   /// Fetching objects of the store throws `removedStore`. Saving a context that has unsaved changes
-  /// to such objects also throws `removedStore`; revert these changes first. Pinned contexts keep
-  /// their generations of the other stores.
+  /// to such objects also throws `removedStore`; revert these changes first. Pinned contexts stay
+  /// pinned to the same generations of the other stores.
   ///
   /// When the contexts that have used the store are deallocated or reset, the store's locks are
   /// released and its files are closed. The store stays on disk unchanged and can be added again.
@@ -66,7 +66,7 @@ extension PersistentContainer {
   /// - Parameter url: The directory of the store.
   /// - Throws: `invalidArgument` if the container has no such store; any error from the final
   ///   checkpoint. If the checkpoint fails, the store is removed nevertheless.
-  /// - Complexity: Waits for running transactions, and runs a checkpoint like `Store.close`.
+  /// - Complexity: Waits for running transactions, and runs a checkpoint, as `Store.close` does.
   public func removeStore(url: URL) throws {
     let removed = try group.remove(url)
     // Wait for any running save before closing the store. Saves that start later throw, because the
@@ -135,7 +135,7 @@ enum NamedStores {
 
   private static let entries = Mutex<[String: Entry]>([:])
 
-  /// Returns the store with the given name, or creates the store if it is not open.
+  /// Returns the open store with the given name, or creates the store if it is not open.
   ///
   /// - Parameter options: The options for a new store. A store that is already open ignores these
   ///   options.

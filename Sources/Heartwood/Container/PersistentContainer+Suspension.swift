@@ -6,13 +6,13 @@ extension PersistentContainer {
   /// call applies to all stores of the container, and to all containers in this process that use
   /// these stores. Other processes are not affected. Until ``resume()`` is called, all reads and
   /// writes of the stores throw `suspended`, and ``remoteChanges`` keeps waiting. Reading a fault
-  /// in the meantime sets ``ManagedObjectContext/faultError``.
+  /// during this time sets ``ManagedObjectContext/faultError``.
   ///
   /// Contexts keep their objects and unsaved changes. A pinned context loses its generation: at its
   /// first read after ``resume()``, it pins the newest generation, as with
-  /// ``QueryGenerationToken/current``. So that the context can return to its generation later, give
-  /// the generation a name before the call. Batched results become invalid and must be fetched
-  /// again. No thread may read from the stores during the call.
+  /// ``QueryGenerationToken/current``. To let the context return to its generation later, name the
+  /// generation before the call. Batched results become invalid and must be fetched again. No
+  /// thread may read from the stores during the call.
   ///
   /// - Throws: `busy` if a transaction of another process or thread takes longer than
   ///   `busyTimeout`; `closed` or `io`. If the method throws `busy`, nothing has changed.
@@ -32,9 +32,9 @@ extension PersistentContainer {
 
   /// Resumes the stores after a call to ``suspend()``.
   ///
-  /// Later reads see all commits that other processes made in the meantime.
+  /// Later reads see all commits that other processes made while the stores were suspended.
   ///
-  /// - Throws: `busy`; `foreignStore` if the files were replaced in the meantime; `closed`,
+  /// - Throws: `busy`; `foreignStore` if the files were replaced during the suspension; `closed`,
   ///   `corrupt` or `io`. A store that cannot be resumed stays suspended.
   public func resume() throws {
     let results = group.attachedStores.map { attached in Result { try attached.store.resume() } }

@@ -11,7 +11,7 @@ public struct ContainerOptions: Sendable {
   public var tracksHistory = true
   /// The options of the store.
   public var store = StoreOptions()
-  /// The custom stages, in order, of migrations from earlier model versions.
+  /// The custom stages for migrations from earlier model versions, in order.
   public var stages: [MigrationStage] = []
   /// A closure that receives the progress of a migration, or `nil`.
   ///
@@ -129,8 +129,8 @@ public final class PersistentContainer: Sendable {
 
   /// The main actor's context, for user interfaces.
   ///
-  /// If automatic merging is on, the context merges each commit by another context or process as
-  /// soon as the main actor is free, rather than at the next fetch.
+  /// If automatic merging is on, the context does not wait for the next fetch: it merges each
+  /// commit by another context or process as soon as the main actor is free.
   @MainActor public var viewContext: ManagedObjectContext {
     if let view { return view.context }
     let new = newContext()

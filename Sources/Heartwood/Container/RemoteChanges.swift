@@ -43,7 +43,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     private let observers: CommitObservers
     private var wakeups: AsyncStream<Void>.Iterator
-    /// The generation of each store that was newest when the last token was returned.
+    /// The generation that was newest in each store when the last token was returned.
     private var shown: [UUID: Generation] = [:]
 
     fileprivate init(observers: CommitObservers) {
@@ -113,7 +113,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
   }
 }
 
-/// Observes the commits to all stores of a container for one iterator.
+/// An object that observes the commits to a container's stores for one iterator.
 private final class CommitObservers: Sendable {
   /// An observed store.
   private struct ObservedStore {
@@ -124,13 +124,13 @@ private final class CommitObservers: Sendable {
 
   private struct Content {
     var observedStores: [ObservedStore] = []
-    /// The newest generation of each store with commits that the iterator has not yet received.
+    /// The newest generation of each store whose commits the iterator has not yet received.
     var newGenerations: [UUID: Generation] = [:]
   }
 
   /// The state that the tasks write to.
   ///
-  /// The state is a separate object, so that the tasks do not retain the `CommitObservers`.
+  /// The state is a separate object so that the tasks do not retain the `CommitObservers`.
   private final class SharedState: Sendable {
     let content = Mutex(Content())
 

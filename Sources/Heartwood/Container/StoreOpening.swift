@@ -39,8 +39,8 @@ struct StoreOpening {
 
   /// Records the declarations of the schema's classes if they have changed.
   ///
-  /// Errors are ignored, because programs do not depend on these declarations. The next opening
-  /// tries again.
+  /// Errors are ignored, because programs do not depend on these declarations. The next time the
+  /// store is opened, the method tries again.
   private func updateDeclarations(in model: StoredModel, _ snapshot: Snapshot) {
     guard !options.store.isReadOnly,
       let keyspace = try? snapshot.keyspace(StoredModel.keyspace),

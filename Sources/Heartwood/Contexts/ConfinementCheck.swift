@@ -2,14 +2,14 @@ import Foundation
 import HeartwoodEngine
 import Synchronization
 
-/// Detects when two threads use a context at the same time.
+/// A check that detects when two threads use a context at the same time.
 ///
 /// The compiler cannot always prevent such use.
 ///
-/// Each method of a context that reads rows or accesses the context's tables of objects calls
-/// `enter` at its start and `leave` at its end. Reading a loaded property is not checked. In
-/// release builds, the check is off unless `HEARTWOOD_CHECKS=1` is set in the environment. The
-/// check resembles Core Data's `-com.apple.CoreData.ConcurrencyDebug 1`.
+/// Each context method that reads rows or accesses the context's tables of objects calls `enter` at
+/// its start and `leave` at its end. Reading a loaded property is not checked. In release builds,
+/// the check is off unless `HEARTWOOD_CHECKS=1` is set in the environment. The check resembles Core
+/// Data's `-com.apple.CoreData.ConcurrencyDebug 1`.
 final class ConfinementCheck {
   /// The thread that is using the context, or 0 if there is none.
   private let user = Atomic<UInt>(0)

@@ -1,7 +1,6 @@
 /// A store context's fast paths, and counts of how often they were used.
 ///
-/// Tests compare the results of the fast paths with those of the general paths by turning the fast
-/// paths off.
+/// To compare the results of the fast paths and the general paths, tests turn the fast paths off.
 package struct FastPaths {
   /// A Boolean value that indicates whether the context uses fast paths.
   package var areOn = true

@@ -211,7 +211,7 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
-  /// Restores the values and members that an object had when the object was read.
+  /// Restores the values and members that an object had when it was read.
   func revertChanges(of object: ManagedObject) {
     guard let changes = object.changes, let entity = object.entityDescription else { return }
     for (slot, value) in changes.originals {

@@ -6,13 +6,14 @@ struct StoredRelations {
   var related: [ObjectNumber: [ObjectNumber]] = [:]
 }
 
-/// Hides objects whose deletion has not been saved from relationships that still contain them.
+/// Makes relationships omit deleted objects until the deletions have been saved.
 extension ManagedObjectContext {
   /// Returns the unchanged objects whose stored relationships still contain an object that this
   /// context deleted.
   ///
-  /// The returned objects hide the deleted object. Predicates must therefore be evaluated on the
-  /// returned objects instead of their rows. The returned objects are up to date with their rows.
+  /// In memory, the relationships of the returned objects omit the deleted object. Predicates must
+  /// therefore be evaluated on the returned objects instead of their rows. The returned objects are
+  /// up to date with their rows.
   ///
   /// - Complexity: O(deleted objects). The relationships of each deleted object are read once for
   ///   each generation.

@@ -65,8 +65,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Registers an object in this context, and returns the relationships that were set while the
-  /// object was in no context.
+  /// Registers an object in this context.
+  ///
+  /// - Returns: The relationships that were set while the object belonged to no context.
   func register(new object: ManagedObject) -> [Int: PendingRelated] {
     let before = object.changes
     object.changes = nil

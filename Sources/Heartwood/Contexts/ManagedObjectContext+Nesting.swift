@@ -58,8 +58,7 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// Reloads an object from the parent if it is unchanged in this context and differs from the
-  /// parent's object.
+  /// Reloads an unchanged object from the parent if the object differs from the parent's object.
   ///
   /// - Complexity: O(properties), plus O(members) for each relationship that is loaded in this
   ///   context.
@@ -135,7 +134,7 @@ extension ManagedObjectContext {
     notifyFollowersOfAllObjects()
   }
 
-  /// Creates an object in the parent that corresponds to a new object in this context.
+  /// Creates, in the parent, an object that corresponds to a new object in this context.
   ///
   /// Both objects have the same number.
   private func adopt(_ object: ManagedObject, into parent: ManagedObjectContext) {
@@ -248,7 +247,7 @@ extension ManagedObjectContext {
 
   // MARK: IDs
 
-  /// Replaces the temporary IDs of new objects with permanent IDs, before the objects are saved.
+  /// Replaces the temporary IDs of new objects with permanent IDs before the objects are saved.
   ///
   /// - Throws: Any error from writing the store.
   /// - Complexity: The method runs one transaction.

@@ -68,8 +68,7 @@ extension ManagedObjectContext {
     id.space === model.space || id.space.store == model.space.store
   }
 
-  /// Returns the object of a row, and fills the object from the record unless the object is already
-  /// up to date.
+  /// Returns a row's object, filled from the record unless the object is already up to date.
   ///
   /// An object with unsaved changes is not filled. Returns `nil` if the entity's class is not a
   /// subclass of `ManagedObject`.

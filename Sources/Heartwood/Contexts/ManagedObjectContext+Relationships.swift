@@ -22,7 +22,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the members of a to-many relationship, and loads them if necessary.
+  /// Returns the members of a to-many relationship, loading them if necessary.
   func loadedMembers(of object: ManagedObject, _ property: PropertyDescription) -> [ManagedObject] {
     if object.isFault { fire(object) }
     if object.hasMembers(property) { return object.members(property) ?? [] }
@@ -303,8 +303,8 @@ extension ManagedObjectContext {
 
   /// Removes a member from one side of a relationship.
   ///
-  /// The method does nothing if the member is no longer in the loaded list, because another context
-  /// removed it.
+  /// The method does nothing if the loaded list no longer contains the member because another
+  /// context removed it.
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {

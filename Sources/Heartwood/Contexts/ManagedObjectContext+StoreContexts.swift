@@ -123,7 +123,9 @@ extension ManagedObjectContext {
   // MARK: Generations
 
   /// Returns a token that combines a generation created by this store context with the newest
-  /// generations of the other stores, or `nil` if the created generation no longer exists.
+  /// generations of the other stores.
+  ///
+  /// - Returns: `nil` if the created generation no longer exists.
   func token(of created: Generation) -> QueryGenerationToken? {
     (try? store.snapshot(at: created)).map { group.token($0, of: model) }
   }
@@ -131,7 +133,7 @@ extension ManagedObjectContext {
   /// Pins all stores to their newest generations.
   ///
   /// - Parameter created: A store context and the generation that it has just created, or `nil`.
-  ///   The store of this store context is pinned to the created generation instead of the newest.
+  ///   Its store is pinned to the created generation instead of the newest one.
   func pinNewest(_ created: (storeContext: ManagedObjectContext, generation: Generation)? = nil)
     throws
   {

@@ -123,7 +123,7 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var observer: ContextObserver?
   /// The fast paths of the context, which tests can turn off.
   @exclusivity(unchecked) package var fastPaths = FastPaths()
-  /// The entity of the object that was inserted last.
+  /// The entity of the most recently inserted object.
   @exclusivity(unchecked) private var recentEntity: EntityDescription?
   @exclusivity(unchecked) private var temporaryNumbers = TemporaryNumbers()
   /// The numbers that objects had before they were saved.
@@ -291,8 +291,8 @@ public final class ManagedObjectContext {
 
   /// Removes all objects.
   ///
-  /// - Parameter isOver: Whether the context is being deallocated. Values that have not been loaded
-  ///   can then no longer be read.
+  /// - Parameter isOver: Whether the context is being deallocated. If so, values that have not been
+  ///   loaded can no longer be read.
   func abandonAll(isOver: Bool = false) {
     forgetUndo()
     for object in allRegistered() {

@@ -62,7 +62,9 @@ extension ObjectList {
   /// Returns whether a position is still valid.
   func continues(_ cursor: Cursor) -> Bool { cursor.emptyings == emptyings || cursor.position == 0 }
 
-  /// Returns the objects added after a position, and moves the position to the end.
+  /// Returns the objects added after a position.
+  ///
+  /// The method also moves `cursor` to the end of the list.
   func objects(after cursor: inout Cursor) -> [ManagedObject] {
     defer { cursor = Cursor(position: objects.count, emptyings: emptyings) }
     return objects[Swift.min(cursor.position, objects.count)...].compactMap { $0 }

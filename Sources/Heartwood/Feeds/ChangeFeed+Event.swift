@@ -25,7 +25,7 @@ extension ChangeFeed {
     public var key: Key?
     /// The names of the properties that an update changed.
     public let changedProperties: Set<String>
-    /// The values in the generation that the feed read previously.
+    /// The values in the generation that the feed previously read.
     ///
     /// The property is `nil` if the object did not exist there, if that generation is unknown, or
     /// if the feed omits these values.

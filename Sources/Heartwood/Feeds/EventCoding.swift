@@ -1,6 +1,6 @@
 import Foundation
 
-/// The JSON keys within the values of an event.
+/// The JSON keys within an event's values.
 extension ImportKey {
   fileprivate static let id = ImportKey("id")
   fileprivate static let key = ImportKey("key")
@@ -49,7 +49,7 @@ extension KeyedEncodingContainer where Key == ImportKey {
     try inner.encode(key)
   }
 
-  /// Encodes an attribute's value in the default formats of an export.
+  /// Encodes an attribute's value in an export's default format.
   private mutating func encode(
     _ value: StoredValue, _ property: PropertyDescription, forKey key: ImportKey
   ) throws {
@@ -91,7 +91,7 @@ extension ChangeFeed.Event: Encodable {
     case generation, newestTransaction
   }
 
-  /// Encodes the event in the envelope of CloudEvents 1.0.
+  /// Encodes the event in a CloudEvents 1.0 envelope.
   ///
   /// Within values of `Codable` types, the encoder chooses the formats of dates, data and numbers
   /// such as NaN. In contrast, ``json()`` always uses the formats of a feed.

@@ -139,7 +139,8 @@ struct FeedElement: Decodable {
     return try attribute.storage.decodedValue(decoder)
   }
 
-  /// Returns the container of the JSON object at a key, or `nil` if there is no such object.
+  /// Returns the decoding container for the JSON object at a key, or `nil` if there is no such
+  /// object.
   private static func container(
     _ name: String, in data: KeyedDecodingContainer<ImportKey>
   ) throws -> KeyedDecodingContainer<ImportKey>? {

@@ -42,8 +42,8 @@ struct FeedEvents {
     for (source, time) in completed { removeObjects(of: source, before: time) }
   }
 
-  /// Removes the objects that an earlier, interrupted snapshot contains but that the complete
-  /// snapshot does not contain.
+  /// Removes the objects that an earlier, interrupted snapshot contains but the complete snapshot
+  /// does not.
   private mutating func removeObjects(of source: String, before time: Int64) {
     subjects.removeAll { subject in
       guard subject.source == source, let event = last[subject], event.seen < time,
@@ -63,7 +63,9 @@ struct FeedEvents {
     report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
   }
 
-  /// Returns whether an event has not been applied before, and records the event as applied.
+  /// Records an event as applied.
+  ///
+  /// - Returns: `false` if the event had already been applied.
   private mutating func isNew(
     _ element: inout FeedElement, _ records: FeedRecords
   ) throws -> Bool {

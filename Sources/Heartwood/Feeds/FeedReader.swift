@@ -1,6 +1,7 @@
 import Foundation
 
-/// Reads the available events of a container's stores, without waiting for new events.
+/// A reader that returns the available events of a container's stores without waiting for new
+/// events.
 ///
 /// The transactions of one store are in commit order. Available transactions of different stores
 /// are ordered by time.

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Applies the events of another store to a container, as they arrive.
+/// A receiver that applies another store's events to a container as the events arrive.
 ///
 /// ```swift
 /// var receiver = FeedReceiver(copy)
@@ -98,11 +98,11 @@ public struct FeedReceiver {
   /// - Returns: The number of events, and the position in the other store's history up to which
   ///   events have been applied. If the store's commits are durable, the applied events are durable
   ///   too.
-  /// - Throws: `mergeConflict` with the policy ``MergePolicy/error``; `constraintConflict`,
-  ///   `deniedDelete`, `unknownEntity` or `validation` if an event violates the model;
-  ///   `historyExpired` if the source was restored to an earlier state; any error from writing the
-  ///   store. The error message names the event. Transactions applied before the error remain
-  ///   committed.
+  /// - Throws: `mergeConflict` if there is a conflict and the policy is ``MergePolicy/error``;
+  ///   `constraintConflict`, `deniedDelete`, `unknownEntity` or `validation` if an event violates
+  ///   the model; `historyExpired` if the source was restored to an earlier state; any error from
+  ///   writing the store. The error message names the event. Transactions applied before the error
+  ///   remain committed.
   /// - Complexity: One lookup and one write for each event. A transaction contains at most 10,000
   ///   events, or more if unique values move between objects.
   public mutating func apply(isComplete: Bool = false) throws -> FeedReport {
@@ -138,7 +138,7 @@ public struct FeedReceiver {
   ///
   /// A program that omits events may omit the last event of a generation. A generation therefore
   /// also ends before the first transaction that cannot belong to it. However, if the feed was
-  /// interrupted within a generation, that generation does not end at this point: the next
+  /// interrupted within a generation, that generation does not end at the interruption: the next
   /// generation begins with the remaining transactions.
   private func endOfGeneration(of source: String?, from index: Int) -> Int? {
     func isOwn(_ event: FeedElement) -> Bool { source == nil || event.source == source }

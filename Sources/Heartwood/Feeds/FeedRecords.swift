@@ -45,8 +45,9 @@ struct FeedRecords {
     try positions.put(source, Key(position.transaction, position.index, position.time).bytes)
   }
 
-  /// Returns this store's number for a source's object, and the values last applied to the object,
-  /// or `nil` if the object is unknown.
+  /// Returns this store's number for a source's object, and the values last applied to the object.
+  ///
+  /// Returns `nil` if the object is unknown.
   func object(
     of source: String, _ id: String
   ) throws -> (number: ObjectNumber, values: AppliedValues)? {

@@ -4,7 +4,7 @@ extension PersistentContainer {
   /// Returns a feed of changes to the objects in all stores.
   ///
   /// - Parameters:
-  ///   - start: The position at which the feed begins, unless the consumer has a position.
+  ///   - start: The position at which the feed begins, unless the consumer already has a position.
   ///   - consumer: The name of a history consumer. The feed begins after the transactions that the
   ///     consumer has acknowledged, and `deleteHistory` keeps all later transactions. A new
   ///     consumer is registered at the position where the feed begins. If the feed begins with

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads the available events of one store, without waiting for new events.
+/// A feed that returns the available events of one store without waiting for new events.
 struct StoreFeed {
   /// The start of a store's feed.
   enum Start {
@@ -46,7 +46,7 @@ struct StoreFeed {
   private var last: (transaction: Int64, index: Int)?
   private var existing: Existing?
   private var changes: Changes?
-  /// The generation that the feed read last, if values before changes are needed.
+  /// The generation that the feed last read, if the events contain values from before the changes.
   private var previous: FeedView?
 
   /// The number of existing objects to read at a time.

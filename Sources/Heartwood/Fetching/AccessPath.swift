@@ -7,7 +7,7 @@ struct AccessPath {
     case objects([ObjectNumber])
     /// Lookups of rows through the entries of an index.
     case index(IndexUse)
-    /// Lookups of the rows that several indexes all yield.
+    /// Lookups of the rows found in each of several indexes.
     case all([IndexUse])
     /// Lookups of the rows that a text index yields.
     case text(TextSearch)
@@ -27,7 +27,7 @@ struct AccessPath {
   let cost: Double
 }
 
-/// Chooses the cheapest access path for a plan.
+/// A planner that chooses the cheapest access path for a plan.
 ///
 /// At planning time, the planner estimates from an index's tree how many rows the index yields. The
 /// store therefore needs no statistics. The unit of cost is one row that is read sequentially and

@@ -21,13 +21,13 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   /// The end position, which equals the number of objects.
   public var endIndex: Int { batches.numbers.count }
 
-  /// Accesses the object at a position, and loads its batch if necessary.
+  /// Accesses the object at a position, loading its batch if necessary.
   ///
   /// If an object cannot be read, the result is a fault, and the context's
   /// ``ManagedObjectContext/faultError`` is set.
   ///
   /// - Complexity: If the last access was to another batch, this access reads one row for each
-  ///   object of the batch.
+  ///   object in the batch.
   public subscript(position: Int) -> M {
     guard let object = batches.object(at: position) as? M else {
       preconditionFailure("A fetch of \(M.self) returned an object of another class.")

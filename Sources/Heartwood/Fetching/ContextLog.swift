@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Logs fetches and saves, for performance analysis.
+/// A log of fetches and saves, for performance analysis.
 ///
 /// The environment variable `HEARTWOOD_LOG` sets the level, like Core Data's
 /// `-com.apple.CoreData.SQLDebug`. A program can also set the level and redirect the output.
@@ -53,7 +53,7 @@ public enum ContextLog {
   /// The description of a fetch in the log.
   struct Fetch {
     let plan: FetchPlan
-    /// The access path, if the level includes it.
+    /// The access path, if the log level includes access paths.
     let explanation: FetchExplanation?
 
     fileprivate func phrase(_ level: Level) -> String {

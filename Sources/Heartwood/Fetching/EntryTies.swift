@@ -1,4 +1,4 @@
-/// Sorts index entries whose shortened keys do not determine their order.
+/// An object that sorts index entries whose shortened keys do not determine their order.
 ///
 /// A shortened key contains only a prefix of the encoded values. Entries with the same prefix are
 /// adjacent, but not in order, so they are sorted by the values in their rows.
@@ -21,7 +21,7 @@ final class EntryTies {
   ///
   /// - Parameter body: A closure that is called with each number, in order, and returns `false` to
   ///   stop.
-  /// - Returns: `false` if `body` returned `false`, and otherwise `true`.
+  /// - Returns: `false` if `body` returned `false`; otherwise, `true`.
   func add(
     _ number: ObjectNumber, _ key: RawSpan?, _ body: (ObjectNumber) throws -> Bool
   ) throws -> Bool {
@@ -39,7 +39,7 @@ final class EntryTies {
 
   /// Calls `body` with the remaining entries in order.
   ///
-  /// - Returns: `false` if `body` returned `false`, and otherwise `true`.
+  /// - Returns: `false` if `body` returned `false`; otherwise, `true`.
   func finish(_ body: (ObjectNumber) throws -> Bool) throws -> Bool {
     defer {
       start = []

@@ -2,8 +2,8 @@ import Foundation
 
 /// The sort order of a fetch, based on stored values.
 ///
-/// In ascending order, `nil` comes first and NaN comes last. Strings are compared like values of
-/// Swift's `String`. Objects with equal values are in creation order, or in reverse creation order
+/// In ascending order, `nil` comes first and NaN comes last. Strings are compared as Swift compares
+/// `String` values. Objects with equal values are in creation order, or in reverse creation order
 /// if the last descriptor is reversed. Every access path therefore yields the same list.
 struct FetchOrder {
   struct Term {
@@ -17,8 +17,8 @@ struct FetchOrder {
     let isDecimal: Bool
     /// A Boolean value that indicates whether all values have the same size.
     let hasFixedLength: Bool
-    /// The text search by whose relevance the term sorts, or `nil` if the term sorts by another
-    /// value.
+    /// The text search whose relevance values the term sorts by, or `nil` if the term sorts by
+    /// another value.
     var textSearch: TextSearch?
   }
 
@@ -105,7 +105,7 @@ extension ObjectNumber {
 }
 
 extension FetchRequest {
-  /// Returns the objects, sorted in the request's order by their values in memory.
+  /// Returns the objects in the request's order, sorted by their values in memory.
   func sorted(_ objects: [M]) -> [M] {
     let endsReversed = sortDescriptors.last?.order == .reverse
     let comparisons = sortDescriptors.map(\.comparison)
@@ -131,8 +131,8 @@ extension FetchOrder.Term {
 
   /// Creates the term for a value in the format language, such as `team.name`.
   ///
-  /// - Throws: `predicateSyntax` if the text cannot be parsed; `unknownProperty` if it does not
-  ///   refer to a value that has an order.
+  /// - Throws: `predicateSyntax` if the text cannot be parsed; `unknownProperty` if the text does
+  ///   not refer to a value that has an order.
   init(_ path: String, isReversed: Bool, _ resolver: QueryResolver) throws {
     let term = try resolver.resolve(try FormatParser.expression(path, []))
     try self.init(term, isReversed: isReversed, "be used for sorting")

@@ -90,7 +90,7 @@ struct FetchPlan {
   /// The entities that the conditions depend on, including the entity of the requested objects.
   var referencedEntities: [EntityDescription] { resolved.referencedEntities }
 
-  /// The numbers, at planning time, of the objects that the conditions specify.
+  /// The planning-time numbers of the objects that the conditions specify.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
   /// The number of variables that a scope for the conditions needs.
@@ -119,7 +119,7 @@ struct FetchPlan {
   /// The plan for counting the matching objects, up to the limit, without sorting.
   var counting: FetchPlan { FetchPlan(resolved, .byRow, limit: limit) }
 
-  /// Returns a copy of the plan with another limit.
+  /// Returns a copy of the plan with a different limit.
   func limited(to limit: Int?) -> FetchPlan { FetchPlan(resolved, order, limit: limit) }
 
   /// Returns whether the request covers the entity of an object.

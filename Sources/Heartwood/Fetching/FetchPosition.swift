@@ -59,7 +59,7 @@ extension FetchOrder {
   /// Returns a condition that holds for the objects after a position.
   ///
   /// - Parameter first: The value of the first sort term. An index may provide this value.
-  /// - Throws: `unsupportedPredicate` if the position belongs to another order.
+  /// - Throws: `unsupportedPredicate` if the position belongs to a different sort order.
   func following(_ position: Keys, _ first: QueryTerm?) throws -> QueryTerm {
     guard position.values.count == terms.count else { throw Self.changed }
     var result = QueryTerm("after an object") { scope in
@@ -81,7 +81,7 @@ extension FetchOrder {
 }
 
 extension QueryDemand {
-  /// The same demand, but without the guarantee that it implies the condition.
+  /// A copy of the demand that is not guaranteed to imply the condition.
   fileprivate var inexact: QueryDemand {
     var demand = self
     (demand.isExact, demand.isStrict) = (false, false)

@@ -17,8 +17,7 @@ public struct FetchRequest<M: ManagedObject> {
   /// The sort descriptors, most significant first.
   ///
   /// Without sort descriptors, objects are sorted by their relevance to the text query. If there is
-  /// no text query either, objects are sorted by class, and the objects of each class are sorted by
-  /// creation order.
+  /// no text query either, objects are sorted by class and, within each class, by creation order.
   public var sortDescriptors: [SortDescriptor<M>]
   /// The maximum number of objects, or `nil` for no limit.
   ///

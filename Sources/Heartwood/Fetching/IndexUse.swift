@@ -68,7 +68,7 @@ extension IndexUse {
   /// The maximum number of lookups for one index.
   ///
   /// If restricting a further attribute would require more lookups, that attribute is not
-  /// restricted. A unique index of one attribute allows more lookups, because the planner need not
+  /// restricted. A unique index on one attribute allows more lookups, because the planner need not
   /// estimate how many entries these lookups yield.
   private static func maxLookups(_ index: IndexDescription) -> Int {
     index.isUnique && index.slots.count == 1 ? 50_000 : 1000

@@ -123,7 +123,7 @@ extension ManagedObjectContext {
 
   /// Returns the objects that match a plan.
   ///
-  /// If the plan's order is by stored values, the objects are in that order.
+  /// If the plan orders objects by stored values, the result is in that order.
   private func objects<M: ManagedObject>(
     _ plan: FetchPlan, _ type: M.Type, includesPendingChanges: Bool
   ) throws -> [M] {

@@ -97,8 +97,8 @@ extension ManagedObjectContext {
     return []
   }
 
-  /// Returns the objects that have unsaved changes in this context and match a plan with their
-  /// changed values.
+  /// Returns the objects that have unsaved changes in this context and whose changed values match a
+  /// plan.
   private func pendingCandidates(
     _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> [Candidate] {

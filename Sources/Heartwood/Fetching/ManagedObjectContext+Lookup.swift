@@ -91,10 +91,10 @@ extension ManagedObjectContext {
 
   // MARK: Fetches that are lookups
 
-  /// Returns the unique value that a request looks up and the index that contains the value, or
-  /// `nil` if the request is not a single lookup.
+  /// Returns the unique value that a request looks up, and the index that contains the value.
   ///
-  /// A single lookup needs no plan, and resolving a plan would take longer than the lookup.
+  /// Returns `nil` if the request is not a single lookup. A single lookup needs no plan, and
+  /// resolving a plan would take longer than the lookup.
   func uniqueLookup<M: ManagedObject>(
     _ request: FetchRequest<M>, _ expression: QueryExpression
   ) throws -> (value: StoredValue, index: IndexDescription)? {

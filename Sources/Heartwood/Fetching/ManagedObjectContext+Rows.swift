@@ -13,8 +13,8 @@ extension ManagedObjectContext {
   /// let rows = try context.fetch(request, as: QuakeRow.self)
   /// ```
   ///
-  /// The coding keys are names of attributes and to-one relationships. A relationship is decoded
-  /// as a structure or as a ``ManagedObjectID``, and the key `objectID` is the ID of the object.
+  /// The coding keys are names of attributes and to-one relationships. A relationship is decoded as
+  /// a structure or as a ``ManagedObjectID``, and the key `objectID` stands for the object's ID.
   /// Unsaved changes are included, unless the request excludes them.
   ///
   /// - Throws: The same errors as ``fetch(_:)``; `DecodingError` with the path of the key if a

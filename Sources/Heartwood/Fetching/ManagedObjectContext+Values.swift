@@ -43,7 +43,7 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// - Returns: A group for each distinct value, in ascending order. `nil` comes first, and strings
-  ///   are sorted in the order of Swift's `String`.
+  ///   are sorted as Swift sorts `String` values.
   /// - Throws: The same errors as ``aggregate(_:_:)``.
   /// - Complexity: The same as ``aggregate(_:_:)``. Memory use grows with the number of groups.
   public func aggregate<M: ManagedObject, Key: AttributeValue, each Value>(
@@ -113,7 +113,7 @@ extension ManagedObjectContext {
   /// A function that takes a request's plan and returns the functions that read an object's values.
   typealias RowValues = (FetchPlan, StoreModel) throws -> [QueryTerm.Value]
 
-  /// Returns a function that creates the readers of the values at key paths.
+  /// Returns a function that creates readers for the values at key paths.
   ///
   /// A key path of `nil` represents the object itself.
   private static func values(at keyPaths: [AnyKeyPath?]) -> RowValues {

@@ -86,7 +86,7 @@ final class RowColumns {
     position(of: name, in: node) != nil || column(name, of: node) != nil
   }
 
-  /// Returns the names of the possible columns of a node that begin with a prefix.
+  /// Returns a node's possible column names that begin with a prefix.
   ///
   /// The prefix is removed from the names.
   func names(of node: Int, prefix: String) -> [String] {

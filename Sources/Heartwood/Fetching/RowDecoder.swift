@@ -1,6 +1,6 @@
 import Foundation
 
-/// Decodes a type from the columns of a row.
+/// A decoder that decodes a type from the columns of a row.
 struct RowDecoder: Decoder {
   let columns: RowColumns
   let node: Int

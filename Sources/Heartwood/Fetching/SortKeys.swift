@@ -9,7 +9,7 @@ extension FetchOrder {
 
   /// The values of an object for the terms of a sort order.
   ///
-  /// The first value is stored inline, so that an order with a single term needs no array for each
+  /// The first value is stored inline, so an order with a single term needs no array for each
   /// object.
   struct Values: Equatable {
     /// The value for the first term, or `nil` if the order has no terms.
@@ -36,7 +36,7 @@ extension FetchOrder {
     }
   }
 
-  /// An integer that represents a value of fixed length in comparisons.
+  /// An integer that represents a fixed-length value in comparisons.
   ///
   /// If one head precedes another, the first head's value precedes the second head's value.
   /// Different values may have equal heads.
@@ -100,7 +100,7 @@ extension Array {
   ///
   /// Elements are exchanged instead of copied, because copying would retain and release them.
   ///
-  /// - Parameter positions: A permutation of the indices of the array.
+  /// - Parameter positions: A permutation of the array's indices.
   mutating func arrange(_ positions: [Int]) {
     var sources = positions
     for start in indices {

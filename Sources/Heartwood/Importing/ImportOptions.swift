@@ -10,7 +10,7 @@ public struct ImportOptions: Sendable {
     case skip
   }
 
-  /// The path of each property's value in an element, keyed by the name of the property.
+  /// The path of each property's value in an element, keyed by property name.
   ///
   /// A path consists of keys separated by dots: `["magnitude": "properties.mag"]`. For a property
   /// that is not listed, the key is the property's name.

@@ -43,8 +43,8 @@ final class ImportPlan: @unchecked Sendable {
 
   /// Returns the path of a property's value.
   ///
-  /// The result is the given path, a path within the path of the property's composite attribute, or
-  /// the property's name.
+  /// The result is the given path, a path below that of the property's composite attribute, or the
+  /// property's name.
   private static func path(
     of property: PropertyDescription, _ keys: [String: String]
   ) -> [ImportKey] {

@@ -28,10 +28,10 @@ public struct ImportReport: Sendable {
   /// ``refusedCount`` counts all elements that were not imported.
   public internal(set) var refusals: [Refusal] = []
 
-  /// The element keys that do not correspond to a property, if the import looks for such keys.
+  /// The element keys that do not correspond to a property, if the import reports such keys.
   package internal(set) var ignoredKeys: Set<String> = []
 
-  /// The number of all elements.
+  /// The total number of elements.
   public var elementCount: Int { insertedCount + updatedCount + unchangedCount + refusedCount }
 
   mutating func refuse(_ position: Int, _ path: String, _ error: any Error) {
@@ -43,7 +43,7 @@ public struct ImportReport: Sendable {
 }
 
 extension ImportReport {
-  /// Returns the path of the value that an error is about, such as `[3].properties.mag`.
+  /// Returns the path of the value that an error concerns, such as `[3].properties.mag`.
   static func path(of error: any Error, _ position: Int) -> String {
     let path: [any CodingKey] =
       switch error as? DecodingError {

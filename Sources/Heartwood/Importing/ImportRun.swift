@@ -1,6 +1,6 @@
 import Foundation
 
-/// Applies JSON elements to the objects of a context that works within a transaction.
+/// An import that applies JSON elements to objects in a context that works within a transaction.
 struct ImportRun {
   /// The effect of an element.
   private enum Outcome { case inserted, updated, unchanged }
@@ -185,7 +185,9 @@ struct ImportRun {
     }
   }
 
-  /// Sets a relationship, and returns whether its targets have changed.
+  /// Sets a relationship.
+  ///
+  /// - Returns: Whether the relationship's targets have changed.
   private func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to targets: [ManagedObject]
   ) -> Bool {

@@ -1,4 +1,4 @@
-/// Splits JSON text into its elements.
+/// A reader that splits JSON text into its elements.
 ///
 /// Only one element is held in memory at a time. The text contains either an array, possibly nested
 /// in the outermost object, or a sequence of values, such as JSON lines. Foundation parses the
@@ -143,7 +143,9 @@ package struct JSONElements {
     take()
   }
 
-  /// Consumes one value, and returns its bytes if `isKept` is `true`.
+  /// Consumes one value.
+  ///
+  /// - Returns: The bytes of the value. The result is meaningful only if `isKept` is `true`.
   private mutating func value(isKept: Bool = true) throws -> [UInt8] {
     var bytes: [UInt8] = []
     var depth = 0

@@ -48,7 +48,8 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-  /// Exports to a file the attributes and to-one relationships of the objects that match a request.
+  /// Writes a file that contains the attributes and to-one relationships of the objects that match
+  /// a request.
   ///
   /// ```swift
   /// try context.export(FetchRequest<Quake>(), as: .csv, to: URL(filePath: "quakes.csv"))
@@ -89,7 +90,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// Writes the rows of an export in pieces of about 64 KiB.
+/// A writer that outputs an export's rows in pieces of about 64 KiB.
 private final class ExportWriter {
   private(set) var count = 0
   private let format: ExportFormat

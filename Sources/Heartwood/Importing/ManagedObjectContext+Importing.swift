@@ -14,8 +14,8 @@ extension ManagedObjectContext {
   /// For each element, the import sets only the properties whose keys the element contains. A
   /// relationship is set from nested objects, or from values of a unique attribute. Nested objects
   /// are also found or created by a unique attribute. The import makes one commit, with this
-  /// context's author. Like a save, it calls the objects' callback methods. This context's unsaved
-  /// changes are neither written nor modified.
+  /// context's author. Like a save, the import calls the objects' callback methods. This context's
+  /// unsaved changes are neither written nor modified.
   ///
   /// - Parameters:
   ///   - type: The class of the objects.
@@ -66,7 +66,7 @@ extension ManagedObjectContext {
   /// Imports JSON elements from chunks of bytes that arrive asynchronously, such as chunks of a
   /// download.
   ///
-  /// All bytes are first written to a temporary file, so that a slow sender does not delay other
+  /// All bytes are first written to a temporary file so that a slow sender does not delay other
   /// writers.
   ///
   /// - Parameters:
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
 
   /// Imports JSON elements from single bytes that arrive asynchronously.
   ///
-  /// Importing chunks is faster, but works in the same way.
+  /// Importing chunks works in the same way but is faster.
   @discardableResult
   public nonisolated(nonsending) func upsert<M: ManagedObject, Value: AttributeValue, Bytes>(
     _ type: M.Type = M.self, matching keyPath: KeyPath<M, Value>, from bytes: Bytes,

@@ -27,7 +27,7 @@ final class TemporaryFile {
     if buffer.count >= FileHandle.chunkByteCount { try flush() }
   }
 
-  /// Returns a function that reads the file from the beginning, one chunk for each call.
+  /// Returns a function that reads the file from the beginning, one chunk per call.
   ///
   /// At the end of the file, the function returns no bytes.
   func reader() throws -> () throws -> [UInt8] {
@@ -45,7 +45,7 @@ final class TemporaryFile {
 extension FileHandle {
   static var chunkByteCount: Int { 1 << 18 }
 
-  /// Reads the next bytes, or returns no bytes at the end of the file.
+  /// Returns the file's next bytes, or an empty array at the end of the file.
   func readChunk() throws -> [UInt8] {
     [UInt8](try read(upToCount: Self.chunkByteCount) ?? Data())
   }

@@ -1,4 +1,4 @@
-/// Identifies, by their contents, the object graph keyspaces whose names are lost.
+/// The object graph keyspaces that are identified by their contents because their names are lost.
 ///
 /// A keyspace is renamed only if exactly one name is possible for it.
 struct LostKeyspaces {
@@ -17,7 +17,7 @@ struct LostKeyspaces {
   private struct Entry {
     let key: [UInt8]
     let value: [UInt8]
-    /// The components of the key, or an empty array unless all components are integers.
+    /// The components of the key, or an empty array if any component is not an integer.
     let numbers: [Int64]
 
     init(_ key: RawSpan, _ value: RawSpan) {
@@ -119,7 +119,7 @@ struct LostKeyspaces {
     return names.sorted()
   }
 
-  /// Returns whether an entry can be the next row ID of an entity.
+  /// Returns whether an entry can contain an entity's next row ID.
   ///
   /// The entries of a unique index are object numbers, which are higher than row IDs.
   private static func isNextRow(_ entry: Entry, _ stored: StoredModel) -> Bool {

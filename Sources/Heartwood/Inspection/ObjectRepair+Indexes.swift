@@ -136,7 +136,9 @@ extension ObjectRepair {
     }
   }
 
-  /// Removes the older of two rows, and returns the number of the removed row.
+  /// Removes the older of two rows.
+  ///
+  /// - Returns: The number of the removed row.
   private func remove(
     older owner: ObjectNumber, or number: ObjectNumber, _ version: UInt64, _ rows: RowWriter,
     _ transaction: WriteTransaction

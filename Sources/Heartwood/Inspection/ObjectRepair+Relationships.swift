@@ -148,7 +148,7 @@ extension ObjectRepair {
     EntryKey.key([.integer(pair.owner.bits), .integer(pair.member.bits)])
   }
 
-  /// Returns the position after the last member of an owner.
+  /// Returns the position after the last member of an owner's list.
   private static func end(
     of owner: ObjectNumber, in entries: KeyspaceWriter
   ) throws -> Int64 {

@@ -23,7 +23,7 @@ extension ObjectRepair {
 
   /// Sets references to lost rows to `nil`.
   ///
-  /// The rows keep their versions, so that conflict detection ignores the change.
+  /// The rows keep their versions, so conflict detection ignores the change.
   func clearReferences(_ storage: EntityStorage) throws {
     guard !storage.references.isEmpty else { return }
     try store.write { transaction in
@@ -87,8 +87,8 @@ extension ObjectRepair {
     }
   }
 
-  /// The distance from the highest row ID in the store to the next row ID, used if the stored next
-  /// row ID is lost.
+  /// The distance from the highest existing row ID to the next row ID, used if the stored next row
+  /// ID is lost.
   private static var skippedRowCount: Int64 { 1 << 24 }
 }
 

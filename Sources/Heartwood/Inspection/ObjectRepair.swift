@@ -1,6 +1,7 @@
 import Foundation
 
-/// Makes the objects in a salvaged store consistent after rows or entries have been lost.
+/// A repair that makes the objects in a salvaged store consistent after rows or entries have been
+/// lost.
 ///
 /// Everything that rows determine is recomputed: indexes, unique constraints and the members of
 /// to-many relationships. References to lost rows become `nil`, regardless of the delete rule.
@@ -110,8 +111,8 @@ package final class ObjectRepair {
   /// Reads the model of the store, or returns `nil` if there is none.
   ///
   /// Without the model, the entities of the rows are unknown. The method then renames the keyspaces
-  /// of the rows, so that a program that opens the store does not mistake them for rows of another
-  /// model.
+  /// of the rows. Otherwise, a program that opens the store could mistake the rows for another
+  /// model's rows.
   private static func model(
     in store: Store, _ report: inout SalvageReport
   ) throws -> StoredModel? {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Applies imported rows to the objects of entities without classes.
+/// An import that applies rows to the objects of entities without classes.
 ///
-/// Each element is applied completely or not at all, so that elements that violate a rule of the
-/// model can be skipped.
+/// Each element is applied completely or not at all, so elements that violate a rule of the model
+/// can be skipped.
 struct StoredImport {
   private var run: BatchRun
   /// The pending changes, keyed by unique value.
@@ -14,7 +14,7 @@ struct StoredImport {
   private var postponed: [Postponed] = []
   /// A Boolean value that indicates whether all elements have been applied.
   ///
-  /// After that, an object that is still missing will not arrive.
+  /// Once all elements have been applied, an object that is still missing will not arrive.
   private var isComplete = false
   private var report = ImportReport()
 
@@ -242,7 +242,9 @@ struct StoredImport {
 
   // MARK: Relationships
 
-  /// Sets a relationship, and returns whether its targets have changed.
+  /// Sets a relationship.
+  ///
+  /// - Returns: Whether the relationship's targets have changed.
   private mutating func relate(
     _ change: RowChange, _ property: PropertyDescription, to targets: [ObjectNumber]
   ) throws -> Bool {

@@ -171,8 +171,8 @@ private struct CSVRows: ImportedRows {
 
   /// Returns the object that a field refers to.
   ///
-  /// As in exports, the field contains the value of a unique attribute or, if the object has none,
-  /// its ID.
+  /// As in exports, the field contains the value of a unique attribute or, if the object has no
+  /// unique attribute, the object's ID.
   private func target(
     _ field: String, _ property: PropertyDescription
   ) throws -> ImportedRow.Target {

@@ -2,7 +2,7 @@ extension StoredObjects {
   /// An object of an entity, with the first members of its to-many relationships.
   package struct Row {
     package let id: ManagedObjectID
-    /// The values of the attributes, followed by those of the relationships.
+    /// The values of the attributes, followed by the values of the relationships.
     ///
     /// The order is the same as in ``EntityFacts``.
     package let values: [ObjectValue]
@@ -54,7 +54,8 @@ extension StoredObjects {
 }
 
 extension StoreView {
-  /// Returns the first members of an object's to-many relationship, and the number of all members.
+  /// Returns the first members of an object's to-many relationship, and the total number of
+  /// members.
   fileprivate func firstNumbers(
     _ limit: Int, in keyspace: String, of owner: ObjectNumber
   ) throws -> (members: [ObjectNumber], total: Int) {

@@ -8,7 +8,7 @@ package final class StoredObjects {
   /// The entities, sorted by number.
   package let entities: [EntityFacts]
   package let snapshot: Snapshot
-  /// A container for the history and for differences between generations.
+  /// A container that provides the history and the differences between generations.
   package let container: PersistentContainer
   let model: StoreModel
   private let context: ManagedObjectContext
@@ -16,7 +16,8 @@ package final class StoredObjects {
 
   /// Reads the model of a generation.
   ///
-  /// - Throws: `unknownEntity` if the store contains no objects; `corrupt` if its model is damaged.
+  /// - Throws: `unknownEntity` if the store contains no objects; `corrupt` if the store's model is
+  ///   damaged.
   package init(_ store: Store, at snapshot: Snapshot) throws {
     self.snapshot = snapshot
     let keyspace = try snapshot.keyspace(StoredModel.keyspace).map { RowsKeyspace.snapshot($0) }

@@ -196,8 +196,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return object
   }
 
-  /// Returns the section of an object and its position in the section, or `nil` if the object is
-  /// not in the list.
+  /// Returns an object's section and its position in that section, or `nil` if the object is not in
+  /// the list.
   ///
   /// - Complexity: O(sections + log n).
   public func indexPath(forObject object: M) -> IndexPath? {
@@ -236,7 +236,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     }
   }
 
-  /// Merges changes if automatic merging is on, and returns the list.
+  /// Returns the list, after merging changes if automatic merging is on.
   private func currentList() -> LiveList? {
     registrar.access(self, keyPath: \.fetchedObjects)
     guard list != nil else { return nil }

@@ -1,9 +1,9 @@
 /// A directory that finds the live lists to which an object of an entity may belong.
 ///
 /// If the predicate of a list requires certain values for a property, the directory finds the list
-/// by an object's value for that property. Of a thousand lists with different requirements, only a
-/// few therefore have to evaluate each object. A search returns every list to which the object
-/// belongs, and may return other lists as well.
+/// by an object's value for that property. If a thousand lists have different requirements, only a
+/// few of them therefore have to evaluate each object. A search returns every list to which the
+/// object belongs, and may return other lists as well.
 struct ListDirectory {
   /// The lists that require the value of one property to be in certain ranges.
   ///

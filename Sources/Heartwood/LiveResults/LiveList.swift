@@ -23,8 +23,8 @@ final class LiveList {
   private var sectionCounts = SectionCounts()
   /// The list's current state, or `nil` if it has not been computed since the list last changed.
   private var knownState: ListState?
-  /// A Boolean value that indicates whether the tree contains the complete result instead of only
-  /// its beginning.
+  /// A Boolean value that indicates whether the tree contains the complete result rather than only
+  /// the beginning.
   private var isComplete = true
   /// The values of each object at the last fetch.
   ///

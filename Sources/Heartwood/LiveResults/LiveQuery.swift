@@ -7,7 +7,8 @@ final class LiveQuery {
   /// The result of a fetch.
   struct Found {
     var entries: [Entry]
-    /// A Boolean value that indicates whether the result is complete instead of only its beginning.
+    /// A Boolean value that indicates whether the result is complete, rather than limited to its
+    /// beginning.
     var isComplete = true
     /// The values of the objects, if the list belongs to a child context.
     var values: [ObjectNumber: [StoredValue]] = [:]
@@ -100,10 +101,11 @@ final class LiveQuery {
   /// Records that the list was fetched with the current plan.
   func markFetched() { hasNewNumbers = false }
 
-  /// Returns the property to which a plan's most selective demand applies and the ranges that the
-  /// demand requires, or `nil` if no demand can be used.
+  /// Returns the property to which a plan's most selective demand applies, and the ranges that the
+  /// demand requires.
   ///
-  /// The method prefers values to ranges, and ranges with two bounds to ranges with only one.
+  /// Returns `nil` if no demand can be used. The method prefers values to ranges, and ranges with
+  /// two bounds to ranges with only one.
   private static func wanted(
     _ plan: FetchPlan
   ) -> (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])? {
@@ -121,7 +123,7 @@ final class LiveQuery {
 
   /// The number of entries to which a list is trimmed, or `nil` if the list has no limit.
   ///
-  /// The list keeps more entries than it shows, so that not every removal requires a fetch.
+  /// The list keeps more entries than it shows so that not every removal requires a fetch.
   var maxKeptCount: Int? { limit.map { offset + 2 * $0 + Self.minSpareCount } }
 
   /// Returns the cost of a fetch, or 0 if the list must be refetched in any case.
@@ -183,7 +185,7 @@ final class LiveQuery {
     return Found(entries: entries, isComplete: maxKeptCount.map { entries.count < $0 } ?? true)
   }
 
-  /// Returns the result of a fetch that must create the objects, because they are sorted in memory
+  /// Returns the result of a fetch that must create the objects because they are sorted in memory
   /// or belong to a child context.
   private func fetchObjects(_ storeContext: ManagedObjectContext) throws -> Found {
     var entries: [Entry] = []
@@ -210,7 +212,7 @@ final class LiveQuery {
     return Found(entries: entries, values: values)
   }
 
-  /// Groups the entries by section, and keeps their order within each section.
+  /// Groups the entries by section, preserving their order within each section.
   private func grouped(_ entries: [Entry]) -> [Entry] {
     guard let sectionTerm else { return entries }
     return entries.enumerated().sorted { first, second in

@@ -1,4 +1,4 @@
-/// Updates the lists of a store context after objects have changed.
+/// A feed that updates the lists of a store context after objects have changed.
 ///
 /// Changes come from two sources. The context reports changes to its own objects, which are
 /// recorded as they happen. The feed finds other changes by comparing the generation that the lists

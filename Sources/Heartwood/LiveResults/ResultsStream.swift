@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Delivers a list's changes to observers.
+/// An object that delivers a list's changes to observers.
 final class ResultsStream: Sendable {
   private struct Content {
     var observers: [Int: AsyncStream<ResultsChange>.Continuation] = [:]

@@ -47,7 +47,7 @@ final class ResultsTree {
 
   /// The maximum number of entries in a leaf, and of children in an inner node.
   ///
-  /// The number is small, so that a node's array spans few cache lines.
+  /// The number is kept small so that a node's array spans few cache lines.
   private static let maxEntryCount = 64
 
   private let order: FetchOrder
@@ -190,7 +190,9 @@ final class ResultsTree {
     splitIfFull(node)
   }
 
-  /// Removes an object and returns its entry, or `nil` if the object was not in the list.
+  /// Removes an object.
+  ///
+  /// - Returns: The object's entry, or `nil` if the object was not in the list.
   @discardableResult
   func remove(_ number: ObjectNumber) -> Entry? {
     guard let leaf = leaves[number] else { return nil }

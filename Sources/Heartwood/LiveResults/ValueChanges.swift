@@ -1,4 +1,4 @@
-/// Determines whether an object's values differ from the values that the lists of a feed show.
+/// A comparison of objects' values with the values that a feed's lists show.
 ///
 /// The result for each object is cached.
 final class ValueChanges {
