@@ -6,8 +6,8 @@ struct ListMerge {
   let theirs: [ObjectNumber]
   /// The list in this context, or `nil` if it is not loaded.
   let mine: [ObjectNumber]?
-  /// A Boolean value that indicates whether the order of ``mine`` wins if both sides changed the
-  /// order.
+  /// A Boolean value that indicates whether this context's order wins if both sides have changed
+  /// the order.
   let prefersMine: Bool
 
   /// Returns the merged list, in which each member occurs once.

@@ -63,8 +63,8 @@ final class PredicateTree: @unchecked Sendable {
 
   /// Returns the predicate as a query expression.
   ///
-  /// - Throws: `unsupportedPredicate` if the predicate is nested too deeply or has too many terms,
-  ///   or the error that a leaf throws.
+  /// - Throws: Any error that a leaf throws; `unsupportedPredicate` if the predicate is nested too
+  ///   deeply or has too many terms.
   func expression(in schema: Schema.Content) throws -> QueryExpression {
     var reading = Reading(schema: schema)
     return try reading.expression(of: self, depth: 1)

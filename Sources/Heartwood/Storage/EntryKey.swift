@@ -19,7 +19,7 @@
 /// a zero byte. Therefore complete and shortened keys never collide. Shortened keys are sorted by
 /// the prefix that they contain.
 enum EntryKey {
-  /// The number of bytes of the encoded values that a shortened key contains.
+  /// The length, in bytes, of the prefix of the encoded values in a shortened key.
   static let prefixByteCount = Limits.maxKeyByteCount - separatorByteCount - 17
   private static let separatorByteCount = 18
 

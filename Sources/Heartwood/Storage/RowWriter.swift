@@ -15,7 +15,7 @@ final class RowWriter {
   @exclusivity(unchecked) private var entryKeyspaces: [[KeyspaceWriter?]]
   /// The next row ID of each entity, indexed by the entity's position.
   ///
-  /// An element is `nil` if the transaction has not needed it yet.
+  /// An element is `nil` until the transaction needs the row ID.
   @exclusivity(unchecked) private var nextRows: [Int64?]
   @exclusivity(unchecked) private var encoder = RecordEncoder()
   /// The writers of text indexes, keyed by the position of the objects' entity.
@@ -215,8 +215,8 @@ final class RowWriter {
     try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
-  /// Removes the index entries that a row has for `values`, except those that it also has for
-  /// `after`.
+  /// Removes the index entries that a row has for `values`, except the entries that the row also
+  /// has for `after`.
   func removeEntries(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?,
     unlessIn after: [StoredValue]? = nil
