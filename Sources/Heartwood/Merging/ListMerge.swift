@@ -37,10 +37,10 @@ struct ListMerge {
     return mineCounts ? Self.insert(theirs, into: mine) : Self.insert(mine, into: theirs)
   }
 
-  /// Returns a copy of `list` that also contains the members that are only in `others`.
+  /// Returns a copy of `list`, with the members that are only in `others` inserted.
   ///
   /// Each of these members is placed after its predecessor in `others`. Members at the start or end
-  /// of `others` are placed at the start or end of the result.
+  /// of `others` are placed at the start or end of the result, respectively.
   private static func insert(
     _ others: [ObjectNumber], into list: [ObjectNumber]
   ) -> [ObjectNumber] {

@@ -243,7 +243,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Drops an edit to a relationship's members that another context has already made.
+  /// Drops an edit to a relationship's members, because another context has already made the same
+  /// edit.
   private func cancel(
     _ member: ManagedObject, _ owner: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void

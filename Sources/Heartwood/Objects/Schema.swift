@@ -48,7 +48,7 @@ public struct Schema: Sendable {
     content = builder.content(of: types)
   }
 
-  /// Creates the schema of a store from the model that the store records, without classes.
+  /// Creates the schema of a store from the store's recorded model, without using classes.
   init(version: Int, content: Content) {
     self.version = version
     self.content = content

@@ -100,7 +100,7 @@ final class PredicateTree: @unchecked Sendable {
 
   /// The operands of a conjunction or disjunction, with nested nodes of the same kind flattened.
   ///
-  /// Each node occurs only once, because repeating it would not change the result.
+  /// Each node occurs only once, because repeating a node would not change the result.
   private var chain: [PredicateTree] {
     var result: [PredicateTree] = []
     var seen: Set<ObjectIdentifier> = []

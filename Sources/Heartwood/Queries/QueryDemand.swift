@@ -1,6 +1,7 @@
 /// A necessary condition for a predicate, in a form that an index or a key lookup can test.
 ///
-/// Every object that matches the predicate passes the test, but other objects may pass it too.
+/// Every object that matches the predicate passes the test, but other objects may also pass the
+/// test.
 struct QueryDemand {
   /// The value that a demand tests.
   enum Subject: Hashable {

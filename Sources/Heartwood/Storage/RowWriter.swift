@@ -188,7 +188,8 @@ final class RowWriter {
     return true
   }
 
-  /// Updates the entries that list a row as a member of the objects to which the row refers.
+  /// Updates the entries that list a row as a member of the inverse relationships of its
+  /// references.
   func putReferences(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?

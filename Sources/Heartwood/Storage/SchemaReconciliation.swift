@@ -1,8 +1,7 @@
 /// Computes the new model of a store from its current model and a program's schema.
 ///
 /// Nothing is written. Entities and properties that exist in both models keep their numbers.
-/// Differences are recorded as sentences. If the store cannot be opened, the error contains these
-/// sentences.
+/// Differences are recorded as sentences, which an error includes if the store cannot be opened.
 struct SchemaReconciliation {
   private let before: StoredModel
   private let schema: Schema
@@ -137,7 +136,7 @@ struct SchemaReconciliation {
 
   /// Keeps an entity that the schema does not declare, or records why it cannot be kept.
   ///
-  /// - Parameter related: A declared entity that the entity is related to.
+  /// - Parameter related: A declared entity to which the undeclared entity is related.
   private mutating func keep(
     _ entity: StoredModel.StoredEntity, _ related: StoredModel.StoredEntity?
   ) {

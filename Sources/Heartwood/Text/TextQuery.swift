@@ -91,7 +91,7 @@ public struct TextQuery: Sendable {
   /// order.
   ///
   /// - Parameters:
-  ///   - texts: The words.
+  ///   - texts: The words or phrases.
   ///   - distance: The maximum number of words from the beginning of the first text to the
   ///     beginning of the last.
   public static func near(_ texts: String..., distance: Int = 10) -> TextQuery {
