@@ -135,7 +135,7 @@ struct MemberDifference {
   }
 }
 
-/// Finds objects in arrays by address, without retaining the elements of the arrays.
+/// Finds objects in arrays by address, without retaining any elements.
 enum ObjectSearch {
   /// Returns the position of an object, or `nil` if the object is not in the array.
   ///

@@ -127,8 +127,9 @@ private struct UnloadedMembers {
     return true
   }
 
-  /// Calls `body` with the owner's context and the property, or returns `nil` if the owner is not
-  /// in a context.
+  /// Calls `body` with the owner's context and the property.
+  ///
+  /// - Returns: The result of `body`, or `nil` if the owner is not in a context.
   private func inSource<Result>(
     _ body: (any ObjectSource, PropertyDescription) -> Result
   ) -> Result? {

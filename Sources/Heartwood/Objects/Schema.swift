@@ -14,8 +14,9 @@ import Synchronization
 /// schema's version is higher than the store's version, the migration removes properties that the
 /// classes no longer declare.
 ///
-/// A schema may omit a class of the store if none of the schema's classes is related to it. The
-/// rows of an omitted class stay in the store until a schema names their entity in ``removing``.
+/// A schema may omit a class of the store if none of the schema's classes is related to the omitted
+/// class. The rows of an omitted class stay in the store until a schema names their entity in
+/// ``removing``.
 public struct Schema: Sendable {
   /// The version of the model.
   ///

@@ -8,7 +8,7 @@ struct DerivedRows {
   private let rows: RowWriter
   private let model: StoreModel
   private let derived: DerivedValues
-  /// The objects whose attributes derived over a relationship may need to be recomputed.
+  /// The objects whose relationship-derived attributes may need to be recomputed.
   private var affected: Set<ObjectNumber> = []
 
   init(_ rows: RowWriter, _ model: StoreModel) {
@@ -140,7 +140,7 @@ struct DerivedRows {
     return others
   }
 
-  /// Recomputes those of a row's values that are derived over relationships.
+  /// Recomputes the values in a row that are derived over relationships.
   ///
   /// - Returns: All values of the row.
   private func values(

@@ -123,7 +123,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Updates those properties of an object that differ from the row's values, `values`.
+  /// Updates those properties of an object that differ from `values`, the values in the row.
   private func apply(_ values: [StoredValue], to object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]
@@ -137,7 +137,7 @@ extension ManagedObjectContext {
 
   // MARK: Deletions
 
-  /// Removes all objects whose rows no longer exist.
+  /// Removes from the context all objects whose rows no longer exist.
   ///
   /// The save deleted the rows directly or through delete rules, or found that the rows were
   /// already deleted.

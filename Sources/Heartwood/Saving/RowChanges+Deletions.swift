@@ -127,8 +127,8 @@ extension RowChanges {
 }
 
 extension EntityDescription {
-  /// Returns the error for an object that cannot be deleted because the relationship `property`
-  /// still has related objects.
+  /// Returns the error for an object that cannot be deleted because the relationship `property` is
+  /// not empty.
   func denial(_ property: PropertyDescription, of id: ManagedObjectID) -> ObjectGraphError {
     var denial = ObjectGraphError(
       .deniedDelete,

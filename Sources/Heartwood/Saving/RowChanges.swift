@@ -49,7 +49,7 @@ final class RowChanges {
   /// A Boolean value that indicates whether attributes derived from the time of the save keep their
   /// values.
   let keepsTimes: Bool
-  /// The number of changes in `list` before consequences were added to it.
+  /// The number of changes in `list` before consequences were added to the list.
   ///
   /// For these changes, the attributes derived from the row itself have already been computed.
   private var requestedCount = 0
@@ -84,7 +84,7 @@ final class RowChanges {
     tableCount = count
   }
 
-  /// Adds the changes that the table does not contain yet.
+  /// Adds the missing changes to the table.
   private func completeTable() {
     while tableCount < list.count {
       table[list[tableCount].number] = list[tableCount]

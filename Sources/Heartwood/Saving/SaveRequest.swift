@@ -3,7 +3,7 @@
 /// The request determines the new values of the saved objects. If other contexts have changed an
 /// object since this context read it, the merge policy resolves the conflict. ``RowChanges`` then
 /// determines the consequences for other rows. Objects are updated only after the commit has
-/// succeeded, so a failed save leaves them unchanged.
+/// succeeded, so a failed save leaves the objects unchanged.
 struct SaveRequest {
   /// The effect of a successful commit on an object.
   enum Outcome {
@@ -156,7 +156,7 @@ struct SaveRequest {
     return result
   }
 
-  /// Returns only the given slots that belong to references.
+  /// Returns the slots of all references among the given slots.
   private func references(
     _ slots: some Sequence<Int>, _ entity: EntityDescription
   ) -> SlotSet {

@@ -19,7 +19,7 @@
 /// with a zero byte. Therefore, complete and shortened keys never collide. Shortened keys are
 /// sorted by the prefix that they contain.
 enum EntryKey {
-  /// The length, in bytes, of the prefix of the encoded values in a shortened key.
+  /// The number of bytes that a shortened key retains from the encoded values.
   static let prefixByteCount = Limits.maxKeyByteCount - separatorByteCount - 17
   private static let separatorByteCount = 18
 

@@ -13,7 +13,9 @@ struct HistoryCursor {
     fileprivate(set) var isLast = false
   }
 
-  /// A transaction, shared by all changes in the transaction.
+  /// A transaction.
+  ///
+  /// All changes in the transaction share one instance.
   final class Transaction {
     let sequence: Int64
     let header: HistoryHeader

@@ -73,7 +73,7 @@ package struct HistoryBounds {
   ///
   /// All earlier transactions have been deleted too.
   var deleted: Int64 = 0
-  /// The time of the last deleted transaction, in milliseconds since 1970, or `nil` if it is
+  /// The time of the last deleted transaction, in milliseconds since 1970, or `nil` if the time is
   /// unknown.
   var deletedTime: Int64?
 

@@ -233,8 +233,8 @@ final class RowWriter {
 
   /// Deletes a row, its index entries and its member lists.
   ///
-  /// If the row is listed as a member of other objects because of its own references, it is also
-  /// removed from those lists. Other member lists that contain the row are not changed.
+  /// If the row is listed as a member of other objects because of its own references, the row is
+  /// also removed from those lists. Other member lists that contain the row are not changed.
   func delete(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {
