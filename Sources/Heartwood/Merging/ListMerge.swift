@@ -6,8 +6,8 @@ struct ListMerge {
   let theirs: [ObjectNumber]
   /// The list in this context, or `nil` if it is not loaded.
   let mine: [ObjectNumber]?
-  /// A Boolean value that indicates whether the order of ``mine`` wins if both sides changed the
-  /// order.
+  /// A Boolean value that indicates whether this context's order wins if both sides have changed
+  /// the order.
   let prefersMine: Bool
 
   /// Returns the merged list, in which each member occurs once.
@@ -37,10 +37,10 @@ struct ListMerge {
     return mineCounts ? Self.insert(theirs, into: mine) : Self.insert(mine, into: theirs)
   }
 
-  /// Returns a copy of `list` that also contains the members that are only in `others`.
+  /// Returns a copy of `list`, with the members that are only in `others` inserted.
   ///
   /// Each of these members is placed after its predecessor in `others`. Members at the start or end
-  /// of `others` are placed at the start or end of the result.
+  /// of `others` are placed at the start or end of the result, respectively.
   private static func insert(
     _ others: [ObjectNumber], into list: [ObjectNumber]
   ) -> [ObjectNumber] {

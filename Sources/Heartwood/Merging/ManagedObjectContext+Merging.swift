@@ -5,10 +5,10 @@ extension ManagedObjectContext {
   /// contexts save.
   ///
   /// The context merges new history transactions before each fetch and save in the same way as
-  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Between these times, saves by other
-  /// contexts do not affect its objects. A child context merges after its parent has saved. The
-  /// container's ``PersistentContainer/viewContext`` merges as soon as another context has saved.
-  /// Automatic merging requires the history.
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Between merges, saves by other
+  /// contexts do not affect the context's objects. A child context merges after its parent has
+  /// saved. The container's ``PersistentContainer/viewContext`` merges as soon as another context
+  /// has saved. Automatic merging requires the history.
   public var automaticallyMergesChangesFromParent: Bool {
     get { autoMerge != nil }
     set {
@@ -82,8 +82,8 @@ extension ManagedObjectContext {
     autoMerge = newest
   }
 
-  /// Rereads all loaded objects without unsaved changes, because other contexts may have changed
-  /// them.
+  /// Rereads all loaded objects that have no unsaved changes, because other contexts may have
+  /// changed them.
   ///
   /// Without this step, a save that merges other contexts' changes to some objects would leave the
   /// remaining objects inconsistent with the merged objects.
@@ -127,9 +127,9 @@ extension ManagedObjectContext {
   /// Merges the changes of a history transaction.
   ///
   /// A pinned context advances to the newest generation. Objects that the transaction updated are
-  /// reread and keep their unsaved changes. Objects that the transaction deleted leave the context,
-  /// unless they have unsaved changes in this context. In that case, the next save reports a
-  /// conflict. Other objects do not change.
+  /// reread and keep their unsaved changes. Objects that the transaction deleted are removed from
+  /// the context. However, a deleted object that has unsaved changes remains in the context, and
+  /// the next save reports a conflict. Other objects do not change.
   ///
   /// - Throws: Any error from reading rows; `foreignStore` if the transaction belongs to another
   ///   store; `childContext` if this is a child context, which always reads from its parent.
@@ -206,8 +206,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Advances the context to the newest generation, and returns the view from which to read the
-  /// merged objects.
+  /// Advances the context to the newest generation.
+  ///
+  /// - Returns: The view from which to read the merged objects.
   private func beginMerging(of store: UUID) throws -> StoreView {
     guard parent == nil else {
       throw ObjectGraphError(

@@ -39,7 +39,7 @@ extension ManagedObjectContext {
     try reload(object, under: changes)
   }
 
-  /// Turns all objects without unsaved changes into faults.
+  /// Turns all objects that have no unsaved changes into faults.
   ///
   /// All other objects are reread and keep their changes.
   public func refreshAllObjects() {
@@ -160,13 +160,12 @@ extension ManagedObjectContext {
     return isThere != nil
   }
 
-  /// Merges the unsaved edits to an object's relationship members with the members in the store or
-  /// in the parent context.
+  /// Merges an object's unsaved edits to relationship members with the members in the store or in
+  /// the parent context.
   ///
   /// An addition or removal that another context has also made is discarded. An ordered list with
   /// unsaved changes is merged with the current list. Unordered one-to-many relationships are
-  /// skipped, because the references of their members determine the result; see
-  /// ``moveEdit(of:_:)``.
+  /// skipped, because the members' references determine the result; see ``moveEdit(of:_:)``.
   private func mergeMembers(of object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
     for slot in changes.members.keys {
@@ -217,11 +216,11 @@ extension ManagedObjectContext {
 
   // MARK: The inverse
 
-  /// Adjusts the unsaved edit of a reference that another context has also changed.
+  /// Adjusts the unsaved edit to a reference that another context has also changed.
   ///
   /// The edit then removes the object from the owner that the other context assigned, instead of
-  /// the previous owner. Otherwise, both the owner that this context assigned and the owner that
-  /// the other context assigned would show the object as a member.
+  /// from the previous owner. Otherwise, both the owner that this context assigned and the owner
+  /// that the other context assigned would show the object as a member.
   private func moveEdit(of object: ManagedObject, _ reference: ChangedReference) {
     let property = reference.property
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property,
@@ -244,7 +243,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Drops an edit to a relationship's members that another context has already made.
+  /// Drops an edit to a relationship's members, because another context has already made the same
+  /// edit.
   private func cancel(
     _ member: ManagedObject, _ owner: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void
@@ -258,7 +258,7 @@ extension ManagedObjectContext {
   /// Removes an object from a relationship to which another context has added it.
   ///
   /// The removal is recorded as an unsaved change of `owner`. The removal is necessary because this
-  /// context has set the object's reference to another owner.
+  /// context has assigned the object to a different owner.
   private func removeAsEdit(
     _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
   ) {

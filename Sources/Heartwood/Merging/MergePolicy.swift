@@ -3,8 +3,8 @@
 /// An object is in conflict if another context has changed it since it was read, or if it would
 /// have the same unique values as another object.
 ///
-/// If only one side has changed a property, a merge-by-property or custom policy keeps this change.
-/// The policies work in the same way as the policies of Core Data.
+/// If only one side has changed a property, a merge-by-property or custom policy keeps that change.
+/// The policies work like Core Data's merge policies.
 public struct MergePolicy: Sendable {
   enum Kind: Equatable, Sendable {
     case error, storeTrump, objectTrump, overwrite, rollback
@@ -24,9 +24,9 @@ public struct MergePolicy: Sendable {
   public static let mergeByPropertyStoreTrump = MergePolicy(.storeTrump)
   /// If both sides changed a property, the value in the context is saved.
   public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
-  /// Objects in conflict are stored with all their values from the context.
+  /// Objects in conflict are saved with all values from the context.
   public static let overwrite = MergePolicy(.overwrite)
-  /// Objects in conflict keep all their values from the store.
+  /// Objects in conflict keep all values from the store.
   public static let rollback = MergePolicy(.rollback)
 
   /// Creates a policy that calls `resolve` to resolve each conflict, property by property.

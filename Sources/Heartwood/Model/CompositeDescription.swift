@@ -10,7 +10,7 @@ struct CompositeDescription: Sendable {
   /// The separator between a composite attribute's name and an element's name.
   static let separator = "."
 
-  /// Returns the parts of property names that precede a separator.
+  /// Returns every prefix of a property name that is followed by a separator.
   static func names(of properties: [PropertyDescription]) -> Set<String> {
     var names: Set<String> = []
     for property in properties {

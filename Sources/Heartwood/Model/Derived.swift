@@ -48,8 +48,8 @@ struct DerivationFormula {
   ///
   /// A result of `null` means that there is no value. The argument contains the values of the
   /// source attribute, excluding `nil` values. If there is no source attribute, the argument
-  /// contains the numbers of the related objects. If there is no relationship either, it contains
-  /// the time of the save.
+  /// contains the object number of each related object. If there is no relationship either, the
+  /// argument contains the time of the save.
   let compute: ([StoredValue]) throws -> StoredValue?
 
   static func first(_ values: [StoredValue]) -> StoredValue? { values.first ?? .null }

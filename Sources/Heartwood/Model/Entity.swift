@@ -56,7 +56,7 @@ public struct Unique: EntityRule {
 ///
 /// For rules that combine several attributes, use ``Unique`` and ``Index``.
 public enum AttributeRule: Sendable {
-  /// No two objects of the entity have the same value, as with ``Unique``.
+  /// No two objects of the entity may have the same value for the attribute, as with ``Unique``.
   case unique
   /// The attribute has an index, as with ``Index``.
   case indexed
@@ -81,8 +81,7 @@ public struct Index: EntityRule {
 /// ```
 ///
 /// An entity has at most one text index, which may be inherited. Opening a store builds the index
-/// if it is new. If the attributes or the tokenizer have changed, opening the store rebuilds the
-/// index.
+/// if the index is new, and rebuilds the index if its attributes or its tokenizer have changed.
 public struct TextIndex: EntityRule {
   let attributes: [AnyKeyPath]
   let weights: [Double]
@@ -92,9 +91,8 @@ public struct TextIndex: EntityRule {
   ///
   /// - Parameters:
   ///   - attributes: Up to 16 string attributes.
-  ///   - weights: The weight of each attribute in the relevance of an object, from 0 to 1000. If
-  ///     the array is empty, each attribute has a weight of 1. Changing weights does not rebuild
-  ///     the index.
+  ///   - weights: The weight of each attribute in relevance ranking, from 0 to 1000. If the array
+  ///     is empty, each attribute has a weight of 1. Changing weights does not rebuild the index.
   ///   - tokenizer: The rule that splits the attributes' text into terms.
   public init<Owner>(
     _ attributes: PartialKeyPath<Owner>..., weights: [Double] = [],
@@ -125,6 +123,6 @@ public struct Inverse: EntityRule {
 /// Collects the rules of an ``Entity``.
 @resultBuilder
 public enum EntityBuilder {
-  /// Returns the rules in the order of their declaration.
+  /// Returns the rules in declaration order.
   public static func buildBlock(_ rules: any EntityRule...) -> [any EntityRule] { rules }
 }

@@ -14,7 +14,7 @@ final class EntityDescription: @unchecked Sendable {
   let properties: [PropertyDescription]
   /// The composite attributes, whose elements are among the properties.
   let composites: [CompositeDescription]
-  /// The names of the composite attributes, and of their composite elements.
+  /// The names of the composite attributes and of their composite elements.
   private let compositeNames: Set<String>
   /// The position of each property in an object's memory, indexed by slot.
   let memoryFields: [MemoryField]
@@ -116,8 +116,8 @@ final class EntityDescription: @unchecked Sendable {
   /// The unique attribute whose value represents an object in references, or `nil` if there is
   /// none.
   ///
-  /// This is the first unique attribute that is not optional. If all unique attributes are
-  /// optional, the first one is used.
+  /// This is the first unique attribute that is not optional or, if all unique attributes are
+  /// optional, the first unique attribute.
   var referringAttribute: PropertyDescription? {
     let unique = uniqueProperties
     return unique.first { !$0.isOptionalAttribute } ?? unique.first
@@ -177,8 +177,8 @@ struct TextIndexDescription: Sendable {
 
   /// The maximum number of attributes in a text index.
   ///
-  /// There is a limit because the name of the index's keyspace contains the numbers of all
-  /// attributes.
+  /// The number is limited because the name of the index's keyspace contains the number of each
+  /// attribute.
   static let maxAttributeCount = 16
 
   /// Returns the text of each attribute, or `nil` for each attribute without a value.

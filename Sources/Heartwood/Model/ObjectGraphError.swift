@@ -15,8 +15,7 @@ public struct ObjectGraphError: Error, Sendable {
     public static let constraintConflict = Kind(name: "constraintConflict")
     /// Validation failed for one or more objects.
     public static let validation = Kind(name: "validation")
-    /// An object cannot be deleted because a relationship with the delete rule `deny` still has
-    /// related objects.
+    /// An object cannot be deleted because a relationship with the delete rule `deny` is not empty.
     public static let deniedDelete = Kind(name: "deniedDelete")
     /// A class is not part of the model.
     public static let unknownEntity = Kind(name: "unknownEntity")
@@ -37,7 +36,7 @@ public struct ObjectGraphError: Error, Sendable {
       name: "autoMergeNeedsCurrentGeneration")
     /// An operation would discard unsaved changes to relationships.
     public static let unsavedRelationships = Kind(name: "unsavedRelationships")
-    /// Some of the transactions after a token have been deleted from the history.
+    /// Some of the transactions that follow a history token have been deleted.
     public static let historyExpired = Kind(name: "historyExpired")
     /// The store that an operation needs was removed from the container.
     public static let removedStore = Kind(name: "removedStore")

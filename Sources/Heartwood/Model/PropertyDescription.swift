@@ -85,7 +85,7 @@ final class PropertyDescription: Sendable {
 
 /// The position and the representation of a property in an object's memory.
 ///
-/// A memory field is not reference-counted, unlike a property description. A loop over an object's
+/// Unlike a property description, a memory field is not reference-counted. A loop over an object's
 /// properties therefore need not retain and release each property.
 struct MemoryField: Sendable {
   let slot: Int

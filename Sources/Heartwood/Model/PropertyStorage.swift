@@ -27,7 +27,7 @@ protocol PropertyStorage: SendableMetatype {
   ///
   /// - Throws: `DecodingError` if the decoder contains no value of the attribute's type.
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue
-  /// Decodes a stored `Codable` value, and encodes the value in the way that its type specifies.
+  /// Decodes a stored `Codable` value, and then encodes the value as its type specifies.
   ///
   /// - Returns: `false`, without encoding anything, if this version of the type cannot decode the
   ///   value.

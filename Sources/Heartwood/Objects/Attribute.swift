@@ -27,7 +27,7 @@ public struct Attribute<Value: AttributeValue> {
   /// - Parameters:
   ///   - wrappedValue: The value in new objects.
   ///   - name: The attribute's name in the store. The default is the name of the property.
-  ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
+  ///   - renamedFrom: The attribute's stored names in earlier versions of the model.
   ///   - preservesValueOnDeletion: `true` to keep the value in the history when the object is
   ///     deleted.
   public init(
@@ -55,7 +55,7 @@ public struct Attribute<Value: AttributeValue> {
   ///   - rule: A rule for the values of the attribute.
   ///   - otherRules: More rules.
   ///   - name: The attribute's name in the store. The default is the name of the property.
-  ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
+  ///   - renamedFrom: The attribute's stored names in earlier versions of the model.
   ///   - preservesValueOnDeletion: `true` to keep the value in the history when the object is
   ///     deleted.
   public init(
@@ -91,9 +91,8 @@ public struct Attribute<Value: AttributeValue> {
   /// attribute returns its previous value. If the attribute is a collection, reading it returns an
   /// empty collection instead.
   ///
-  /// The accessors are always inlined, so that the compiler knows the key path and can access the
-  /// property directly. Otherwise, the key path would be resolved at run time, which takes a
-  /// hundred times as long.
+  /// The accessors are always inlined, so that the compiler can see the key path and access the
+  /// property directly. Resolving the key path at run time would take a hundred times as long.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -257,8 +256,8 @@ extension ManagedObject {
     if !changes.written.contains(offset) { changes.written.append(offset) }
   }
 
-  /// Records an element of a new object's composite attribute as set if the element differs from
-  /// its declared value.
+  /// Records that an element of a new object's composite attribute was set, if the element differs
+  /// from its declared value.
   final func recordAssignmentIfSet(_ property: PropertyDescription) {
     guard entityDescription?.hasUniqueConstraints == true, !property.isVolatile,
       (try? storedValue(property))?.isIdentical(to: property.initialValue) != true

@@ -55,7 +55,7 @@ private struct FieldDetails {
   var isVariable = false
 }
 
-/// Returns the number of fields of a class, including the inherited ones, which come first.
+/// Returns the number of fields in a class, including the inherited fields, which come first.
 @_silgen_name("swift_reflectionMirror_recursiveCount")
 private func fieldCount(_ type: Any.Type) -> Int
 

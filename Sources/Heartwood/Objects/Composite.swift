@@ -1,4 +1,4 @@
-/// A composite attribute of an object: a structure that has a column for each stored property.
+/// A composite attribute of an object: a structure with a column for each of its stored properties.
 ///
 /// ```swift
 /// @Composite var address = Address()
@@ -9,7 +9,7 @@
 /// instead.
 ///
 /// - Complexity: The cost for each element is the same as for an ``Attribute``. Mutating an element
-///   in place copies the structure, including the collection that is mutated.
+///   in place copies the structure, including any collection that is mutated.
 @propertyWrapper
 public struct Composite<Value: CompositeValue> {
   @usableFromInline var stored: Value
@@ -21,7 +21,7 @@ public struct Composite<Value: CompositeValue> {
   ///   - name: The attribute's name in the store's model, which is used as the prefix of the column
   ///     names. The default is the name of the property. The rest of the API always uses the name
   ///     of the property.
-  ///   - renamedFrom: The attribute's names in the store in earlier versions of the model.
+  ///   - renamedFrom: The attribute's stored names in earlier versions of the model.
   ///   - preservesValueOnDeletion: `true` to keep the value in the history when the object is
   ///     deleted.
   public init(
@@ -51,7 +51,7 @@ public struct Composite<Value: CompositeValue> {
   /// The attribute's value in an object.
   ///
   /// If the object is a fault, reading the attribute loads the object first. Setting an element to
-  /// the value in the object's row, or to its declared value in a new object, does not count as a
+  /// the value in the object's row or, in a new object, to its declared value does not count as a
   /// change. An observer of one element is notified when any element changes.
   @inlinable
   public static subscript<Owner: ManagedObject>(

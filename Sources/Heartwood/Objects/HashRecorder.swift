@@ -2,11 +2,11 @@ import Synchronization
 
 /// Records which objects are hashed during an in-place mutation of a member set.
 ///
-/// With the recorded objects, the added and removed members can be found without comparing the
-/// entire sets.
+/// The recorded objects make it possible to find the added and removed members without comparing
+/// the entire sets.
 ///
-/// Inserting an object into a set hashes the object. Unless the set was replaced with another set,
-/// only hashed objects can therefore be new members. A removed member may not have been hashed.
+/// Inserting an object into a set hashes the object. Therefore, unless the set was replaced with
+/// another set, only hashed objects can be new members. A removed member may not have been hashed.
 /// However, if the hashed objects account for the entire change in the number of members, no other
 /// member was removed. Objects that other threads hash are recorded too, which is harmless.
 enum HashRecorder {

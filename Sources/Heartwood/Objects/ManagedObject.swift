@@ -14,8 +14,9 @@ public import Observation
 ///
 /// An object belongs to one context. It can be used only in that context, and by only one thread at
 /// a time. Two objects are equal only if they are the same instance. Each context has its own
-/// object for a row. A fetched object has its values in memory. An object that is reached through a
-/// relationship may be a *fault*, whose values are loaded when one of its properties is first used.
+/// object for each row. A fetched object has its values in memory. An object that is reached
+/// through a relationship may be a *fault*, whose values are loaded when one of its properties is
+/// first used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The extra work that each access to a property requires.
   ///
@@ -161,7 +162,7 @@ struct ObjectState: OptionSet, Sendable {
   /// `willSave` was called in the current save and did not change the object, so it is not called
   /// again.
   static let willSaveCalled = ObjectState(rawValue: 128)
-  /// The members of relationships may have been read from a different generation than the object's
-  /// values.
+  /// The members of the object's relationships may have been read from a different generation than
+  /// the object's values.
   static let membersMayBeStale = ObjectState(rawValue: 256)
 }

@@ -73,7 +73,7 @@ struct MemberDifference {
 
   /// Returns the object at the given address.
   ///
-  /// The object must be in one of the compared sets, so that it cannot have been deallocated.
+  /// The object must be in one of the compared sets, which keep their objects alive.
   private static func object(_ address: ObjectIdentifier) -> ManagedObject {
     unsafeBitCast(address, to: ManagedObject.self)
   }
@@ -135,7 +135,7 @@ struct MemberDifference {
   }
 }
 
-/// Finds objects in arrays by address, without retaining the elements that it visits.
+/// Finds objects in arrays by address, without retaining any elements.
 enum ObjectSearch {
   /// Returns the position of an object, or `nil` if the object is not in the array.
   ///

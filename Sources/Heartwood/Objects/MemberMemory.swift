@@ -28,7 +28,7 @@ extension ManagedObject {
 
   /// Returns the members of a to-many relationship, or `nil` if they are not loaded.
   ///
-  /// - Complexity: O(1) for an ordered relationship, O(members) for an unordered one.
+  /// - Complexity: O(1) for an ordered relationship; O(members) for an unordered relationship.
   final func members(_ property: PropertyDescription) -> [ManagedObject]? {
     defer { withExtendedLifetime(self) {} }
     return property.isOrdered

@@ -24,7 +24,9 @@ package struct MemberSet: Sequence {
 
   package func contains(_ object: ManagedObject) -> Bool { position(of: object) != nil }
 
-  /// Adds an object at the end, or returns `false` if the object is already present.
+  /// Adds an object at the end.
+  ///
+  /// - Returns: `false` if the set already contained the object.
   @discardableResult
   package mutating func insert(_ object: ManagedObject) -> Bool {
     guard position(of: object) == nil else { return false }
@@ -35,7 +37,9 @@ package struct MemberSet: Sequence {
     return true
   }
 
-  /// Removes an object, or returns `false` if the object is absent.
+  /// Removes an object.
+  ///
+  /// - Returns: `false` if the set did not contain the object.
   @discardableResult
   package mutating func remove(_ object: ManagedObject) -> Bool {
     guard let position = position(of: object) else { return false }

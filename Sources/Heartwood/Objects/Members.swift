@@ -31,16 +31,18 @@ extension ToMany {
     /// Returns whether an object is a member.
     public func contains(_ member: Destination) -> Bool { members.contains(member) }
 
-    /// Adds a member to the relationship and updates the inverse, or returns `false` if the member
-    /// is already present.
+    /// Adds a member to the relationship and updates the inverse.
     ///
     /// If the member is not in a context, the method inserts it, as an assignment to the property
     /// would.
+    ///
+    /// - Returns: `false` if the relationship already contained the member.
     @discardableResult
     public func insert(_ member: Destination) -> Bool { members.add(member) }
 
-    /// Removes a member from the relationship and updates the inverse, or returns `false` if the
-    /// member is absent.
+    /// Removes a member from the relationship and updates the inverse.
+    ///
+    /// - Returns: `false` if the relationship did not contain the member.
     @discardableResult
     public func remove(_ member: Destination) -> Bool { members.remove(member) }
   }
@@ -59,9 +61,9 @@ extension OrderedToMany {
   /// All operations return the same results as operations on the loaded list.
   ///
   /// - Complexity: If the members are not loaded, counting them reads the leaf pages that list
-  ///   them. Appending or removing a member reads a few pages, and also those leaf pages if the
-  ///   inverse is ordered too. The members are loaded only if the context is a child or has unsaved
-  ///   deletions. Saving a changed list reads all leaf pages.
+  ///   them. Appending or removing a member reads a few pages. If the inverse is also ordered,
+  ///   those leaf pages are read too. The members are loaded only if the context is a child or has
+  ///   unsaved deletions. Saving a changed list reads all leaf pages.
   public struct Members {
     private let members: UnloadedMembers
 
@@ -79,16 +81,18 @@ extension OrderedToMany {
     /// Returns whether an object is a member.
     public func contains(_ member: Destination) -> Bool { members.contains(member) }
 
-    /// Appends a member to the relationship and updates the inverse, or returns `false` if the
-    /// member is already present.
+    /// Appends a member to the relationship and updates the inverse.
     ///
     /// If the member is not in a context, the method inserts it, as an assignment to the property
     /// would.
+    ///
+    /// - Returns: `false` if the relationship already contained the member.
     @discardableResult
     public func append(_ member: Destination) -> Bool { members.add(member) }
 
-    /// Removes a member from the relationship and updates the inverse, or returns `false` if the
-    /// member is absent.
+    /// Removes a member from the relationship and updates the inverse.
+    ///
+    /// - Returns: `false` if the relationship did not contain the member.
     @discardableResult
     public func remove(_ member: Destination) -> Bool { members.remove(member) }
   }
@@ -123,8 +127,9 @@ private struct UnloadedMembers {
     return true
   }
 
-  /// Calls `body` with the owner's context and the property, or returns `nil` if the owner is not
-  /// in a context.
+  /// Calls `body` with the owner's context and the property.
+  ///
+  /// - Returns: The result of `body`, or `nil` if the owner is not in a context.
   private func inSource<Result>(
     _ body: (any ObjectSource, PropertyDescription) -> Result
   ) -> Result? {

@@ -67,7 +67,7 @@ struct MemberChanges {
     if !removed.remove(member) { added.insert(member) }
   }
 
-  /// Returns the changes in this value that other contexts have not also made.
+  /// Returns only those changes that other contexts have not made as well.
   ///
   /// - Parameters:
   ///   - theirs: The members in the store, including the other contexts' changes.

@@ -4,7 +4,8 @@ import Foundation
 ///
 /// Values that have the same representation in records and in memory are copied directly. Other
 /// values are converted through ``StoredValue``. Fields that are copied directly are represented by
-/// plain offsets, because a loop would retain and release references to property descriptions.
+/// plain offsets, because a loop over property descriptions would retain and release each
+/// description.
 final class ObjectFiller: Sendable {
   /// An eight-byte field that has the same representation in a record and in an object.
   private struct WordField: Sendable {

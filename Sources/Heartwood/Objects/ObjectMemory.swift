@@ -77,7 +77,7 @@ extension ManagedObject {
 extension Array where Element: ManagedObject {
   /// Creates an array from objects that are all known to be instances of `Element`.
   ///
-  /// The array is not copied, because both types of arrays have the same memory layout.
+  /// The array is not copied, because both array types have the same memory layout.
   init(unchecked objects: [ManagedObject]) { self = unsafeBitCast(objects, to: [Element].self) }
 
   /// Creates an array from those objects that are instances of `Element`.

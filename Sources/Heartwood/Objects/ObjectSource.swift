@@ -14,7 +14,9 @@ protocol ObjectSource: AnyObject {
   func willWriteElement(_ object: ManagedObject, _ property: PropertyDescription)
   /// Called after an element of a composite attribute has been set, even to the same value.
   func didWriteElement(_ object: ManagedObject, _ property: PropertyDescription)
-  /// Returns the target of a to-one relationship, which may be a fault, or `nil` if there is none.
+  /// Returns the target of a to-one relationship, or `nil` if there is none.
+  ///
+  /// The target may be a fault.
   func toOneTarget(of object: ManagedObject, _ property: PropertyDescription) -> ManagedObject?
   /// Loads the members of a to-many relationship into the object and returns them.
   @discardableResult
@@ -30,19 +32,21 @@ protocol ObjectSource: AnyObject {
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)
-  /// Returns the number of members of an unordered relationship, if possible without loading them.
+  /// Returns the number of members in an unordered relationship, without loading them if possible.
   func memberCount(of object: ManagedObject, _ property: PropertyDescription) -> Int
-  /// Returns whether an object is a member, if possible without loading the members.
+  /// Returns whether an object is a member, without loading the members if possible.
   func hasMember(
     _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
   ) -> Bool
-  /// Adds a member to an unordered relationship and updates the inverse, or returns `false` if the
-  /// member is already present.
+  /// Adds a member to an unordered relationship and updates the inverse.
+  ///
+  /// - Returns: `false` if the relationship already contained the member.
   func insertMember(
     _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
   ) -> Bool
-  /// Removes a member from an unordered relationship and updates the inverse, or returns `false` if
-  /// the member is absent.
+  /// Removes a member from an unordered relationship and updates the inverse.
+  ///
+  /// - Returns: `false` if the relationship did not contain the member.
   func removeMember(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) -> Bool

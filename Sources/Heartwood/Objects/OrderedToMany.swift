@@ -22,7 +22,8 @@ public struct OrderedToMany<Destination: ManagedObject> {
   /// Declares a list of related objects, with options.
   ///
   /// - Parameters:
-  ///   - inverse: The relationship at the other end, which is always kept consistent with this one.
+  ///   - inverse: The relationship at the other end, which is always kept consistent with this
+  ///     relationship.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
   ///   - deleteRule: The effect on the related objects when this object is deleted.
   public init(
@@ -65,9 +66,9 @@ public struct OrderedToMany<Destination: ManagedObject> {
   /// While a mutating method or an `inout` argument changes the property in place, reading the
   /// property returns its previous value.
   ///
-  /// - Complexity: The first read and each assignment are O(members). An in-place mutation ends
-  ///   with a comparison of the old and the new list, which takes ten microseconds for ten thousand
-  ///   members. The relationship is then updated only for the objects that were added or removed.
+  /// - Complexity: The first read and each assignment are O(members). An in-place mutation ends by
+  ///   comparing the old and new lists, which takes ten microseconds for ten thousand members. The
+  ///   relationship is then updated only for the objects that were added or removed.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

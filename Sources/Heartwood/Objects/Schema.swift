@@ -7,18 +7,20 @@ import Synchronization
 /// ```
 ///
 /// Superclasses and the destinations of relationships are included automatically, so they need not
-/// be listed. If the classes contain errors, creating a container with the schema throws them.
+/// be listed. If the classes contain errors, creating a container with the schema throws the
+/// errors.
 ///
 /// Opening a store that was written with an earlier version of the model migrates the store. If the
 /// schema's version is higher than the store's version, the migration removes properties that the
 /// classes no longer declare.
 ///
-/// A schema may omit a class of the store if none of the schema's classes is related to it. The
-/// rows of an omitted class stay in the store until a schema names their entity in ``removing``.
+/// A schema may omit a class of the store if none of the schema's classes is related to the omitted
+/// class. The rows of an omitted class stay in the store until a schema names their entity in
+/// ``removing``.
 public struct Schema: Sendable {
   /// The version of the model.
   ///
-  /// A store with a higher version can be opened only if its model is otherwise the same.
+  /// A store with a higher version can be opened only if its model is otherwise identical.
   public let version: Int
   /// The names of entities to remove from a store with a lower version.
   ///
@@ -30,8 +32,8 @@ public struct Schema: Sendable {
   ///
   /// - Parameters:
   ///   - version: The version of the model.
-  ///   - removing: The names, in the store, of entities to remove. These entities no longer have a
-  ///     class. Names that a store does not contain are ignored.
+  ///   - removing: The stored names of entities to remove. These entities no longer have a class.
+  ///     Names that a store does not contain are ignored.
   ///   - types: The classes of the model.
   public init(
     version: Int = 1, removing: Set<String> = [], _ types: ManagedObject.Type...
@@ -47,7 +49,7 @@ public struct Schema: Sendable {
     content = builder.content(of: types)
   }
 
-  /// Creates the schema of a store from the model that the store records, without classes.
+  /// Creates the schema of a store from the store's recorded model, without using classes.
   init(version: Int, content: Content) {
     self.version = version
     self.content = content
@@ -60,7 +62,7 @@ public struct Schema: Sendable {
     /// The errors found in the classes.
     let failures: [ObjectGraphError]
     private let positions: [ObjectIdentifier: Int]
-    /// For entities without classes, the destinations of their relationships, keyed by property.
+    /// The destination of each relationship, keyed by property, if the entities have no classes.
     private let destinations: [ObjectIdentifier: EntityDescription]
     private let paths = Mutex<[PathKey: [Step]]>([:])
 
@@ -100,7 +102,7 @@ public struct Schema: Sendable {
         ?? destinations[ObjectIdentifier(property)]
     }
 
-    /// Returns the entity with the given name, or `nil` if the model does not contain it.
+    /// Returns the entity with the given name, or `nil` if the model has no such entity.
     func entity(named name: String) -> EntityDescription? { entities.first { $0.name == name } }
 
     /// Returns the entity of a class, or `nil` if the class is not part of the model.
@@ -159,8 +161,8 @@ public struct Schema: Sendable {
 extension AnyKeyPath {
   /// A description of the key path for error messages.
   ///
-  /// The text names the root and value types, because only in some builds does the key path's own
-  /// description contain property names.
+  /// The text names the root and value types, because the key path's own description contains
+  /// property names only in some builds.
   var phrase: String {
     let type = Swift.type(of: self)
     let path = "\(self)".contains("<computed") ? "" : " (\(self))"

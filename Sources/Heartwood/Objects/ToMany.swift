@@ -5,7 +5,7 @@
 /// ```
 ///
 /// `person.$cars` provides ``Members``, which can be counted, found, inserted and removed without
-/// loading all of them.
+/// being loaded.
 ///
 /// Both sides stay consistent at all times. Adding an object through the inverse (`car.owner =
 /// person`) does not load the members.
@@ -24,7 +24,8 @@ public struct ToMany<Destination: ManagedObject> {
   /// Declares a set of related objects, with options.
   ///
   /// - Parameters:
-  ///   - inverse: The relationship at the other end, which is always kept consistent with this one.
+  ///   - inverse: The relationship at the other end, which is always kept consistent with this
+  ///     relationship.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
   ///   - deleteRule: What happens to the related objects when this object is deleted.
   public init(
@@ -52,7 +53,7 @@ public struct ToMany<Destination: ManagedObject> {
   )
   public var projectedValue: Members { fatalError() }
 
-  /// The members, which can be counted, found and changed without loading them.
+  /// The members, which can be counted, found and changed without being loaded.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

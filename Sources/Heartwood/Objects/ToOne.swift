@@ -22,7 +22,8 @@ public struct ToOne<Destination: ManagedObject> {
   /// Declares a reference with options.
   ///
   /// - Parameters:
-  ///   - inverse: The relationship at the other end, which is always kept consistent with this one.
+  ///   - inverse: The relationship at the other end, which is always kept consistent with this
+  ///     relationship.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
   ///   - deleteRule: What happens to the related object when this object is deleted.
   public init(

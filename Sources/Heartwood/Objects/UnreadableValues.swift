@@ -36,8 +36,8 @@ extension ManagedObject {
     }
   }
 
-  /// Discards the undecodable stored value of an attribute unless the attribute still has the
-  /// substitute for that value.
+  /// Discards an attribute's undecodable stored value unless the attribute still has the substitute
+  /// value.
   final func discardUnreadableIfSet(_ property: PropertyDescription) {
     defer { withExtendedLifetime(self) {} }
     guard unreadable?[property.slot] != nil else { return }

@@ -13,7 +13,7 @@ struct FormatParser {
   /// The current nesting depth.
   private var depth = 0
 
-  /// The maximum nesting depth and the maximum number of operators in a calculation.
+  /// The maximum nesting depth, and also the maximum number of operators in a calculation.
   ///
   /// The limit prevents stack overflow and is far higher than predicates need in practice.
   private static let maxDepth = 64

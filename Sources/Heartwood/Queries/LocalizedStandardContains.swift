@@ -13,7 +13,7 @@ public import Foundation
       let root: Root
       let other: Other
 
-      /// Returns whether the first string contains the second one.
+      /// Returns whether the first string contains the second string.
       ///
       /// - Throws: Any error that occurs while the operands are evaluated.
       public func evaluate(_ bindings: PredicateBindings) throws -> Bool {

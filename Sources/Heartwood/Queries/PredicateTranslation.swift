@@ -37,7 +37,7 @@ final class PredicateTranslation {
     throw refusal(of: node)
   }
 
-  /// Returns the operands of a chain of conjunctions or disjunctions, however the chain is nested.
+  /// Returns the operands in a chain of conjunctions or disjunctions, regardless of nesting.
   func chain<Node>(_ first: Any, _ second: Any, _ kind: Node.Type) throws -> [QueryExpression] {
     var result: [QueryExpression] = []
     var rest = [second, first]

@@ -63,8 +63,8 @@ final class PredicateTree: @unchecked Sendable {
 
   /// Returns the predicate as a query expression.
   ///
-  /// - Throws: `unsupportedPredicate` if the predicate is nested too deeply or has too many terms,
-  ///   or the error that a leaf throws.
+  /// - Throws: Any error that a leaf throws; `unsupportedPredicate` if the predicate is nested too
+  ///   deeply or has too many terms.
   func expression(in schema: Schema.Content) throws -> QueryExpression {
     var reading = Reading(schema: schema)
     return try reading.expression(of: self, depth: 1)
@@ -100,7 +100,7 @@ final class PredicateTree: @unchecked Sendable {
 
   /// The operands of a conjunction or disjunction, with nested nodes of the same kind flattened.
   ///
-  /// Each node occurs only once, because repeating it would not change the result.
+  /// Each node occurs only once, because repeating a node would not change the result.
   private var chain: [PredicateTree] {
     var result: [PredicateTree] = []
     var seen: Set<ObjectIdentifier> = []

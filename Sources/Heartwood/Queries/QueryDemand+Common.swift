@@ -80,13 +80,13 @@ extension QueryDemand {
 }
 
 extension StoredValue {
-  /// Returns the lesser of two values, or the other value if one of them is `nil`.
+  /// Returns the lesser of two values or, if one of the values is `nil`, the other value.
   fileprivate static func lesser(_ first: StoredValue?, _ second: StoredValue?) -> StoredValue? {
     guard let first, let second else { return first ?? second }
     return (second.order(to: first) ?? 1) < 0 ? second : first
   }
 
-  /// Returns the greater of two values, or the other value if one of them is `nil`.
+  /// Returns the greater of two values or, if one of the values is `nil`, the other value.
   fileprivate static func greater(_ first: StoredValue?, _ second: StoredValue?) -> StoredValue? {
     guard let first, let second else { return first ?? second }
     return (second.order(to: first) ?? -1) > 0 ? second : first

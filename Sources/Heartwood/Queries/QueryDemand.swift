@@ -1,6 +1,7 @@
 /// A necessary condition for a predicate, in a form that an index or a key lookup can test.
 ///
-/// Every object that matches the predicate passes the test, but other objects may pass it too.
+/// Every object that matches the predicate passes the test, but other objects may also pass the
+/// test.
 struct QueryDemand {
   /// The value that a demand tests.
   enum Subject: Hashable {
@@ -139,9 +140,9 @@ extension QueryTerm {
 }
 
 extension StoredValue {
-  /// A Boolean value that indicates whether the value is a finite number or date.
+  /// A Boolean value that indicates whether the value has both a successor and a predecessor.
   ///
-  /// The type of such a value has a next greater and a next smaller value.
+  /// Only finite numbers and dates have neighbours.
   fileprivate var hasNeighbours: Bool {
     switch self {
     case .integer(let value): value > .min && value < .max
@@ -150,12 +151,12 @@ extension StoredValue {
     }
   }
 
-  /// Returns the next greater value of the same type.
+  /// The next greater value of the same type.
   ///
   /// - Precondition: The value comes from an exact, strict range.
   var successor: StoredValue { neighbour({ $0 + 1 }, { $0.nextUp }) }
 
-  /// Returns the next smaller value of the same type.
+  /// The next smaller value of the same type.
   ///
   /// - Precondition: The value comes from an exact, strict range.
   var predecessor: StoredValue { neighbour({ $0 - 1 }, { $0.nextDown }) }

@@ -101,12 +101,12 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     QueryPredicate(PredicateTree(any: predicates.map(\.tree)))
   }
 
-  /// Returns the conjunction of this predicate and another one.
+  /// Returns the conjunction of this predicate and `other`.
   public func and(_ other: QueryPredicate) -> QueryPredicate {
     QueryPredicate(PredicateTree(all: [tree, other.tree]))
   }
 
-  /// Returns the disjunction of this predicate and another one.
+  /// Returns the disjunction of this predicate and `other`.
   public func or(_ other: QueryPredicate) -> QueryPredicate {
     QueryPredicate(PredicateTree(any: [tree, other.tree]))
   }

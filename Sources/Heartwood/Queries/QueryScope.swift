@@ -67,7 +67,8 @@ final class QueryScope {
 
   // MARK: Text searches
 
-  /// The number of the subject if the subject is a row, or `nil` if it is an object in memory.
+  /// The number of the subject if the subject is a row, or `nil` if the subject is an object in
+  /// memory.
   var storedNumber: ObjectNumber? { record == nil ? nil : number }
 
   /// Returns the evaluation of a text search, or `nil` if the scope has no view.

@@ -167,7 +167,7 @@ final class TextListCursor: TextLeafCursor {
   override func positions() throws -> [UInt32] { list.positions[row] ?? [] }
 }
 
-/// A cursor over the intersection of the rows of several cursors.
+/// A cursor over the intersection of several cursors' rows.
 final class TextIntersection: TextCursor {
   private let required: [TextCursor]
   private let excluded: [TextCursor]
@@ -227,7 +227,7 @@ final class TextIntersection: TextCursor {
   }
 }
 
-/// A cursor over the union of the rows of several cursors.
+/// A cursor over the union of several cursors' rows.
 final class TextUnion: TextCursor {
   private let cursors: [TextCursor]
 

@@ -91,7 +91,7 @@ extension QueryScope {
     return try search.document(in: self).matches(search.tree)
   }
 
-  /// Returns the relevance of the subject for a text search.
+  /// Returns the relevance of the subject to a text search.
   func relevance(_ search: TextSearch) throws -> Double {
     guard let run = try textRun(search) else { return 0 }
     if let number = storedNumber { return try run.score(of: number) }

@@ -69,7 +69,7 @@ extension StoredValue {
 
   // MARK: Decimal numbers
 
-  /// The value as a decimal number, or `nil` if it cannot be converted to one.
+  /// The value as a decimal number, or `nil` if the conversion is impossible.
   var decimal: Decimal? {
     switch self {
     case .string(let text): try? Decimal(storedValue: .string(text))

@@ -146,7 +146,7 @@ package struct RecordView {
 }
 
 extension String {
-  /// Returns whether the UTF-8 bytes of the string are the given bytes.
+  /// Returns whether the string's UTF-8 representation consists of the given bytes.
   fileprivate func hasBytes(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let isSame = utf8.withContiguousStorageIfAvailable { own in
       guard own.count == bytes.count, let start = own.baseAddress, let other = bytes.baseAddress

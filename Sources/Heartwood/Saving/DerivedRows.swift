@@ -8,7 +8,7 @@ struct DerivedRows {
   private let rows: RowWriter
   private let model: StoreModel
   private let derived: DerivedValues
-  /// The objects with attributes that are derived over a relationship and may need recomputing.
+  /// The objects whose relationship-derived attributes may need to be recomputed.
   private var affected: Set<ObjectNumber> = []
 
   init(_ rows: RowWriter, _ model: StoreModel) {
@@ -44,7 +44,8 @@ struct DerivedRows {
   /// Marks the objects whose derived attributes depend on a row that is being written or deleted.
   ///
   /// - Parameter isNew: `true` if the row is new. For a new row, the store is not searched for
-  ///   related rows, because only rows that the same transaction writes can be related to it.
+  ///   related rows, because a new row can be related only to rows that the same transaction
+  ///   writes.
   mutating func markDependents(
     of number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
     after: [StoredValue]?, isNew: Bool = false
@@ -139,8 +140,9 @@ struct DerivedRows {
     return others
   }
 
-  /// Recomputes the values of a row that are derived over relationships, and returns all its
-  /// values.
+  /// Recomputes the values in a row that are derived over relationships.
+  ///
+  /// - Returns: All values of the row.
   private func values(
     _ number: ObjectNumber, _ values: [StoredValue], _ storage: EntityStorage,
     _ changes: RowChanges

@@ -123,7 +123,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Updates the properties of an object that differ from `values`, the values of the object's row.
+  /// Updates those properties of an object that differ from `values`, the values in the row.
   private func apply(_ values: [StoredValue], to object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]
@@ -137,10 +137,10 @@ extension ManagedObjectContext {
 
   // MARK: Deletions
 
-  /// Removes objects from the context if their rows are deleted.
+  /// Removes from the context all objects whose rows no longer exist.
   ///
-  /// This save deleted the rows, directly or through delete rules, or found that they were already
-  /// deleted.
+  /// The save deleted the rows directly or through delete rules, or found that the rows were
+  /// already deleted.
   private func finishDeletions(_ request: SaveRequest) {
     for (object, outcome) in request.outcomes where outcome == .deleted { forgetDeleted(object) }
     for change in request.changes.list where change.isDeleted {

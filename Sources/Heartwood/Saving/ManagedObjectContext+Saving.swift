@@ -9,7 +9,7 @@ extension ManagedObjectContext {
   /// save calls `didSave`. If there are no changes, nothing is written.
   ///
   /// Unless ``generationAfterSave`` specifies otherwise, a pinned context then advances to the new
-  /// generation. If there are no changes, it advances to the newest generation.
+  /// generation. If there are no changes, the context advances to the newest generation.
   ///
   /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict`,
   ///   `constraintConflict`, `saveDidNotConverge`, or `multipleStores` if objects of several stores

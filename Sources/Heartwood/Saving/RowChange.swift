@@ -1,7 +1,7 @@
 /// A change to one row in a transaction, including the row's current and new values.
 ///
 /// The type is a class, because lists of changes are traversed several times. Each step of a
-/// traversal retains only one object, whereas a struct would contain four objects to retain. The
+/// traversal retains only one object. With a struct, each step would retain four objects. The
 /// properties skip exclusivity checks, because they are used several times for every row. Skipping
 /// the checks is safe, because the properties contain only values and only one thread uses them.
 final class RowChange {
@@ -40,7 +40,7 @@ final class RowChange {
   /// A Boolean value that indicates whether the only changes are to attributes derived from other
   /// rows.
   ///
-  /// The row then keeps its version, so that other contexts see it as unchanged.
+  /// The row then keeps its version, so that other contexts treat the row as unchanged.
   @exclusivity(unchecked) var isDerivedOnly = false
   /// A Boolean value that indicates whether the new values differ from the requested values.
   @exclusivity(unchecked) var isAdjusted = false

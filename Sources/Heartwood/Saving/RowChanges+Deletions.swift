@@ -104,7 +104,7 @@ extension RowChanges {
       in: model.memberKeyspace(property, of: storage.entity), of: number)
   }
 
-  /// Removes a deleted row from the relationship of an object that was related to the row.
+  /// Removes a deleted row from the relationship of a related object.
   private func forget(
     _ number: ObjectNumber, at other: ObjectNumber, _ property: PropertyDescription
   ) throws {
@@ -127,8 +127,8 @@ extension RowChanges {
 }
 
 extension EntityDescription {
-  /// Returns the error for an object that cannot be deleted because the relationship `property`
-  /// still has related objects.
+  /// Returns the error for an object that cannot be deleted because the relationship `property` is
+  /// not empty.
   func denial(_ property: PropertyDescription, of id: ManagedObjectID) -> ObjectGraphError {
     var denial = ObjectGraphError(
       .deniedDelete,

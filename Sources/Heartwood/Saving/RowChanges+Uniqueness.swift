@@ -4,7 +4,7 @@ extension RowChanges {
   struct UniqueKey: Hashable {
     /// The position of the declaring entity in the schema.
     private let entity: Int
-    /// The position of the constraint in that entity.
+    /// The position of the constraint among the declaring entity's indexes.
     private let index: Int
     let key: Key
 

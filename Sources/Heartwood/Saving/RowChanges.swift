@@ -34,7 +34,7 @@ final class RowChanges {
   ///
   /// The value is `true` if the row exists.
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
-  /// The rows that the caller already knows to be deleted.
+  /// The rows that the caller has recorded as deleted.
   private(set) var missingRows: Set<ObjectNumber> = []
   /// The rows whose requested deletion was overridden in a conflict.
   ///
@@ -49,7 +49,7 @@ final class RowChanges {
   /// A Boolean value that indicates whether attributes derived from the time of the save keep their
   /// values.
   let keepsTimes: Bool
-  /// The number of changes in `list` before consequences were added to it.
+  /// The number of changes in `list` before consequences were added to the list.
   ///
   /// For these changes, the attributes derived from the row itself have already been computed.
   private var requestedCount = 0
@@ -68,7 +68,9 @@ final class RowChanges {
 
   // MARK: Requests
 
-  /// Adds a change to a row for which there is no change yet.
+  /// Adds the change to a row.
+  ///
+  /// - Precondition: The list does not contain a change to this row yet.
   func add(_ change: RowChange) {
     list.append(change)
     if change.storage.hasRelationships { hasRelationships = true }
@@ -82,7 +84,7 @@ final class RowChanges {
     tableCount = count
   }
 
-  /// Adds the changes that the table does not contain yet.
+  /// Adds the missing changes to the table.
   private func completeTable() {
     while tableCount < list.count {
       table[list[tableCount].number] = list[tableCount]
@@ -209,8 +211,8 @@ final class RowChanges {
     try rows.finish()
   }
 
-  /// Forgets the changes that have been written, so that further changes can be written in the same
-  /// transaction.
+  /// Discards the changes that have been written, so that the same transaction can write further
+  /// changes.
   func begin() {
     list.removeAll(keepingCapacity: true)
     table.removeAll()
@@ -228,8 +230,8 @@ final class RowChanges {
 
   /// Writes the rows and their index entries.
   ///
-  /// All old index entries are removed first, because a row may receive the former unique value of
-  /// another row.
+  /// All old index entries are removed first, because a row may receive another row's former unique
+  /// value.
   private func put() throws {
     for change in list where change.before != nil && !change.isDeleted && change.isEffective {
       try rows.removeEntries(change.number, change.storage, change.before, unlessIn: change.after)

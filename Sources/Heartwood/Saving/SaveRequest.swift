@@ -3,7 +3,7 @@
 /// The request determines the new values of the saved objects. If other contexts have changed an
 /// object since this context read it, the merge policy resolves the conflict. ``RowChanges`` then
 /// determines the consequences for other rows. Objects are updated only after the commit has
-/// succeeded, so a failed save leaves them unchanged.
+/// succeeded, so a failed save leaves the objects unchanged.
 struct SaveRequest {
   /// The effect of a successful commit on an object.
   enum Outcome {
@@ -81,9 +81,9 @@ struct SaveRequest {
     changes.resolved(numbers.resolved(object.number))
   }
 
-  /// Returns the number that the row of an object has after the commit.
+  /// Returns the number that an object's row has after the commit.
   ///
-  /// - Parameter number: The object's current number, or an earlier one.
+  /// - Parameter number: The object's current number or an earlier number.
   func number(of number: ObjectNumber) -> ObjectNumber {
     let present = context.resolved(number)
     return changes.resolved(numbers.resolved(present))
@@ -156,7 +156,7 @@ struct SaveRequest {
     return result
   }
 
-  /// Returns those of the given slots that belong to references.
+  /// Returns the slots of all references among the given slots.
   private func references(
     _ slots: some Sequence<Int>, _ entity: EntityDescription
   ) -> SlotSet {
@@ -311,8 +311,9 @@ struct SaveRequest {
     outcomes.append((object, .deleted))
   }
 
-  /// Applies the merge policy to the values of an object and to the values of its row, which other
-  /// contexts have changed.
+  /// Merges an object's values with the values of its row according to the merge policy.
+  ///
+  /// Other contexts have changed the row.
   ///
   /// - Returns: The merged values, and the slots of the references whose edits win.
   private func merge(

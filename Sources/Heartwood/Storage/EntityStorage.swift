@@ -1,7 +1,7 @@
-/// Describes where a store keeps the objects of an entity, and encodes and decodes their records.
+/// The location of an entity's objects in a store, with methods for encoding and decoding records.
 final class EntityStorage: Sendable {
   let entity: EntityDescription
-  /// The class of the objects, or `nil` if it is not a subclass of `ManagedObject`.
+  /// The class of the objects, or `nil` if the class is not a subclass of `ManagedObject`.
   let objectType: ManagedObject.Type?
   /// The number of the entity in the store.
   let number: Int
@@ -14,8 +14,8 @@ final class EntityStorage: Sendable {
   ///
   /// An element is -1 if the layout has no field for the property.
   private let fields: [Int]
-  /// The value to use for each property in records that contain no value for it, indexed by layout
-  /// and then by slot.
+  /// The values to use for properties that have no value in a record, indexed by layout and then by
+  /// slot.
   private let constants: [[StoredValue]]
   /// The slot of each field in a new record, in the order of the fields.
   private let columns: [Int]
@@ -152,7 +152,7 @@ final class EntityStorage: Sendable {
     return field < 0 ? nil : field
   }
 
-  /// Returns the value of a property in records of the given layout that contain no value for it.
+  /// Returns the value to use for a property that has no value in a record of the given layout.
   func constant(of slot: Int, layout: Int) -> StoredValue { constants[layout][slot] }
 
   /// Returns the name of the property with the given number in the store, or `nil` if the class no

@@ -8,8 +8,8 @@ extension RowsKeyspace {
   ///
   /// - Parameters:
   ///   - lower: The key at which the iteration starts.
-  ///   - collect: A closure that receives the key and the value of an entry, and appends the data
-  ///     that `body` needs to the batch. The closure returns `false` to stop the iteration.
+  ///   - collect: A closure that receives the key and the value of an entry, and appends to the
+  ///     batch the data that `body` needs. The closure returns `false` to stop the iteration.
   ///   - body: A closure that is called with each batch, even an empty one, and may modify the
   ///     entries of the batch and all entries before them.
   func forEachBatch<Element>(

@@ -3,8 +3,8 @@
 /// The key of an index entry consists of the indexed values. If the index is not unique, the object
 /// number follows the values. In a unique index, the object number is the value of the entry. An
 /// edge connects an owner with a member of its to-many relationship. Its key consists of the
-/// numbers of the owner and the member. In an ordered relationship, the member's position replaces
-/// its number in the key, and the number is the value of the entry.
+/// numbers of the owner and the member. In an ordered relationship, the key contains the member's
+/// position in place of its number, and the number is the value of the entry.
 ///
 /// A key that would exceed the maximum key length is shortened:
 ///
@@ -15,11 +15,11 @@
 /// ```
 ///
 /// The hash covers all bytes of the encoded values. No complete key contains 18 consecutive zeros
-/// at this offset, because a component of fixed length has at most 16, and no component begins with
-/// a zero byte. Therefore complete and shortened keys never collide. Shortened keys are sorted by
-/// the prefix that they contain.
+/// at this offset, because a component of fixed length contains at most 16, and no component begins
+/// with a zero byte. Therefore, complete and shortened keys never collide. Shortened keys are
+/// sorted by the prefix that they contain.
 enum EntryKey {
-  /// The number of bytes of the encoded values that a shortened key contains.
+  /// The number of bytes that a shortened key retains from the encoded values.
   static let prefixByteCount = Limits.maxKeyByteCount - separatorByteCount - 17
   private static let separatorByteCount = 18
 

@@ -1,7 +1,8 @@
 /// A range of entries in an index or in a keyspace of edges.
 ///
-/// A range may cover more entries than requested, but never fewer. It always includes both bounds,
-/// and all entries whose shortened keys cannot be distinguished from the keys of the bounds.
+/// A range may cover more entries than requested, but never fewer. A range always includes both
+/// bounds, and all entries whose shortened keys cannot be distinguished from the keys of the
+/// bounds.
 struct EntryRange: Hashable {
   /// The lowest possible key in the range.
   let lower: Key

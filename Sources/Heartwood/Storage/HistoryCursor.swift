@@ -1,4 +1,4 @@
-/// Reads the changes of a history one by one.
+/// Reads the changes in a history one by one.
 ///
 /// Only some of the changes are in memory at a time.
 struct HistoryCursor {
@@ -13,7 +13,9 @@ struct HistoryCursor {
     fileprivate(set) var isLast = false
   }
 
-  /// A transaction that all of its changes share.
+  /// A transaction.
+  ///
+  /// All changes in the transaction share one instance.
   final class Transaction {
     let sequence: Int64
     let header: HistoryHeader

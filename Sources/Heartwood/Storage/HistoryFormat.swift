@@ -71,9 +71,9 @@ package struct HistoryBounds {
   package var next: Int64 = 1
   /// The number of the last deleted transaction, or 0 if no transaction has been deleted.
   ///
-  /// All transactions before it have been deleted too.
+  /// All earlier transactions have been deleted too.
   var deleted: Int64 = 0
-  /// The time of the last deleted transaction, in milliseconds since 1970, or `nil` if it is
+  /// The time of the last deleted transaction, in milliseconds since 1970, or `nil` if the time is
   /// unknown.
   var deletedTime: Int64?
 

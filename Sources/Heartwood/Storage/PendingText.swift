@@ -55,7 +55,7 @@ struct PendingWords {
 package struct PendingText {
   /// The words in the posting lists, or `nil` if the row is not in the lists.
   var before: PendingWords?
-  /// The words of the row, or `nil` if it has been deleted.
+  /// The words of the row, or `nil` if the row has been deleted.
   var after: PendingWords?
 
   /// The maximum number of rows that one transaction can make pending.

@@ -252,8 +252,9 @@ struct RelationshipMigration {
     let sorted: String
   }
 
-  /// Collects the related objects of a new relationship from its inverse, or returns `nil` if the
-  /// relationship does not need to be filled.
+  /// Collects the related objects of a new relationship from its inverse.
+  ///
+  /// - Returns: `nil` if the relationship does not need to be filled.
   private func filling(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws -> Filling? {

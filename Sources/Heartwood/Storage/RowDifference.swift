@@ -4,7 +4,7 @@
 struct RowDifference {
   private let model: StoreModel
   private let storages: [String: EntityStorage]
-  /// For each keyspace, the slots of the to-many relationships whose members it lists.
+  /// For each keyspace, the slots of the to-many relationships whose members the keyspace lists.
   ///
   /// The slots are keyed by the keyspace's name and then by the entity's position.
   private let slots: [String: [Int: [Int]]]
@@ -120,7 +120,7 @@ extension RowDifference {
 extension ChangeSet {
   /// Records the change to an object, given its values in both generations.
   ///
-  /// `before` or `after` is `nil` if the object does not exist in that generation.
+  /// `before` or `after` is `nil` if the object does not exist in the corresponding generation.
   ///
   /// - Parameter lists: The slots of the object's to-many relationships whose members differ.
   mutating func record(

@@ -15,7 +15,7 @@ final class RowWriter {
   @exclusivity(unchecked) private var entryKeyspaces: [[KeyspaceWriter?]]
   /// The next row ID of each entity, indexed by the entity's position.
   ///
-  /// An element is `nil` if the transaction has not needed it yet.
+  /// An element is `nil` until the transaction needs the row ID.
   @exclusivity(unchecked) private var nextRows: [Int64?]
   @exclusivity(unchecked) private var encoder = RecordEncoder()
   /// The writers of text indexes, keyed by the position of the objects' entity.
@@ -188,7 +188,8 @@ final class RowWriter {
     return true
   }
 
-  /// Updates the entries that list a row as a member of the objects to which the row refers.
+  /// Updates the entries that list a row as a member of the inverse relationships of its
+  /// references.
   func putReferences(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?
@@ -215,8 +216,8 @@ final class RowWriter {
     try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
-  /// Removes the index entries that a row has for `values`, except those that it also has for
-  /// `after`.
+  /// Removes the index entries that a row has for `values`, except the entries that the row also
+  /// has for `after`.
   func removeEntries(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?,
     unlessIn after: [StoredValue]? = nil
@@ -232,8 +233,8 @@ final class RowWriter {
 
   /// Deletes a row, its index entries and its member lists.
   ///
-  /// If the row is listed as a member of other objects because of its own references, it is also
-  /// removed from those lists. Other member lists that contain the row are not changed.
+  /// If the row is listed as a member of other objects because of its own references, the row is
+  /// also removed from those lists. Other member lists that contain the row are not changed.
   func delete(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {

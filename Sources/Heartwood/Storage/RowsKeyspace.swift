@@ -11,7 +11,9 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` with the value of a row, or returns `nil` if the row does not exist.
+  /// Calls `body` with the value of a row.
+  ///
+  /// - Returns: The result of `body`, or `nil` if the row does not exist.
   func withValue<R>(_ row: Int64, _ body: (RawSpan) throws -> R) throws -> R? {
     switch self {
     case .snapshot(let reader): try reader.withValue(row, body)
@@ -19,7 +21,9 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` with the value of a key, or returns `nil` if the key does not exist.
+  /// Calls `body` with the value of a key.
+  ///
+  /// - Returns: The result of `body`, or `nil` if the key does not exist.
   func withValue<R>(_ key: Key, _ body: (RawSpan) throws -> R) throws -> R? {
     switch self {
     case .snapshot(let reader): try reader.withValue(key, body)

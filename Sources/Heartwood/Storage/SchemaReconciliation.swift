@@ -1,11 +1,11 @@
 /// Computes the new model of a store from its current model and a program's schema.
 ///
 /// Nothing is written. Entities and properties that exist in both models keep their numbers.
-/// Differences are recorded as sentences. The error contains them if the store cannot be opened.
+/// Differences are recorded as sentences, which an error includes if the store cannot be opened.
 struct SchemaReconciliation {
   private let before: StoredModel
   private let schema: Schema
-  /// A closure that returns a keyspace of the store, or `nil` if the store does not have it.
+  /// A closure that returns a keyspace of the store, or `nil` if there is no such keyspace.
   private let keyspace: (String) throws -> RowsKeyspace?
   /// The new model of the store.
   private(set) var result: StoredModel
@@ -73,7 +73,7 @@ struct SchemaReconciliation {
 
   // MARK: Names
 
-  /// Returns the names in the store of entities or properties, keyed by their names in the schema.
+  /// Returns the stored names of entities or properties, keyed by their names in the schema.
   ///
   /// Declarations that match nothing in the store are omitted. A renamed declaration matches its
   /// first former name that is in the store and not yet taken, even if a new declaration now uses
@@ -136,7 +136,7 @@ struct SchemaReconciliation {
 
   /// Keeps an entity that the schema does not declare, or records why it cannot be kept.
   ///
-  /// - Parameter related: A declared entity that the entity is related to.
+  /// - Parameter related: A declared entity to which the undeclared entity is related.
   private mutating func keep(
     _ entity: StoredModel.StoredEntity, _ related: StoredModel.StoredEntity?
   ) {
@@ -321,11 +321,11 @@ struct SchemaReconciliation {
 extension StoredModel {
   /// Returns the model that results from a migration to a schema.
   ///
-  /// If the schema has a lower version but the models do not differ otherwise, this model is
+  /// If the schema has a lower version but the models are otherwise identical, this model is
   /// returned.
   ///
-  /// - Parameter keyspace: A closure that returns a keyspace of the store, or `nil` if the store
-  ///   does not have it.
+  /// - Parameter keyspace: A closure that returns a keyspace of the store, or `nil` if there is no
+  ///   such keyspace.
   /// - Throws: `incompatibleSchema`, which lists each difference, if the store cannot be migrated.
   func reconciled(
     with schema: Schema, in keyspace: @escaping (String) throws -> RowsKeyspace?
@@ -362,7 +362,7 @@ extension StoredModel {
 }
 
 extension StoredModel.StoredEntity {
-  /// Records the value that a property has in existing records that contain no value for it.
+  /// Records the value to use for a property that has no value in an existing record.
   fileprivate mutating func recordConstant(_ property: PropertyDescription, _ number: UInt16) {
     guard property.isAttribute, !property.initialValue.isNull else { return }
     for position in layouts.indices

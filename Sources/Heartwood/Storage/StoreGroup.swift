@@ -54,7 +54,7 @@ final class StoreGroup: Sendable {
     var attachedStores: [AttachedStore]
     /// The removed stores.
     ///
-    /// In each element, `store` refers to the container's first store instead of the removed one,
+    /// In each element, `store` refers to the container's first store instead of the removed store,
     /// because a reference to the removed store would keep it open.
     var removed: [AttachedStore] = []
     var observers: [UInt64: @Sendable () -> Void] = [:]
@@ -92,7 +92,7 @@ final class StoreGroup: Sendable {
   /// Adds a store.
   ///
   /// - Throws: `invalidArgument` if the container already has the store, or `invalidModel` if one
-  ///   of its classes is already assigned to a store.
+  ///   of the new store's classes is already assigned to another store.
   func add(_ attached: AttachedStore) throws {
     try content.withLock { content in
       try Self.requireNew(attached.identity, attached.model.space.store, content.attachedStores)
@@ -105,7 +105,9 @@ final class StoreGroup: Sendable {
     notifyObservers()
   }
 
-  /// Removes a store, so that later reads from it throw an error.
+  /// Removes a store.
+  ///
+  /// Later reads from the store throw an error.
   ///
   /// - Throws: `invalidArgument` if the container has no store at the given URL.
   func remove(_ url: URL) throws -> AttachedStore {
@@ -185,7 +187,7 @@ final class StoreGroup: Sendable {
         + "objects have the same IDs.")
   }
 
-  /// Checks that no store of the container has a class with the name of the given entity.
+  /// Checks that no store in the container has a class with the given entity's name.
   ///
   /// - Throws: `invalidModel` if a store has such a class.
   func requireUnassigned(_ entity: EntityDescription) throws {

@@ -109,8 +109,8 @@ final class StoreModel: Sendable {
     positionsByNumber[number.entity].map { entities[$0] }
   }
 
-  /// Returns the number of the object that a string such as `Team/12` names, or `nil` if the string
-  /// does not name an object.
+  /// Returns the number of the object that a string such as `Team/12` identifies, or `nil` if the
+  /// string does not identify an object.
   ///
   /// The object need not exist.
   func number(_ text: String) -> ObjectNumber? {
@@ -154,7 +154,7 @@ final class StoreModel: Sendable {
   /// Returns the keyspace that lists, for each object, the objects that refer to it through a
   /// to-one relationship.
   ///
-  /// The result is the keyspace of the relationship. If the inverse does not list these objects,
+  /// If the inverse lists these objects, the result is the keyspace of the relationship. Otherwise,
   /// the result is an index that the schema adds.
   func referrers(_ property: PropertyDescription, of entity: EntityDescription) -> String {
     if entity.isMemberReference(property),

@@ -9,7 +9,7 @@ package struct StoredDeclarations: Codable, Equatable {
   struct Declaration: Codable, Equatable {
     /// The number of the entity.
     let entity: Int
-    /// The number of the entity from which this one inherits.
+    /// The number of the entity from which this entity inherits.
     var superentity: Int?
     var isAbstract: Bool
     /// The properties, sorted by number.
@@ -57,7 +57,7 @@ package struct StoredDeclarations: Codable, Equatable {
     return [UInt8](try encoder.encode(self))
   }
 
-  /// Returns the declarations with those of a schema's classes added or replaced.
+  /// Returns the declarations, updated with the declarations of a schema's classes.
   ///
   /// The declarations of all other entities in the store are kept.
   func updated(for schema: Schema.Content, in model: StoredModel) throws -> StoredDeclarations {

@@ -40,8 +40,8 @@ package struct StoredDerivation {
 }
 
 extension DerivationFormula {
-  /// Returns the formula that a store records, or `nil` if this version of Heartwood does not know
-  /// the formula.
+  /// Returns the formula that a store records, or `nil` if this version of Heartwood does not
+  /// support the formula.
   ///
   /// - Parameters:
   ///   - type: The type of the derived attribute.

@@ -25,7 +25,7 @@ extension StoredModel.StoredKind {
   }
 
   /// Returns whether a migration can change a property of this kind to another kind without losing
-  /// its values.
+  /// the property's values.
   func canBecome(_ other: StoredModel.StoredKind) -> Bool {
     switch (self, other) {
     case (.attribute(let storageType, _), .attribute(let other, _)): storageType.fits(in: other)

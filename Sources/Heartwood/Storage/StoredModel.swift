@@ -72,7 +72,7 @@ package struct StoredModel: Codable, Equatable {
   /// A layout with which records were written.
   struct StoredLayout: Codable, Equatable {
     var columns: [Column]
-    /// The values that properties have in records of this layout that contain no values for them.
+    /// The values to use for properties that have no value in a record of this layout.
     var constants: [Constant] = []
   }
 
@@ -88,7 +88,7 @@ package struct StoredModel: Codable, Equatable {
     }
   }
 
-  /// The value of a property in records that were written without a value for it.
+  /// The value to use for a property that has no value in a record.
   struct Constant: Codable, Equatable {
     var property: UInt16
     var value: StoredValue
@@ -209,8 +209,8 @@ extension TextIndexDescription {
   /// Returns the keyspace of the index.
   ///
   /// The name consists of the number of the declaring entity, the numbers of the attributes and the
-  /// identifier of the tokenizer. If a program does not know an index, it removes the index when it
-  /// opens the store. An index therefore never lacks the changes of such a program.
+  /// identifier of the tokenizer. A program that does not declare an index removes the index when
+  /// it opens the store. An index is therefore never missing such a program's changes.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     return "text.\(stored.number).\(numbers.joined(separator: "-")).\(tokenizer.identifier)"

@@ -1,7 +1,7 @@
 /// The changes to the posting lists of a text index, gathered by term.
 ///
 /// The edits of a term form a stream of bytes, which is stored in *slices* of doubling size. Each
-/// slice ends with the offset of the next slice. A posting takes only a few bytes.
+/// slice ends with the offset of the next slice. A posting occupies only a few bytes.
 struct TextEdits {
   /// A change to one posting.
   struct Edit {

@@ -245,7 +245,7 @@ final class TextIndexWriter {
 
   /// Writes edits to a list that consists of blocks.
   ///
-  /// - Returns: The change in the number of the list's postings.
+  /// - Returns: The change in the list's posting count.
   private func writeBlocks(
     _ term: ArraySlice<UInt8>, _ own: [TextEdits.Edit], _ contents: [UInt8], _ cursor: Cursor
   ) throws -> Int {
@@ -282,7 +282,7 @@ final class TextIndexWriter {
 
   /// Writes edits to one block.
   ///
-  /// - Returns: The change in the number of the block's postings.
+  /// - Returns: The change in the block's posting count.
   private func write(
     _ term: ArraySlice<UInt8>, _ edits: ArraySlice<TextEdits.Edit>, _ contents: [UInt8],
     to bytes: [UInt8], first: Int64?, isLast: Bool

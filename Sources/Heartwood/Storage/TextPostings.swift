@@ -2,7 +2,7 @@
 ///
 /// A posting list contains the rows in which a term occurs, with the positions of the term.
 ///
-/// Each posting consists of the difference between its row and the row before it, followed by its
+/// Each posting consists of the difference between its row and the previous row, followed by its
 /// *content*. If the index has several attributes, the content begins with a set of bits, one for
 /// each attribute that contains the term. The set is followed by the number of positions in each
 /// such attribute and the differences between these positions. All numbers are variable-length
@@ -49,8 +49,8 @@ package struct TextPostings {
 
   /// Reads the content of the current posting.
   ///
-  /// Returns the total weight of its positions in the given attributes, or `nil` if it has no
-  /// positions in these attributes.
+  /// Returns the total weight of the posting's positions in the given attributes, or `nil` if there
+  /// are no such positions.
   @inline(__always)
   package mutating func frequency(_ weights: [Int], _ fields: UInt64) throws -> Int? {
     var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)

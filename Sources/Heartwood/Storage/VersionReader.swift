@@ -4,8 +4,8 @@ import Foundation
 ///
 /// The base of a transaction is the number of its first frame. The base is greater than every
 /// earlier generation, but not greater than the generation that the transaction creates. Therefore,
-/// the newest transaction that a generation contains is the last one whose base does not exceed the
-/// generation.
+/// the newest transaction that a generation contains is the last transaction whose base does not
+/// exceed the generation.
 struct VersionReader {
   /// A version of the object, identified by the base of the transaction that wrote it.
   ///

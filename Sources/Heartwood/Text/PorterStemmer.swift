@@ -14,7 +14,8 @@ struct PorterStemmer {
   /// Stems the word that begins at `start` in `bytes`.
   ///
   /// A possessive `'s` is removed first. After that, words of one or two letters are left
-  /// unchanged, and so are words that contain characters other than the letters a to z.
+  /// unchanged. Words that contain characters other than the letters a to z are also left
+  /// unchanged.
   mutating func stem(_ bytes: inout [UInt8], from start: Int) {
     if bytes.count > start + 2, bytes[bytes.count - 2] == UInt8(ascii: "'"),
       bytes[bytes.count - 1] == UInt8(ascii: "s")

@@ -4,8 +4,8 @@ struct TextDocument {
   private(set) var positions: [[UInt32]]
   /// The number of words.
   private(set) var length = 0
-  /// For each leaf, a Boolean value that indicates whether it occurs in any attribute, even in an
-  /// attribute that the leaf does not search.
+  /// For each leaf, a Boolean value that indicates whether the leaf occurs in any attribute, even
+  /// in an attribute that the leaf does not search.
   private(set) var occurs: [Bool]
 
   /// Looks for the leaves of a query in the attributes of an object.

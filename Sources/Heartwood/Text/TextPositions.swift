@@ -1,7 +1,7 @@
 /// The position of a word in an object.
 ///
-/// The position consists of the attribute's position in the index, and the number of words before
-/// this word in the attribute.
+/// The position consists of the attribute's position in the index, and the number of words that
+/// precede the word in the attribute.
 enum TextPosition {
   private static let fieldShift: UInt32 = 24
 

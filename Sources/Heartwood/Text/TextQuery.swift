@@ -33,7 +33,7 @@ public struct TextQuery: Sendable {
   /// Creates a query from the text that a user types into a search field.
   ///
   /// Every input is valid. Words separated by spaces must all occur, `"quoted words"` must occur in
-  /// this order, `dat*` finds words that begin with `dat`, `wrod~` finds similar words, and
+  /// the given order, `dat*` finds words that begin with `dat`, `wrod~` finds similar words, and
   /// `title:swift` searches one attribute. `AND`, `OR`, `NOT` or `-`, parentheses and `NEAR(one
   /// two, 5)` work as in other search engines. Any other text is treated as words. Only the first
   /// 256 words of a long input are used.
@@ -63,7 +63,8 @@ public struct TextQuery: Sendable {
 
   /// Returns a query for a word.
   ///
-  /// If the text consists of several words, they must occur in this order, as with ``phrase(_:)``.
+  /// If the text consists of several words, the words must occur in the given order, as with
+  /// ``phrase(_:)``.
   public static func word(_ text: String) -> TextQuery { TextQuery(.words(text)) }
 
   /// Returns a query for words that begin with the given text.
@@ -90,7 +91,7 @@ public struct TextQuery: Sendable {
   /// order.
   ///
   /// - Parameters:
-  ///   - texts: The words.
+  ///   - texts: The words or phrases.
   ///   - distance: The maximum number of words from the beginning of the first text to the
   ///     beginning of the last.
   public static func near(_ texts: String..., distance: Int = 10) -> TextQuery {

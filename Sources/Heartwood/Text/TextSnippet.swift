@@ -56,7 +56,7 @@ struct TextHighlights {
     return start..<text.utf8.index(start, offsetBy: offsets.count)
   }
 
-  /// Returns the byte ranges of words, and combines ranges that overlap.
+  /// Returns the byte ranges of words, with overlapping ranges combined.
   private func merged(_ positions: some Sequence<Int>) -> [Range<Int>] {
     var result: [Range<Int>] = []
     for position in positions {
@@ -70,7 +70,7 @@ struct TextHighlights {
     return result
   }
 
-  /// Returns the `wordCount`-word part of the text that contains the most matching words.
+  /// Returns the part of the text, `wordCount` words long, that contains the most matching words.
   func snippet(wordCount: Int) -> TextSnippet {
     let count = max(1, wordCount)
     guard tokens.count > count else { return TextSnippet(text: text, highlights: ranges) }

@@ -13,7 +13,7 @@ public struct TextTokenizer: Sendable {
     case custom(any CustomTextTokenizer)
     /// A custom tokenizer that another program implements.
     ///
-    /// This process, for example a tool, knows only the name of the tokenizer.
+    /// The current process, such as a tool, has access only to the name of the tokenizer.
     case unknown
   }
 
@@ -84,7 +84,7 @@ public struct TextTokenizer: Sendable {
 
   /// Returns stems of possible words that start with `beginning`.
   ///
-  /// Stems that start with `beginning` themselves are omitted.
+  /// Stems that themselves start with `beginning` are omitted.
   func stems(completing beginning: [UInt8]) -> [[UInt8]] {
     guard case .words(let scanner) = kind, scanner.stemming == .english else { return [] }
     var stemmer = PorterStemmer()
