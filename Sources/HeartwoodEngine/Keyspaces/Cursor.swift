@@ -24,8 +24,8 @@ public final class Cursor {
 
   /// Traps if the transaction has ended.
   ///
-  /// The method throws `forked` in a child process, or `generationExpired` if the store has been
-  /// suspended in the meantime.
+  /// The method throws `forked` in a child process, or `generationExpired` if the generation
+  /// expired when the store was suspended.
   private func checkMove() throws(StorageError) {
     check()
     try reads.view.requireCurrent()

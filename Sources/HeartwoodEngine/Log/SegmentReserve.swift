@@ -37,8 +37,8 @@ extension LogFiles {
 
   /// Turns the reserve into a segment, or returns `nil` if there is no complete reserve.
   ///
-  /// The segment's name is not durable until the directory is synced. Without a reserve, every
-  /// process syncs the directory before it writes to a new segment.
+  /// The segment's name is not durable until the directory is synced. While there is no reserve,
+  /// every process syncs the directory before it writes to a new segment.
   package func createFromReserve(
     _ number: UInt64, lineage: UInt64
   ) throws(StorageError) -> Segment? {

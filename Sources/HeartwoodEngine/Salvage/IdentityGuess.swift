@@ -56,7 +56,8 @@ struct IdentityGuess {
     if let count = found.1 { framesPerSegment.append(count) }
   }
 
-  /// Returns the identity and geometry that fit the most pages, or `nil` if no pair fits any page.
+  /// Returns the identity and geometry that fit the most pages, or `nil` if no combination fits any
+  /// page.
   func best(
     for pages: (any File)?
   ) throws(StorageError) -> (StoreIdentity, Geometry)? {

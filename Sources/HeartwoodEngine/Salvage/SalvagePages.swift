@@ -233,7 +233,7 @@ final class SalvagePages {
     return try body(NodeView(bytes))
   }
 
-  /// Returns the nodes that may be in use in all trees except the catalog, keyed by tree.
+  /// Returns the nodes that may be in use, keyed by tree, for all trees except the catalog.
   func nodes() -> [TreeID: [PageNumber]] {
     var nodes: [TreeID: [PageNumber]] = [:]
     for (page, record) in records.enumerated() {
