@@ -318,7 +318,7 @@ extension ManagedObjectContext {
     abandon(object)
   }
 
-  /// Reverts the removal of an object that was never saved.
+  /// Reverts the removal of a never-saved object.
   private func restore(_ object: ManagedObject) {
     undoLog?.record(.insertion(object))
     let assigned = object.changes?.assigned ?? SlotSet()

@@ -36,7 +36,7 @@ final class UndoLog {
   /// The position of a member in an ordered relationship.
   struct Position {
     let index: Int
-    /// The preceding member, or `nil` for the first member.
+    /// The preceding member, or `nil` if the member was first.
     let predecessor: ManagedObject?
   }
 
@@ -71,7 +71,7 @@ final class UndoLog {
   private var undoable: [Group] = []
   private var redoable: [Group] = []
   private var open = Group()
-  /// A closure that is called when the program makes the first change of a group.
+  /// A closure that is called when the program makes the first change in a group.
   var groupBegan: (() -> Void)?
   /// The maximum number of groups that can be undone, or `nil` for no limit.
   var limit: Int? { didSet { discardBeyondLimit() } }

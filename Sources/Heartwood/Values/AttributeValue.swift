@@ -38,7 +38,7 @@ extension AttributeValue {
   /// The default is `false`.
   public static var isOptional: Bool { false }
 
-  /// The placeholder that the object stores during an in-place mutation.
+  /// The placeholder that a managed object stores during an in-place mutation.
   ///
   /// The default is `nil`.
   @inlinable

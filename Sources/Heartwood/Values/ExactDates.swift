@@ -41,7 +41,7 @@ package enum ExactDates {
     return text + "Z"
   }
 
-  /// Returns the text of a date, rounded to milliseconds.
+  /// Returns the text of a date after rounding the date to milliseconds.
   static func roundedText(of date: Date) -> String {
     let milliseconds = (date.timeIntervalSinceReferenceDate * 1000).rounded()
     guard years.contains(milliseconds / 1000) else { return text(of: date) }

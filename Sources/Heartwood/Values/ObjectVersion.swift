@@ -16,7 +16,7 @@ public struct ObjectVersion: Sendable {
   /// contains this version.
   ///
   /// The dictionary contains all attributes and to-one relationships. The value of a relationship
-  /// is an object number. To-many relationships are not included. Their members can be read at
+  /// is an object number. To-many relationships are not included, but their members can be read at
   /// ``generation``.
   public let values: [String: StoredValue]?
   /// The token of the transaction that wrote this version, or `nil` if the history does not contain

@@ -30,7 +30,7 @@ package final class RenumberedObjects {
     (temporary + permanent).reduce(0) { $0 + $1.entryCount }
   }
 
-  /// Records that an object's number was replaced with a new one.
+  /// Records that an object's number was replaced with a new number.
   package func record(_ new: ObjectNumber, insteadOf old: ObjectNumber) {
     // Resolve both numbers first, to keep the chains of replacements free of cycles.
     let (old, target) = (resolved(old), resolved(new))

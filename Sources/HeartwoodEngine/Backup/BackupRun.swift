@@ -101,7 +101,7 @@ struct BackupRun {
 
   // MARK: Files
 
-  /// Writes the pages changed since `base`, or all pages.
+  /// Writes the pages changed since `base`, or all pages if there is no base.
   ///
   /// The method also keeps the new generation instead of the base.
   private mutating func write(

@@ -13,7 +13,7 @@ extension Bytes {
 }
 
 extension MutableBytes {
-  /// Stores `value` big-endian, so that the bytes sort like the number.
+  /// Stores `value` in big-endian order, so that the bytes sort like the number.
   @inline(__always)
   package func storeBigEndian64(_ value: UInt64, _ offset: Int) {
     store64(value.byteSwapped, offset)

@@ -58,8 +58,8 @@ package enum Limits {
   /// The table of frames in such a segment is comparatively small, and every 64-bit platform can
   /// map the segment.
   package static let maxSegmentByteCount = 1 << 30
-  /// The maximum difference between the newest segment number and the oldest one that is still
-  /// needed.
+  /// The maximum difference between the newest segment number and the oldest segment number that is
+  /// still needed.
   ///
   /// The limit bounds the table of segments in case the directory contains files with arbitrary
   /// numbers in their names.

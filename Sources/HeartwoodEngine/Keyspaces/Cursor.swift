@@ -102,7 +102,7 @@ public final class Cursor {
     return isValid ? cursor.key.copied() : nil
   }
 
-  /// A copy of the value of the current entry, or `nil` if the cursor is not at an entry.
+  /// A copy of the current entry's value, or `nil` if the cursor is not at an entry.
   ///
   /// - Throws: `tooLarge` if the value is too long to be copied, `corrupt` if a page of the value
   ///   is corrupt, or `io` if a page cannot be read.

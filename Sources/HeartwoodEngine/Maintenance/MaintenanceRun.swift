@@ -128,8 +128,8 @@ struct MaintenanceRun {
 
   /// Returns whether to write a new map.
   ///
-  /// A new map is worthwhile if enough frames have been written since the last map. A new map is
-  /// also worthwhile if the last map retains frames for generations that are no longer held.
+  /// A new map is worthwhile if enough frames have been written since the last map, or if the last
+  /// map retains frames for generations that are no longer held.
   private func isWorthReclaiming(
     _ map: RetainedFrameMap?, _ alive: [FrameNumber], _ newestRetained: FrameNumber
   ) -> Bool {
