@@ -1,6 +1,6 @@
 /// The tokens of a text: its terms, with their positions.
 package struct TextTokens {
-  /// A token.
+  /// An occurrence of a term in a text.
   ///
   /// A token uses 32-bit numbers, because a long text can have millions of tokens.
   package struct Token {
@@ -14,17 +14,17 @@ package struct TextTokens {
       positionAndTail = UInt32(position) << 1 | (isTail ? 1 : 0)
     }
 
-    /// The term's bytes, as a range of ``TextTokens/bytes``.
+    /// The start of the term in ``TextTokens/bytes``.
     var start: Int { Int(bytes.start) }
     var end: Int { Int(bytes.end) }
     /// The number of words that precede this word.
     package var position: Int { Int(positionAndTail >> 1) }
-    /// A Boolean value that indicates whether the token is the last character of a run that is
-    /// split into pairs.
+    /// A Boolean value that indicates whether the token is a run's last character.
     ///
-    /// Only a query for a single character needs such a token.
+    /// All other tokens of the run are pairs of adjacent characters. Only a query for a single
+    /// character needs this token.
     var isTail: Bool { positionAndTail & 1 != 0 }
-    /// The range of the word in the text, as offsets of UTF-8 bytes.
+    /// The start of the word in the text, as an offset in UTF-8 bytes.
     package var sourceStart: Int { Int(source.start) }
     package var sourceEnd: Int { Int(source.end) }
   }
@@ -52,9 +52,11 @@ package struct TextTokens {
     nextPosition = 0
   }
 
-  /// Ends the term whose bytes begin at `start`, and returns whether more terms may be added.
+  /// Ends the term whose bytes begin at `start`.
   ///
   /// An empty term is dropped, and a term that is too long is truncated at a character boundary.
+  ///
+  /// - Returns: `true` if more terms may be added.
   mutating func end(_ start: Int, _ source: Range<Int>, isTail: Bool = false) -> Bool {
     if bytes.count - start > Self.maxTermByteCount {
       var end = start + Self.maxTermByteCount
@@ -69,7 +71,7 @@ package struct TextTokens {
     return nextPosition < Self.maxPosition
   }
 
-  /// A token whose term consists of all bytes.
+  /// A token whose term consists of all ``bytes``.
   var complete: Token {
     Token(0..<bytes.count, position: 0, isTail: false, source: 0..<0)
   }

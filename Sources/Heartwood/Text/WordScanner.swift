@@ -1,8 +1,8 @@
 import Foundation
 
-/// The options of the tokenizer for words.
+/// The options of the word tokenizer.
 struct WordScanner: Sendable {
-  /// The version of the rules.
+  /// The version of the scanning rules.
   ///
   /// When the version changes, existing indexes are rebuilt.
   static let version = 2
@@ -19,7 +19,7 @@ struct WordScan {
   private let isEnglish: Bool
   private var stemmer = PorterStemmer()
 
-  /// The maximum length in bytes of a word with non-ASCII characters, before it is normalised.
+  /// The maximum length, in bytes, of a non-ASCII word before normalisation.
   ///
   /// This length exceeds the maximum length of a term, because normalisation shortens accented
   /// letters and drops invisible characters.
@@ -71,9 +71,9 @@ struct WordScan {
 
   // MARK: Words
 
-  /// Appends the word at an offset.
+  /// Appends the word that begins at an offset.
   ///
-  /// - Returns: The offset of the end of the word, or `nil` if no more words are wanted.
+  /// - Returns: The offset of the end of the word, or `nil` if no more words may be added.
   private mutating func word(from start: Int, into tokens: inout TextTokens) -> Int? {
     var end = start
     var last = CharacterClass.other
@@ -108,7 +108,7 @@ struct WordScan {
     return tokens.end(begin, start..<end) ? end : nil
   }
 
-  /// Returns whether a word continues with punctuation.
+  /// Returns whether punctuation is part of the surrounding word.
   ///
   /// - Parameters:
   ///   - kind: The class of the punctuation.
@@ -183,8 +183,8 @@ struct WordScan {
   ///
   /// A mark can also be a vowel sign, as in Devanagari, or another part of a letter.
   ///
-  /// Unicode assigns diacritics to specific combining classes: 10 to 36 for the points of Hebrew
-  /// and Arabic, and 200 or more for accents.
+  /// Unicode assigns diacritics to specific combining classes: 10 to 36 for Hebrew and Arabic
+  /// points, and 200 or more for accents.
   private static func isDiacritic(_ scalar: Unicode.Scalar) -> Bool {
     let combiningClass = scalar.properties.canonicalCombiningClass.rawValue
     return combiningClass >= 200 || (10...36).contains(combiningClass)
@@ -203,7 +203,7 @@ struct WordScan {
 
   /// Appends the pairs of adjacent characters in a run.
   ///
-  /// - Returns: The offset of the end of the run, or `nil` if no more words are wanted.
+  /// - Returns: The offset of the end of the run, or `nil` if no more words may be added.
   private mutating func pairs(from start: Int, into tokens: inout TextTokens) -> Int? {
     var (unitStart, unitEnd) = (start, unit(from: start))
     while true {
@@ -221,7 +221,9 @@ struct WordScan {
     }
   }
 
-  /// Returns whether a character is common, has no marks and equals its normalised form.
+  /// Returns whether a character is known to equal its normalised form.
+  ///
+  /// The result is `true` only for common characters without marks.
   private func isNormalised(_ unit: Range<Int>) -> Bool {
     guard unit.count == 3 else { return false }
     switch scalar(at: unit.lowerBound).0.value {

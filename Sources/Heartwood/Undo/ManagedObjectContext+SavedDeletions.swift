@@ -1,6 +1,6 @@
 /// Undoes deletions that were saved.
 extension ManagedObjectContext {
-  /// Reinserts an object with its former values after its deletion was saved.
+  /// Reinserts an object whose deletion was saved, and restores the object's former values.
   func insertAgain(_ object: ManagedObject) {
     // Clear the references first, so that setting them to the object's new ID counts as an edit.
     let references = remainingReferences(to: object)
@@ -17,8 +17,8 @@ extension ManagedObjectContext {
 
   /// Returns the references in this context's loaded objects that still refer to a deleted object.
   ///
-  /// - Complexity: O(objects in the context) if the model has references to the class that can
-  ///   remain. Otherwise, O(relationships in the model).
+  /// - Complexity: O(objects in the context) if references to the object's class can remain after a
+  ///   deletion. Otherwise, O(relationships in the model).
   private func remainingReferences(
     to object: ManagedObject
   ) -> [(object: ManagedObject, property: PropertyDescription)] {

@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Reverts the steps of the group that `begin` returns.
+  /// Reverts the group whose steps `begin` returns.
   func revertGroup(_ begin: (UndoLog) -> [UndoLog.Step]) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -65,8 +65,9 @@ extension ManagedObjectContext {
 
   /// Reverts a postponed step, now that all other steps have been reverted.
   ///
-  /// The step is the removal of a member. If the member refers to the object again, the member is
-  /// added again. Otherwise, another context has moved the member, and the removal is discarded.
+  /// The step removed a member from an object's relationship. If the member refers to the object
+  /// again, the member is added back. Otherwise, another context has moved the member, and the
+  /// removal is discarded.
   private func revertPostponed(_ step: UndoLog.Step) {
     guard case .left(let object, let property, let member, let position) = step,
       object.source === self, !object.isFault
@@ -80,7 +81,7 @@ extension ManagedObjectContext {
 
   /// Completes the deletion of an object that is still deleted after a group has been reverted.
   ///
-  /// Other contexts may have related objects to this object since the deletion was reverted.
+  /// While the object was restored, other contexts may have added references to the object.
   private func completeDeletion(of object: ManagedObject) {
     guard deleted.contains(object), !object.isInaccessible else { return }
     deleted.remove(object)
@@ -152,8 +153,8 @@ extension ManagedObjectContext {
 
   /// Adds a member to an object's side of a relationship, unless the member is already present.
   ///
-  /// The member's stored reference already refers to the object, so the addition is not an edit.
-  /// The addition only updates the object's side after another context has set the reference.
+  /// The addition updates the object's side after another context has set the member's reference.
+  /// The addition is not an edit, because the stored reference already refers to the object.
   private func joinAsStored(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -194,7 +195,7 @@ extension ManagedObjectContext {
     return toOneTarget(of: member, inverse) === object
   }
 
-  /// Discards the removal of a member that another context has moved in the meantime.
+  /// Discards the removal of a member that another context has since moved.
   private func forgetLeaving(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -203,7 +204,7 @@ extension ManagedObjectContext {
     discardNoOpMemberEdits(of: object, property)
   }
 
-  /// Returns whether an object is a member of a relationship, and loads the members if necessary.
+  /// Returns whether an object is a member of a relationship, loading the members if necessary.
   private func isMember(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -235,10 +236,10 @@ extension ManagedObjectContext {
     add(member, to: object, property, at: index)
   }
 
-  /// Returns the index at which to insert a member again.
+  /// Returns the index at which to reinsert a member.
   ///
-  /// The member is inserted after its former predecessor rather than at its former index, because
-  /// other members may have been added in the meantime.
+  /// The member is reinserted after its former predecessor rather than at its former index, because
+  /// other members may have been added since the removal.
   private func index(
     behind position: UndoLog.Position, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Int {
@@ -252,7 +253,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Restores the members of a relationship from which all members were removed at once.
+  /// Restores a relationship's members after all of them were removed at once.
   private func fill(
     _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
@@ -271,7 +272,7 @@ extension ManagedObjectContext {
 
   /// Restores an earlier order of the members.
   ///
-  /// Members that a merge has added in the meantime stay after their current predecessors.
+  /// Members that a merge has since added stay after their current predecessors.
   private func revertOrder(
     of object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
@@ -300,9 +301,9 @@ extension ManagedObjectContext {
     unmarkIfUnchanged(object)
   }
 
-  /// Returns the original value of a property, with the current number if the value is a reference.
+  /// Returns a property's original value, updating the object number if the value is a reference.
   ///
-  /// The number may have changed because saving a new object in a parent context renumbers the
+  /// The number may be outdated, because saving a new object in a parent context renumbers the
   /// object.
   private func current(_ original: StoredValue, _ property: PropertyDescription) -> StoredValue {
     guard property.isReference, let number = original.reference else { return original }
@@ -317,7 +318,7 @@ extension ManagedObjectContext {
     abandon(object)
   }
 
-  /// Reverts the removal of an object that was never saved.
+  /// Reverts the removal of a never-saved object.
   private func restore(_ object: ManagedObject) {
     undoLog?.record(.insertion(object))
     let assigned = object.changes?.assigned ?? SlotSet()

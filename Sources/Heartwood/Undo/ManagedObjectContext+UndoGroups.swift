@@ -71,7 +71,7 @@ extension ManagedObjectContext {
   /// then.
   public func redo() { revertGroup({ $0.beginRedo() }) }
 
-  /// Loads the objects that a save will delete, so that an undo can reinsert them with their
+  /// Loads the objects that a save will delete, so that an undo can reinsert the objects with their
   /// values.
   ///
   /// A refresh after the deletion may have turned these objects into faults.
@@ -84,12 +84,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Prepares the recorded groups so that they can revert saved changes, or discards the groups.
+  /// Prepares the recorded groups to revert saved changes, or discards the groups if
+  /// ``discardsUndoOnSave`` is `true`.
   func keepUndoAfterSave() {
     if rootContext.discardsUndoOnSave { forgetUndo() } else { undoLog?.didSave() }
   }
 
-  /// Ends the undo groups of the current event, and updates the followers.
+  /// Ends the current event's undo groups, and calls ``processPendingChanges()``.
   ///
   /// The method ends the groups of this context and its children, but only in contexts whose
   /// ``groupsUndoByEvent`` is `true`.

@@ -2,7 +2,7 @@
 ///
 /// All store contexts of a context share the record.
 final class UndoLog {
-  /// A change, with the data that is needed to revert it.
+  /// A change and the data needed to revert the change.
   enum Step {
     // If `isFirst` is `true`, the change is the first one since the object was read or inserted. In
     // that case, undo restores the value last read from the row rather than the value recorded in
@@ -36,7 +36,7 @@ final class UndoLog {
   /// The position of a member in an ordered relationship.
   struct Position {
     let index: Int
-    /// The preceding member, or `nil` for the first member.
+    /// The preceding member, or `nil` if the member was first.
     let predecessor: ManagedObject?
   }
 
@@ -55,23 +55,23 @@ final class UndoLog {
     case doing, undoing, redoing
   }
 
-  /// The changes that are reverted together.
+  /// A group of changes that are reverted together.
   private struct Group {
     var steps: [Step] = []
     var name: String?
-    /// A Boolean value that indicates whether a save followed the changes.
+    /// A Boolean value that indicates whether the context has been saved since the changes.
     ///
-    /// If the group was saved, all earlier groups were saved too.
+    /// If the value is `true`, it is also `true` for all earlier groups.
     var isSaved = false
 
-    /// Applies `transform` to each step, and drops the steps for which it returns `nil`.
+    /// Applies `transform` to each step, and keeps only the results that are not `nil`.
     mutating func compact(_ transform: (Step) -> Step?) { steps = steps.compactMap(transform) }
   }
 
   private var undoable: [Group] = []
   private var redoable: [Group] = []
   private var open = Group()
-  /// A closure that is called when the program makes the first change of a group.
+  /// A closure that is called when the program makes the first change in a group.
   var groupBegan: (() -> Void)?
   /// The maximum number of groups that can be undone, or `nil` for no limit.
   var limit: Int? { didSet { discardBeyondLimit() } }
@@ -141,14 +141,16 @@ final class UndoLog {
     compact(left)
   }
 
-  /// Ends the current group, and makes all groups independent of values from before the save.
+  /// Ends the current group, and prepares all groups to revert saved changes.
   func didSave() {
     endGroup()
     Self.keep(&undoable)
     Self.keep(&redoable)
   }
 
-  /// Makes the groups recorded since the previous save independent of values from before this save.
+  /// Prepares the groups recorded since the previous save to revert saved changes.
+  ///
+  /// An undo then restores the values recorded in the steps instead of values last read from rows.
   private static func keep(_ groups: inout [Group]) {
     for index in groups.indices.reversed() {
       if groups[index].isSaved { return }
@@ -202,9 +204,11 @@ final class UndoLog {
     if let limit, undoable.count > limit { undoable.removeFirst(undoable.count - limit) }
   }
 
-  /// Starts an undo, and returns the steps to revert, starting with the last one.
+  /// Starts an undo of the last group.
   ///
-  /// Reverting these steps makes further changes, which are recorded so that they can be redone.
+  /// Reverting the steps makes further changes, which are recorded for redo.
+  ///
+  /// - Returns: The steps to revert, the last step first.
   func beginUndo() -> [Step] {
     endGroup()
     direction = .undoing
@@ -217,7 +221,9 @@ final class UndoLog {
     return begin(redoable.popLast())
   }
 
-  /// Returns the steps of a group, and gives the group's name to the new group that reverts them.
+  /// Returns the steps of a group, the last step first.
+  ///
+  /// The method also gives the group's name to the new group that records their reversal.
   private func begin(_ group: Group?) -> [Step] {
     open.name = group?.name
     return group?.steps.reversed() ?? []

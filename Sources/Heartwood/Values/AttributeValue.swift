@@ -1,4 +1,4 @@
-/// A type that is allowed as the type of an attribute.
+/// A type that an attribute can have.
 ///
 /// The conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
 /// `Date`, `Data`, `UUID`, `URL` and `Decimal`, as well as optionals, arrays and sets of these
@@ -11,8 +11,8 @@
 /// struct Place: Codable, AttributeValue { var latitude, longitude: Double }
 /// ```
 ///
-/// A `Codable` type is stored as JSON with sorted keys. It cannot be indexed, and predicates can
-/// compare its values only with `nil`.
+/// A `Codable` type is stored as JSON with sorted keys. An attribute of such a type cannot be
+/// indexed, and predicates can compare its values only with `nil`.
 public protocol AttributeValue {
   /// The storage type of the values.
   static var storageType: StorageType { get }
@@ -38,7 +38,7 @@ extension AttributeValue {
   /// The default is `false`.
   public static var isOptional: Bool { false }
 
-  /// The placeholder that the object stores during an in-place mutation.
+  /// The placeholder that a managed object stores during an in-place mutation.
   ///
   /// The default is `nil`.
   @inlinable

@@ -24,7 +24,7 @@ public struct ChangeSet: Sendable {
   public internal(set) var entities: [String: EntityChanges] = [:]
   /// The later of the two generations compared.
   public internal(set) var generation: QueryGenerationToken
-  /// The stores to which the changes belong.
+  /// The UUIDs of the stores to which the changes belong.
   var stores: Set<UUID>
 
   /// Merges the changes of another store into this change set.

@@ -7,7 +7,7 @@ protocol CollectionAttributeValue: AttributeValue, SendableMetatype {
 }
 
 extension CollectionAttributeValue {
-  /// Returns the elements of a stored value, or no elements if this version of the type cannot
+  /// Returns the elements of a stored value, or an empty array if this version of the type cannot
   /// decode the value.
   ///
   /// - Throws: `StorageError.corrupt` if the stored value has the wrong type.

@@ -20,7 +20,7 @@
 /// loaded, its elements are set directly, without calling the structure's initialisers or property
 /// observers.
 public protocol CompositeValue: SendableMetatype {
-  /// The names of elements in earlier versions of the structure, keyed by their current names. The
+  /// The names that elements had in earlier versions of the structure, keyed by current name. The
   /// default is an empty dictionary.
   static var formerElementNames: [String: [String]] { get }
 }

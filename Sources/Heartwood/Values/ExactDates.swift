@@ -41,7 +41,7 @@ package enum ExactDates {
     return text + "Z"
   }
 
-  /// Returns the text of a date, rounded to milliseconds.
+  /// Returns the text of a date after rounding the date to milliseconds.
   static func roundedText(of date: Date) -> String {
     let milliseconds = (date.timeIntervalSinceReferenceDate * 1000).rounded()
     guard years.contains(milliseconds / 1000) else { return text(of: date) }
@@ -110,7 +110,7 @@ package enum ExactDates {
     return (isNegative ? -1 : 1) * (hours * 3600 + minutes * 60)
   }
 
-  /// Returns a number as text with at least the given number of digits.
+  /// Returns `number` as decimal text, padded with zeros to at least `count` digits.
   private static func digits(_ number: Int, _ count: Int) -> String {
     let text = String(number)
     return String(repeating: "0", count: max(0, count - text.count)) + text

@@ -118,7 +118,7 @@ extension AttributeValue where Self: Codable {
   }
 }
 
-/// Stores an enumeration by its raw value even if it is also `Codable`.
+/// Stores an enumeration by its raw value even if the enumeration is also `Codable`.
 extension AttributeValue where Self: Codable & RawRepresentable, RawValue: AttributeValue {
   /// The storage type of the values.
   public static var storageType: StorageType { RawValue.storageType }
@@ -160,8 +160,8 @@ extension Set: AttributeValue where Element: AttributeValue & Codable {
 extension Dictionary: AttributeValue where Key: Codable, Value: Codable {
   /// The storage type of the values.
   public static var storageType: StorageType { .json }
-  /// The dictionary as a JSON object or, if its keys are neither strings nor integers, as an array
-  /// of alternating keys and values.
+  /// The dictionary as a JSON object, or as an array of alternating keys and values if the keys are
+  /// neither strings nor integers.
   ///
   /// The entries are sorted by their keys, so that equal dictionaries have equal bytes.
   public var storedValue: StoredValue { get throws { .bytes(try JSONCoding.bytes(of: self)) } }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Encodes `Codable` values as JSON, and decodes them.
+/// Converts `Codable` values to and from JSON.
 ///
 /// Equal values are encoded as equal bytes.
 enum JSONCoding {
   /// The strategy for encoding numbers that JSON cannot represent.
   static let encodedFloats = JSONEncoder.NonConformingFloatEncodingStrategy.convertToString(
     positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-  /// The strategy for decoding the result of ``encodedFloats``.
+  /// The strategy for decoding numbers that were encoded with ``encodedFloats``.
   static let decodedFloats = JSONDecoder.NonConformingFloatDecodingStrategy.convertFromString(
     positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
 

@@ -110,10 +110,10 @@ extension ManagedObjectID: CustomStringConvertible {
 }
 
 extension ManagedObjectID {
-  /// The number of the object within its entity.
+  /// The object's number within its entity.
   package var row: Int64 { number.row }
 
-  /// The number of the object in its store.
+  /// The object's number within its store.
   package var bits: Int64 { number.bits }
 
   /// The ID as text that omits the store, for example `Team/12`.

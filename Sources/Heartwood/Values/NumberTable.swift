@@ -1,13 +1,13 @@
 /// A hash table with object numbers as keys.
 ///
-/// A context looks up every row that it reads in such a table, so lookups must be fast. The hash
-/// function is therefore a single multiplication. `Dictionary` would take five times as long,
-/// because its hash function protects against deliberate collisions. This table does not need such
-/// protection, because an attacker cannot choose the numbers. Collisions are resolved by linear
-/// probing (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithm L). A removed number
-/// leaves a tombstone, so that probing continues past it. The tombstone is removed when no later
-/// entry needs it. The alternative is to move entries into each hole (algorithm R). Moving entries
-/// would account for a tenth of the time needed to fetch and release objects.
+/// A context performs a lookup in such a table for every row that it reads, so lookups must be
+/// fast. The hash function is therefore a single multiplication. `Dictionary` would take five times
+/// as long, because its hash function protects against deliberate collisions. This table does not
+/// need such protection, because an attacker cannot choose the numbers. Collisions are resolved by
+/// linear probing (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithm L). A removed
+/// number leaves a tombstone, so that probing continues past it. The tombstone is removed when no
+/// later entry needs it. The alternative is to move entries into each hole (algorithm R). Moving
+/// entries would account for a tenth of the time needed to fetch and release objects.
 package struct NumberTable<Value> {
   private struct Entry {
     /// The key of an entry with a value.
@@ -90,7 +90,7 @@ package struct NumberTable<Value> {
     for entry in old where entry.value != nil { entries[position(entry.number)] = entry }
   }
 
-  /// Removes and returns the value of a number.
+  /// Removes and returns the value for a number.
   @discardableResult
   package mutating func removeValue(of number: ObjectNumber) -> Value? {
     guard !entries.isEmpty else { return nil }

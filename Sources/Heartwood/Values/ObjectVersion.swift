@@ -16,7 +16,7 @@ public struct ObjectVersion: Sendable {
   /// contains this version.
   ///
   /// The dictionary contains all attributes and to-one relationships. The value of a relationship
-  /// is an object number. To-many relationships are not included. Their members can be read at
+  /// is an object number. To-many relationships are not included, but their members can be read at
   /// ``generation``.
   public let values: [String: StoredValue]?
   /// The token of the transaction that wrote this version, or `nil` if the history does not contain
@@ -26,13 +26,14 @@ public struct ObjectVersion: Sendable {
   /// transaction.
   public let change: PersistentHistoryChange.Kind?
   /// The author of the transaction that wrote this version, or `nil` if the history does not record
-  /// one.
+  /// an author.
   public let author: String?
-  /// The name of the context that wrote this version, or `nil` if the history does not record one.
+  /// The name of the context that wrote this version, or `nil` if the history does not record a
+  /// name.
   public let contextName: String?
 
   /// Returns the value of the attribute with the given name, or `nil` if ``values`` does not
-  /// contain it.
+  /// contain the attribute.
   ///
   /// - Throws: `corrupt` if the attribute has a different type.
   public func value<Value: AttributeValue>(

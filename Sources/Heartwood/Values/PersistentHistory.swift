@@ -1,11 +1,12 @@
 public import Foundation
 
-/// A token for a position in the history of each store in a container.
+/// A token that records a position in each store's history.
 ///
 /// Each position is directly after one of the store's transactions.
 ///
-/// A program can encode and save the token, and later fetch the transactions after its positions.
-/// The token stays valid until some of these transactions are deleted from the history.
+/// A program can encode and save the token, and later fetch the transactions that follow the
+/// recorded positions. The token stays valid until some of these transactions are deleted from the
+/// history.
 public struct PersistentHistoryToken: Codable, Sendable {
   private struct Position: Codable {
     let store: UUID

@@ -1,9 +1,9 @@
 /// A set of generations that contexts can read, one for each store of a container.
 ///
-/// The token itself does not retain the generations. A context that is pinned to the token retains
-/// them, and so does a name assigned with ``PersistentContainer/keepGeneration(_:as:)``. The token
-/// can be sent to another thread, written to a file, or passed to another process that has the same
-/// stores open.
+/// The token itself does not retain the generations. The generations are retained by contexts that
+/// are pinned to the token, and by names assigned with
+/// ``PersistentContainer/keepGeneration(_:as:)``. The token can be sent to another thread, written
+/// to a file, or passed to another process that has the same stores open.
 public struct QueryGenerationToken: Hashable, Codable, Sendable {
   /// A token that represents the newest generation at the time of each read.
   public static let current = QueryGenerationToken()

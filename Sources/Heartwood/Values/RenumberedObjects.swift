@@ -30,7 +30,7 @@ package final class RenumberedObjects {
     (temporary + permanent).reduce(0) { $0 + $1.entryCount }
   }
 
-  /// Records that an object's number was replaced with a new one.
+  /// Records that an object's number was replaced with a new number.
   package func record(_ new: ObjectNumber, insteadOf old: ObjectNumber) {
     // Resolve both numbers first, to keep the chains of replacements free of cycles.
     let (old, target) = (resolved(old), resolved(new))
@@ -50,7 +50,7 @@ package final class RenumberedObjects {
     runs[old.entity].add(old.bits, new.bits)
   }
 
-  /// Returns the current number of an object, given its current number or an earlier one.
+  /// Returns an object's current number, given that number or an earlier number.
   ///
   /// - Complexity: Each replacement of the number takes O(log n) time, where n is the number of
   ///   entries.
@@ -94,7 +94,7 @@ private struct NumberRuns {
   private var runs: [Run] = []
   /// The pairs that were added out of order.
   ///
-  /// The old numbers of these pairs are less than those in the last run.
+  /// The old numbers of these pairs are less than the old numbers in the last run.
   private var unordered: [Int64: Int64] = [:]
   /// The maximum size of `unordered` if there are no runs.
   ///

@@ -1,9 +1,9 @@
 import Foundation
 
 extension StorageType {
-  /// The zero value or the empty value of this type.
+  /// The value of this type that is zero or empty.
   ///
-  /// For `Codable` types, the property is `null`, because the actual types are not known.
+  /// For `Codable` types, this value is `null`, because the actual types are not known.
   var zero: StoredValue {
     switch self {
     case .bool: .bool(false)

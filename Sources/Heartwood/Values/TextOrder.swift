@@ -2,8 +2,8 @@ import Foundation
 
 /// Orders strings by the Unicode scalars of their composed form (NFC).
 ///
-/// According to its specification, Swift's `<` uses the same order. However, its result is wrong
-/// for some strings in which canonically equivalent letters are composed differently. In Swift 6.3,
+/// Swift specifies the same order for `<`. However, the result of `<` is wrong for some strings in
+/// which canonically equivalent letters are composed differently. In Swift 6.3,
 /// `"e\u{301}e\u{301}"` and `"\u{E9}\u{E9}\u{E9}"` are not equal, yet neither precedes the other.
 /// Indexes need a correct order for such strings, and all other comparisons must use the order of
 /// the indexes.
@@ -68,8 +68,9 @@ extension String {
 
   /// Compares two strings without composing them, if possible.
   ///
-  /// - Returns: The order, as in ``canonicalOrder(to:)``, or `nil` if composition might change the
-  ///   scalars at the first difference. The strings must then be composed before they are compared.
+  /// - Returns: A number as described for ``canonicalOrder(to:)``, or `nil` if composition might
+  ///   change the scalars at the first difference. The strings must then be composed before they
+  ///   are compared.
   private static func order<Bytes: RandomAccessCollection<UInt8>>(
     _ first: Bytes, _ second: Bytes
   ) -> Int? where Bytes.Index == Int {

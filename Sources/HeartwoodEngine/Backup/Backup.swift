@@ -1,4 +1,4 @@
-/// A directory of backups of one store, from which each backed-up generation can be restored.
+/// A store's backup directory, from which each backed-up generation can be restored.
 ///
 /// ``Store/backup(to:progress:)`` adds generations. `Docs/Reference/FileFormat.md` specifies the
 /// files.
@@ -9,7 +9,7 @@ public struct Backup: Sendable {
     public var generation: Generation
     /// The commit time of the generation, in milliseconds since 1970 (UTC).
     public var time: UInt64
-    /// The names that the generation had in the store at the time of this backup or a later one.
+    /// The generation's names in the store at the time of this backup or a later backup.
     public var names: [String]
     /// The size in bytes of the file that the backup added.
     public var byteCount: Int
@@ -69,11 +69,13 @@ public struct Backup: Sendable {
   /// Restores a generation as a new store.
   ///
   /// The new store keeps the identity of the original, so tokens of the generation stay valid. The
-  /// next commit in the new store begins a new lineage. The method writes the store to `target`
-  /// with `.partial` appended, and renames the store when it is complete and synced.
+  /// next commit in the new store begins a new lineage. The method writes the store to a path that
+  /// consists of `target` and the suffix `.partial`. When the store is complete and synced, the
+  /// method renames it to `target`.
   ///
   /// - Parameters:
-  ///   - generation: One of ``restorePoints()``, or `nil` for the newest.
+  ///   - generation: The generation of one of the ``restorePoints()``, or `nil` for the newest
+  ///     generation.
   ///   - target: A path that does not exist yet. Its parent directory must exist.
   ///   - asFork: Whether the new store gets a new identity, as a copied store does. The fork then
   ///     rejects tokens and backup directories of the original.
@@ -119,8 +121,8 @@ public struct Backup: Sendable {
   ///   backup can be added.
   /// - Returns: The number of removed restore points.
   /// - Throws: `busy` while a backup is in progress, or `corrupt` if a file to be merged is
-  ///   damaged. Also throws `notAStore`, `incompatibleFormat`, `io` or `diskFull`. Even after an
-  ///   error, no restore point that `isKept` accepted is lost.
+  ///   damaged. Also throws `notAStore`, `incompatibleFormat`, `io` or `diskFull`. An error never
+  ///   causes the loss of a restore point that `isKept` accepted.
   /// - Complexity: For each sequence of adjacent removed points, reads their files and the next
   ///   file, and replaces these files with one file.
   @discardableResult

@@ -1,4 +1,4 @@
-/// A chain of backup files, in which each file adds pages to the generation of the previous file.
+/// A chain of backup files, in which each file builds on the generation of the previous file.
 struct BackupChain {
   /// The header of the last file.
   let newest: BackupHeader
@@ -10,7 +10,7 @@ struct BackupChain {
 
   /// Opens the files needed to restore a generation.
   ///
-  /// - Parameter base: The same as in ``BackupDirectory/chain(to:after:)``.
+  /// - Parameter base: See ``BackupDirectory/chain(to:after:)``.
   /// - Throws: `generationExpired` if the directory does not contain the generation, or `corrupt`
   ///   if a file is missing or damaged.
   init(
@@ -37,7 +37,7 @@ struct BackupChain {
     files.reduce(into: [:]) { $0.merge($1.header.names) { $1 } }
   }
 
-  /// The commit to which the files add pages, or `nil` if the files contain all pages.
+  /// The commit on which the first file builds, or `nil` if the first file contains all pages.
   var base: BackupStart? { files.first?.header.base }
 
   /// Calls `body` with every image.
@@ -93,7 +93,8 @@ extension BackupHeader {
 }
 
 extension BackupDirectory {
-  /// Adds to an error's message a sentence about what can be restored without the damaged file.
+  /// Extends an error's message with a sentence about what can be restored without the damaged
+  /// file.
   fileprivate func explained(
     _ error: StorageError, _ name: BackupName, _ frame: FrameNumber
   ) -> StorageError {

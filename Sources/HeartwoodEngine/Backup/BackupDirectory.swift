@@ -4,12 +4,12 @@ struct BackupDirectory {
   let fileSystem: any FileSystem
   /// The files, in generation order.
   let names: [BackupName]
-  /// The last file in the chain of each generation that can be restored.
+  /// The last file in each restorable generation's chain.
   private let lastSteps: [FrameNumber: BackupName]
 
   /// The file name suffix of incomplete files.
   static let partialSuffix = ".partial"
-  /// The file that a process locks before it writes to the directory.
+  /// The name of the file that a process locks before it writes to the directory.
   ///
   /// The file contains the series number.
   static let lockName = "lock"

@@ -6,7 +6,7 @@ package struct BackupHeader: Hashable, Sendable {
   ///
   /// A new series of backups gets a new number.
   package var series: UInt64
-  /// The commit to which the images are added, or `nil` if the file contains all pages.
+  /// The commit on which this file builds, or `nil` if the file contains all pages.
   package var base: BackupStart?
   /// The commit whose state can be restored from the file.
   package var point: CommitPoint

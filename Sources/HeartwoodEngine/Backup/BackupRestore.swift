@@ -95,7 +95,7 @@ private struct RestoredPages {
   private let seed: UInt64?
   /// A bit for each page that has been written.
   private var written: [UInt64]
-  /// Adjacent pages to write together, and the number of the first of these pages.
+  /// Adjacent pages to write together, and the first page's number.
   private let run: ByteBlock
   private var runStart: PageNumber = 0
   private var runByteCount = 0

@@ -68,7 +68,9 @@ struct BackupRun {
     return report
   }
 
-  /// Returns the snapshot to use as the next file's base, if the store still keeps that generation.
+  /// Returns a snapshot of the last backed-up generation, to use as the next file's base.
+  ///
+  /// - Returns: `nil` if the store no longer keeps the generation.
   private func base(
     _ last: BackupHeader, _ series: BackupSeries, _ named: [String: Generation]
   ) throws -> Snapshot? {
@@ -78,7 +80,7 @@ struct BackupRun {
     return BackupStart(snapshot.state.point) == BackupStart(last.point) ? snapshot : nil
   }
 
-  /// Throws an error if a snapshot does not descend from the generation of a backup file.
+  /// Throws an error if a snapshot does not descend from a backup file's generation.
   private func requireAncestor(
     _ last: BackupHeader, of snapshot: Snapshot
   ) throws(StorageError) {
@@ -99,7 +101,7 @@ struct BackupRun {
 
   // MARK: Files
 
-  /// Writes the pages changed since `base`, or all pages.
+  /// Writes the pages changed since `base`, or all pages if there is no base.
   ///
   /// The method also keeps the new generation instead of the base.
   private mutating func write(
@@ -156,8 +158,8 @@ struct BackupRun {
   ///
   /// If `base` is not `nil`, the result contains only pages that were written after `base`.
   ///
-  /// The caller holds both states, so the index has an entry for every page written between the two
-  /// states.
+  /// The caller holds both `base` and `state`, so the index has an entry for every page written
+  /// between the two states.
   private func pages(
     of state: GenerationState, after base: GenerationState?
   ) throws(StorageError) -> [PageNumber] {

@@ -2,7 +2,7 @@
 ///
 /// One process at a time adds generations from the backup with ``advance(progress:)``. Meanwhile,
 /// any number of processes can read the replica. To the readers, each added generation looks like a
-/// commit by another process. The replica has the generations, pages and tokens of its source.
+/// commit by another process. The replica has the same generations, pages and tokens as its source.
 /// `Docs/Reference/Engine.md` lists the guarantees.
 public final class Replica: Sendable {
   private let backup: Backup
@@ -72,8 +72,8 @@ public final class Replica: Sendable {
   /// generation.
   ///
   /// The method adds each generation atomically and durably. If a file is damaged or incomplete,
-  /// for example during an upload, a later call tries again. In the meantime,
-  /// ``Store/replicaStatus`` shows the error.
+  /// for example during an upload, a later call tries again. Until then, ``Store/replicaStatus``
+  /// shows the error.
   ///
   /// - Parameter progress: A closure called on this thread when a generation becomes visible.
   /// - Returns: The added generations, the oldest first.

@@ -14,9 +14,9 @@ struct ReplicaStep {
 
   /// Durably makes the file's generation the newest generation of the replica.
   ///
-  /// - Throws: `foreignStore` if the generation does not descend from the newest one, `corrupt` if
-  ///   the file is damaged, or `busy` if a held generation is too old. Also throws
-  ///   `writesDisabled`, `io` or `diskFull`. After an error, the replica is unchanged.
+  /// - Throws: `foreignStore` if the generation does not descend from the replica's newest
+  ///   generation, `corrupt` if the file is damaged, or `busy` if a held generation is too old.
+  ///   Also throws `writesDisabled`, `io` or `diskFull`. After an error, the replica is unchanged.
   func run() throws(StorageError) {
     try files.maintenance.withLock { () throws(StorageError) in
       try core.writerLock.acquire(timeout: nil)
@@ -56,7 +56,9 @@ struct ReplicaStep {
     }
   }
 
-  /// Writes and syncs the images, and returns the new state and its map.
+  /// Writes and syncs the images.
+  ///
+  /// - Returns: The new state, and its map of retained frames.
   private func prepared(
     after old: GenerationState
   ) throws(StorageError) -> (GenerationState, RetainedFrameMap) {

@@ -1,4 +1,4 @@
-/// A mutex between threads and between processes, implemented as a lock on one byte of a file.
+/// A mutex for threads and processes, implemented as a lock on one byte of a file.
 ///
 /// A byte lock belongs to the open file, so excluding other threads also requires a thread lock. A
 /// read-only process can lock the byte only in shared mode.

@@ -1,4 +1,4 @@
-/// The interface for all input and output of the engine.
+/// The interface for all of the engine's input and output.
 ///
 /// Tests use other implementations to count calls, make a call fail, or choose the state that a
 /// power cut leaves behind. Implementations are thread-safe. Paths are absolute or relative to the
@@ -38,7 +38,8 @@ package protocol FileSystem: AnyObject, Sendable {
   /// The result is `nil` shortly after a change, because a second change might not alter the stamp.
   func stamp(of path: String) throws(StorageError) -> DirectoryStamp?
 
-  /// Returns a directory's names, in no particular order, or `nil` if the directory does not exist.
+  /// Returns the names in a directory, in no particular order, or `nil` if the directory does not
+  /// exist.
   func list(_ path: String) throws(StorageError) -> [String]?
 
   /// Removes a file if it exists.

@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// An open directory of a store.
+/// A store's open directory.
 ///
 /// Names are resolved relative to the open directory, even after it has been moved. See
 /// ``FileSystem/entering(_:newFileMode:)``.
@@ -124,7 +124,7 @@ final class HeldDirectory: Sendable {
     /// A duration, in nanoseconds, that is longer than one tick of the file system's clock.
     private static let changeTick: Int64 = 20_000_000
   #else
-    /// The tick is zero, because the file system takes its timestamps from `changeClock`.
+    /// Zero, because the file system takes its timestamps from `changeClock`.
     private static let changeTick: Int64 = 0
   #endif
   /// The number of nanoseconds by which a kernel may advance a timestamp to make it unique.

@@ -22,8 +22,9 @@ package final class LockOrder: @unchecked Sendable {
 
   private init() {}
 
-  /// Records that this thread is about to wait for a lock, and returns whether the lock order
-  /// allows the request.
+  /// Records that this thread is about to wait for a lock.
+  ///
+  /// - Returns: `true` if the lock order allows the request.
   package static func enter(_ byte: UInt64, of locks: any File) -> Bool {
     guard let hold = hold(byte, locks) else { return true }
     let thread = SystemThread.current

@@ -43,8 +43,8 @@ package struct MemoryPath: Hashable, Sendable {
     return String(text[text.utf8.index(after: end)...])
   }
 
-  /// Returns this path relative to `directory`, or `nil` if `directory` is not one of its
-  /// ancestors.
+  /// Returns this path relative to `directory`, or `nil` if `directory` is not an ancestor of this
+  /// path.
   package func rest(below directory: MemoryPath) -> String? {
     guard text.hasPrefix(directory.text + "/") else { return nil }
     return String(Substring(text.utf8.dropFirst(directory.text.utf8.count + 1)))

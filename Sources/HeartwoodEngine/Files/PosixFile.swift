@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// A file of the operating system.
+/// A file that is accessed through POSIX system calls.
 ///
 /// This type is thread-safe, because its descriptor never changes.
 final class PosixFile: File {

@@ -8,7 +8,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// The file system of the operating system, optionally with one directory held open.
+/// The operating system's file system, optionally with one directory held open.
 ///
 /// Names in the held directory are resolved relative to its descriptor. A store therefore keeps
 /// using the directory that it opened, even if that directory is moved or replaced. Symbolic links

@@ -86,7 +86,7 @@ enum SystemCalls {
     #endif
   }
 
-  /// Punches a hole that starts and ends at a block boundary.
+  /// Punches a hole that starts and ends at block boundaries.
   static func punch(
     _ descriptor: Int32, _ offset: off_t, _ byteCount: off_t
   ) -> Result<Int32, SystemError> {
@@ -197,7 +197,9 @@ extension Result where Failure == SystemError {
 struct SystemError: Error {
   let code: Int32
 
-  /// Returns the storage error, with `changedNothing` set, for an action that does not write.
+  /// Returns the storage error for a failed action that does not write.
+  ///
+  /// The error's `changedNothing` property is `true`.
   func refusal(_ action: String, _ path: String) -> StorageError {
     var error = storageError(action, path)
     error.changedNothing = true

@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// A thread of the operating system.
+/// An operating-system thread.
 package struct SystemThread: @unchecked Sendable {
   // `@unchecked` is needed because the system's handle is a plain pointer on some platforms.
   private let thread: pthread_t

@@ -2,7 +2,8 @@
 package enum VolumeType: Hashable, Sendable {
   /// The magic number of the file system, on Linux.
   case number(UInt32)
-  /// On Darwin, the name of the file system and whether the system considers it local.
+  /// On Darwin, the file system's name, and whether the operating system considers the volume
+  /// local.
   case name(String, isLocal: Bool)
   /// A file system in the memory of this process, or a simulated one in a test.
   case memory

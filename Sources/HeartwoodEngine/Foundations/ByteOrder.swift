@@ -3,7 +3,7 @@
 // indirectly, through a table of functions.
 
 extension UInt16 {
-  /// This number, converted from or to little-endian.
+  /// This number, converted to or from little-endian byte order.
   @_transparent
   package var inLittleEndian: UInt16 {
     #if _endian(little)
@@ -15,7 +15,7 @@ extension UInt16 {
 }
 
 extension UInt32 {
-  /// This number, converted from or to little-endian.
+  /// This number, converted to or from little-endian byte order.
   @_transparent
   package var inLittleEndian: UInt32 {
     #if _endian(little)
@@ -27,7 +27,7 @@ extension UInt32 {
 }
 
 extension UInt64 {
-  /// This number, converted from or to little-endian.
+  /// This number, converted to or from little-endian byte order.
   @_transparent
   package var inLittleEndian: UInt64 {
     #if _endian(little)
@@ -37,7 +37,7 @@ extension UInt64 {
     #endif
   }
 
-  /// This number, converted from or to big-endian.
+  /// This number, converted to or from big-endian byte order.
   @_transparent
   package var inBigEndian: UInt64 { inLittleEndian.byteSwapped }
 }

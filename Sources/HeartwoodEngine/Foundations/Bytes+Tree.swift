@@ -13,7 +13,7 @@ extension Bytes {
 }
 
 extension MutableBytes {
-  /// Stores `value` big-endian, so that the bytes sort like the number.
+  /// Stores `value` in big-endian order, so that the bytes sort like the number.
   @inline(__always)
   package func storeBigEndian64(_ value: UInt64, _ offset: Int) {
     store64(value.byteSwapped, offset)
@@ -78,7 +78,8 @@ extension Bytes {
     return lowerBound64(offset, above: guess &+ 1, to: last, value)
   }
 
-  /// Searches downwards from `high` for the lower bound of `value`, doubling each step.
+  /// Searches downwards from `high` for the lower bound of `value`, doubling the distance with each
+  /// step.
   ///
   /// The first element must be less than `value`. The element at `high` must be at least `value`.
   @inline(never)
@@ -92,7 +93,8 @@ extension Bytes {
     return lowerBound64(offset, from: max(high &- step, 0), to: high, value)
   }
 
-  /// Searches upwards from `low` for the lower bound of `value`, doubling each step.
+  /// Searches upwards from `low` for the lower bound of `value`, doubling the distance with each
+  /// step.
   ///
   /// The element at `low` must be less than `value`. The element at `last` must be at least
   /// `value`.

@@ -58,15 +58,15 @@ package enum Limits {
   /// The table of frames in such a segment is comparatively small, and every 64-bit platform can
   /// map the segment.
   package static let maxSegmentByteCount = 1 << 30
-  /// The maximum difference between the newest segment number and the oldest one that is still
-  /// needed.
+  /// The maximum difference between the newest segment number and the oldest segment number that is
+  /// still needed.
   ///
   /// The limit bounds the table of segments in case the directory contains files with arbitrary
   /// numbers in their names.
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of open log segments.
   ///
-  /// A process usually reads fewer segments at the same time. The limit is small compared with a
+  /// A process usually reads from fewer segments at a time. The limit is small compared with a
   /// process's descriptor limit.
   package static let maxOpenSegmentCount = 48
   /// The maximum number of log segments that stay open until they are synced.
@@ -74,8 +74,8 @@ package enum Limits {
   /// At this limit, the writer syncs the segment that has waited longest. Only then does the writer
   /// write to another segment.
   ///
-  /// At the default segment size, this many segments hold the longest log that can await a
-  /// checkpoint. Only a larger transaction waits for the disk before it commits.
+  /// At the default segment size, the longest log that can await a checkpoint fits in this many
+  /// segments. Only a larger transaction waits for the disk before it commits.
   package static let maxUnsyncedSegmentCount = 32
   /// The maximum number of retained generations in the shared counters, not counting the newest.
   ///

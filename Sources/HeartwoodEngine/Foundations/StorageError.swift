@@ -19,7 +19,7 @@ public struct StorageError: Error, Hashable, Sendable {
     /// The engine also throws this error if a file of the store was deleted or replaced while the
     /// store was open.
     public static let foreignStore = Kind(name: "foreignStore")
-    /// Bytes of the store are corrupt.
+    /// The store contains corrupt bytes.
     public static let corrupt = Kind(name: "corrupt")
     /// Another process or thread held a lock for longer than the timeout, or files kept changing
     /// while they were being read.
@@ -42,13 +42,15 @@ public struct StorageError: Error, Hashable, Sendable {
     public static let unsupportedFileSystem = Kind(name: "unsupportedFileSystem")
     /// The store was written in a format, or with a feature, that this version does not support.
     public static let incompatibleFormat = Kind(name: "incompatibleFormat")
-    /// The path does not lead to a Heartwood store.
+    /// There is no Heartwood store at the path.
     public static let notAStore = Kind(name: "notAStore")
     /// An earlier write or sync failed.
     ///
     /// The store accepts no writes until it is reopened.
     public static let writesDisabled = Kind(name: "writesDisabled")
-    /// An argument is invalid; the message explains which one and why.
+    /// An argument is invalid.
+    ///
+    /// The message explains which argument is invalid, and why.
     public static let invalidArgument = Kind(name: "invalidArgument")
   }
 
@@ -97,7 +99,7 @@ extension StorageError.Kind: CustomStringConvertible {
 }
 
 extension StorageError {
-  /// Creates the error for a call that changed nothing.
+  /// Creates an error for a call that changed nothing.
   package static func unchanged(
     _ kind: Kind, _ message: String, file: String? = nil, errno: Int32? = nil
   ) -> StorageError {

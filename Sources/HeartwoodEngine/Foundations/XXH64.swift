@@ -123,7 +123,9 @@ extension XXH64 {
       fourth = XXH64.round(fourth, four)
     }
 
-    /// Consumes every complete stripe of `bytes`, and returns the total length of these stripes.
+    /// Consumes every complete stripe of `bytes`.
+    ///
+    /// - Returns: The total length of these stripes.
     @inline(__always)
     mutating func mixStripes(of bytes: Bytes) -> Int {
       let end = bytes.count & ~(Self.stripeByteCount - 1)
@@ -199,7 +201,7 @@ extension XXH64 {
 }
 
 extension Bytes {
-  /// Loads eight bytes like `loadUnchecked64`.
+  /// Loads eight bytes, as `loadUnchecked64` does.
   ///
   /// A debug build cannot inline a function from another file. Calling `loadUnchecked64` would make
   /// hashing take three times as long.

@@ -24,8 +24,8 @@ public final class Cursor {
 
   /// Traps if the transaction has ended.
   ///
-  /// The method throws `forked` in a child process, or `generationExpired` if the store has been
-  /// suspended in the meantime.
+  /// The method throws `forked` in a child process, or `generationExpired` if the generation
+  /// expired when the store was suspended.
   private func checkMove() throws(StorageError) {
     check()
     try reads.view.requireCurrent()
@@ -102,7 +102,7 @@ public final class Cursor {
     return isValid ? cursor.key.copied() : nil
   }
 
-  /// A copy of the value of the current entry, or `nil` if the cursor is not at an entry.
+  /// A copy of the current entry's value, or `nil` if the cursor is not at an entry.
   ///
   /// - Throws: `tooLarge` if the value is too long to be copied, `corrupt` if a page of the value
   ///   is corrupt, or `io` if a page cannot be read.

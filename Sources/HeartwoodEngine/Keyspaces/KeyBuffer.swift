@@ -10,11 +10,11 @@ enum KeyBuffer {
     try MutableBytes.withStackBytes(count: byteCount, body)
   }
 
-  /// Writes the key of a string or a byte string to `target`, and returns the length of the key.
+  /// Encodes a string or byte string as a key in `target`, and returns the key's length.
   ///
-  /// If a key exceeds the limit, the method does not write it, and `finish` then throws the error.
-  /// Throwing inside the closures that access the bytes of strings would cost more than copying the
-  /// key.
+  /// If a key exceeds the limit, the method does not write the key, and `finish` then throws the
+  /// error. Throwing inside the closures that access the bytes of strings would cost more than
+  /// copying the key.
   @inline(__always)
   static func encode(_ tag: KeyTag, _ content: Bytes, to target: MutableBytes) -> Int {
     target.store8(tag.rawValue, 0)
@@ -59,7 +59,7 @@ enum KeyBuffer {
   }
 }
 
-/// Writes the key of an integer to `target`, followed by eight zero bytes, and returns the key.
+/// Writes an integer's key to `target`, followed by eight zero bytes, and returns the key.
 @inline(__always)
 package func storeSearchKey(_ key: Int64, to target: MutableBytes) -> Bytes {
   target.store8(KeyTag.integer.rawValue, 0)
@@ -68,7 +68,7 @@ package func storeSearchKey(_ key: Int64, to target: MutableBytes) -> Bytes {
   return target.bytes.slice(0, 9)
 }
 
-/// Writes the key of a string to `target`, followed by eight zero bytes, and returns the key.
+/// Writes a string's key to `target`, followed by eight zero bytes, and returns the key.
 ///
 /// - Throws: `tooLarge` if the key exceeds the limit.
 @inline(__always)

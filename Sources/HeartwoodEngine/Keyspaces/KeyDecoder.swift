@@ -22,7 +22,9 @@ public struct KeyDecoder: ~Copyable {
   /// A Boolean value that indicates whether all components have been read.
   public var isAtEnd: Bool { offset == bytes.count }
 
-  /// Reads the next component if it is nil, and returns whether the component was nil.
+  /// Reads the next component if it is nil.
+  ///
+  /// - Returns: `true` if the component was nil.
   public mutating func decodeNil() -> Bool {
     guard !isAtEnd, bytes.load8(offset) == KeyTag.absent.rawValue else { return false }
     offset += 1

@@ -1,11 +1,11 @@
 /// An encoder that writes the components of a key as bytes that sort in the order of the values.
 ///
 /// Every component starts with a byte that identifies its kind, so that components sort by kind
-/// first and a key can be decoded. A component of a fixed length needs no terminator. In strings
-/// and byte strings, a zero byte is written as `00 FF`. If another component follows a string or
-/// byte string, `00` terminates it. Otherwise, it ends with the key. A key that consists of one
-/// string therefore has one byte of overhead. These rules guarantee that keys sort in the order of
-/// their values, and that different keys have different encodings:
+/// first and a key can be decoded. A fixed-length component needs no terminator. In strings and
+/// byte strings, a zero byte is written as `00 FF`. If another component follows a string or byte
+/// string, `00` terminates it. Otherwise, it ends with the key. A key that consists of one string
+/// therefore has one byte of overhead. These rules guarantee that keys sort in the order of their
+/// values, and that different keys have different encodings:
 ///
 /// - If two strings first differ at some byte, their encodings first differ at the corresponding
 ///   byte. If one of these two bytes is zero, it is encoded as `00 FF`, and `00` is less than the
@@ -126,7 +126,7 @@ public struct KeyEncoder: Sendable {
 }
 
 extension Int64 {
-  /// The bits of this number in a key.
+  /// The bits that represent this number in a key.
   ///
   /// The flipped sign bit makes negative numbers sort first.
   @inline(__always)
@@ -139,7 +139,7 @@ extension Int64 {
 }
 
 extension Double {
-  /// The bits of this number in a key.
+  /// The bits that represent this number in a key.
   ///
   /// All bits of a negative number are flipped, so that larger magnitudes sort first. Otherwise,
   /// only the sign bit is flipped. Equal numbers must have the same key, so -0 is written as 0, and

@@ -1,6 +1,6 @@
 /// The byte that starts each key component and determines how components of different kinds sort.
 ///
-/// The file format fixes the values. All of them are less than `0xFF`, as the encoding of strings
+/// The file format fixes the values. All values are less than `0xFF`, as the encoding of strings
 /// and byte strings requires. The gaps leave room for future kinds.
 package enum KeyTag: UInt8, CaseIterable, Sendable {
   /// The value nil.

@@ -15,7 +15,7 @@ public struct KeyspaceReader: @unchecked Sendable {
     rowCount = row.count
   }
 
-  /// The number of keys.
+  /// Returns the number of keys.
   ///
   /// - Complexity: O(1), without a page read.
   public func count() throws -> Int {

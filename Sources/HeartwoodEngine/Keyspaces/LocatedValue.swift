@@ -101,8 +101,8 @@ package struct KeyspaceReads {
   /// Passes the value of `key`, or only the part in `range`, to `body`, page by page.
   ///
   /// If `body` throws, the method returns the error as a failure, because the method itself can
-  /// throw only storage errors. Unless only a range is read, the method checks the hash of the
-  /// value after the last chunk.
+  /// throw only storage errors. If the complete value is read, the method checks its hash after the
+  /// last chunk.
   @usableFromInline
   func read(
     _ key: borrowing EncodedKey, _ range: Range<Int>?, _ body: (RawSpan) throws -> Void

@@ -9,7 +9,7 @@ package struct SnapshotDifference {
   private let source: Side
   private let target: Side
 
-  /// One of the two states.
+  /// One of the two states that are compared.
   private struct Side {
     let view: PageView
     /// The leaves that differ from the other state.
@@ -49,7 +49,7 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Calls `body` for every entry that differs, ordered by keyspace and key.
+  /// Calls `body` for every entry that differs, in order of keyspace and key.
   ///
   /// - Complexity: Reads each differing leaf a second time. Also reads the pages of large values
   ///   that were rewritten with the same length and hash.

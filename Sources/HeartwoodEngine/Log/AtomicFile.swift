@@ -90,8 +90,9 @@ package struct AtomicFile: Sendable {
     target.store64(XXH64.hash(target.bytes.slice(0, end), seed: identity.seed), end)
   }
 
-  /// Checks the common fields and the hash, and returns the number of rows.
+  /// Checks the common fields and the hash.
   ///
+  /// - Returns: The number of rows.
   /// - Throws: `corrupt` if the bytes are damaged or belong to another store, or
   ///   `incompatibleFormat` if a newer program wrote the file.
   package func check(
@@ -117,8 +118,9 @@ package struct AtomicFile: Sendable {
 
   /// Durably replaces the contents of the file with the given bytes.
   ///
-  /// - Throws: `diskFull` if the disk is full; the old contents then remain valid. Throws `io` if a
-  ///   write or sync fails; either the old or the new contents may then be valid.
+  /// - Throws: `diskFull` if the disk is full. In that case, the old contents remain valid. Throws
+  ///   `io` if a write or sync fails. In that case, either the old or the new contents may be
+  ///   valid.
   /// - Complexity: One write, one sync, and one sync of the directory.
   package func replace(with block: ByteBlock, _ log: LogFiles) throws(StorageError) {
     let path = log.directory + "/" + name

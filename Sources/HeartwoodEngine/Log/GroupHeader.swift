@@ -46,7 +46,7 @@ package enum GroupLayout {
   /// Returns the maximum number of images that a header without void ranges can describe.
   package static func maxImageCount(pageByteCount: Int) -> Int { (pageByteCount - entries) / 12 }
 
-  /// Returns the number of void ranges that fit in a header that describes `imageCount` images.
+  /// Returns the number of void ranges that fit in the header of a group with `imageCount` images.
   package static func maxVoidCount(pageByteCount: Int, imageCount: Int) -> Int {
     (pageByteCount - entries - imageCount * 12) / 16
   }

@@ -47,7 +47,7 @@ package final class LogFiles: Sendable {
 
   /// Opens the existing segments in ascending order, starting with `first`.
   ///
-  /// The method skips segments that a checkpoint deletes in the meantime. It also skips empty
+  /// The method skips segments that a checkpoint deletes during the call. It also skips empty
   /// segments left by transactions that ran out of disk space or were rolled back.
   ///
   /// - Precondition: If `isMapped` is true, the segments have their full length. Accessing a

@@ -7,7 +7,7 @@
 /// detected when they are read.
 ///
 /// The scanner uses a footer only if the scanner started in an earlier segment. Otherwise, the
-/// scanner would not know how many of the footer's commits precede its starting point.
+/// scanner could not determine how many of the footer's commits precede its starting point.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
@@ -21,7 +21,9 @@ package struct LogScanner {
   ///
   /// Each key is the digest of the group before the transaction.
   private var starts: [UInt64: [FrameNumber]] = [:]
-  /// The last segment whose footer was read, so that each footer is read only once.
+  /// The last segment whose footer was read.
+  ///
+  /// Recording this segment ensures that each footer is read only once.
   private var triedSegment: UInt64?
   /// The number of commits read so far that end in the segment of `point`.
   private var commitCount = 0
@@ -73,7 +75,7 @@ package struct LogScanner {
     return step
   }
 
-  /// Checks that a commit that increases the page count contains an image of every new bitmap page.
+  /// Checks that a commit contains an image of every bitmap page that it adds to the store.
   ///
   /// Without this check, a wrong page count would make readers allocate memory for pages that do
   /// not exist.

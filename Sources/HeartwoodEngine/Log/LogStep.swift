@@ -6,7 +6,7 @@ package struct LogStep {
   package var point: CommitPoint
   /// A generation that is known to be durable.
   ///
-  /// For a footer, this generation is that of the footer's last commit, because footers are written
+  /// For a footer, this is the generation of the footer's last commit, because footers are written
   /// only for synced commits.
   package var durableWatermark: FrameNumber
   /// The page images in log order, or in page order if they come from a footer.

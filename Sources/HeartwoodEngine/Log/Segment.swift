@@ -74,7 +74,7 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// The number of the first segment, or 0 if the table is empty.
   package var first: UInt64 { segments.first?.number ?? 0 }
-  /// The number of the segment after the last one, or 0 if the table is empty.
+  /// The number after the last segment's number, or 0 if the table is empty.
   package var nextSegment: UInt64 { segments.last.map { $0.number + 1 } ?? 0 }
 
   package subscript(number: UInt64) -> Segment? {

@@ -42,7 +42,9 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Closes all files that are not waiting for a sync, and returns whether any file was closed.
+  /// Closes all files that are not waiting for a sync.
+  ///
+  /// - Returns: `true` if any file was closed.
   private func closeSynced() -> Bool {
     let closed = lock.withLock {
       let synced = entries.filter { $0.unsyncedSince == 0 }
@@ -70,7 +72,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Adds an open file to the pool and returns it.
+  /// Adds an open file to the pool and returns the file.
   ///
   /// If another thread added the segment's file first, the method returns that file.
   ///

@@ -53,7 +53,7 @@ package struct SegmentFooter: Hashable, Sendable {
   /// The last commit that ends in the segment.
   package var point: CommitPoint
   package var commitCount: Int
-  /// The newest image of each page, in ascending order of page numbers.
+  /// The newest image of each page, in page order.
   ///
   /// If a transaction continues in the next segment, the images of that transaction are not listed.
   package var rows: [Row]

@@ -1,4 +1,4 @@
-/// Manages the reserve: disk space for one segment that is set aside until the disk is full.
+/// Manages the reserve: enough disk space for one segment, set aside until the disk is full.
 ///
 /// With the reserve, a transaction that frees as many pages as it needs can commit even on a full
 /// disk. The next maintenance run allocates the reserve again.
@@ -37,8 +37,8 @@ extension LogFiles {
 
   /// Turns the reserve into a segment, or returns `nil` if there is no complete reserve.
   ///
-  /// The segment's name is not durable until the directory is synced. Without a reserve, every
-  /// process syncs the directory before it writes to a new segment.
+  /// The segment's name is not durable until the directory is synced. While there is no reserve,
+  /// every process syncs the directory before it writes to a new segment.
   package func createFromReserve(
     _ number: UInt64, lineage: UInt64
   ) throws(StorageError) -> Segment? {

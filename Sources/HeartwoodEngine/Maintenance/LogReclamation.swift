@@ -6,11 +6,12 @@
 /// because a reader may still hold a pointer to such a frame. The map of retained frames is made
 /// durable before a segment is deleted or the first hole is punched.
 ///
-/// Segments without retained frames are deleted. In any other segment, holes are first punched once
-/// two conditions are met: the segment was already full at the previous reclamation, and at most a
-/// quarter of its pages are retained. Holes are punched again when at most a quarter of those pages
-/// are still retained. The headers of small commits alternate with the pages that the commits
-/// write. Punching holes sooner would therefore take a system call for almost every commit.
+/// Segments without retained frames are deleted. In any other segment, holes are punched for the
+/// first time when two conditions are met: the segment was already full at the previous
+/// reclamation, and at most a quarter of its pages are retained. Holes are punched again when at
+/// most a quarter of those pages are still retained. The headers of small commits alternate with
+/// the pages that the commits write. Punching holes sooner would therefore take a system call for
+/// almost every commit.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {
@@ -103,7 +104,7 @@ package struct LogReclamation {
   /// Holes are punched in a segment if at most 1/`sparseShare` of its pages are retained.
   package static let sparseShare = 4
 
-  /// Removes and returns the frames at the front of a list that are in a range of slots.
+  /// Removes and returns those leading frames of a list that are in a range of slots.
   ///
   /// The method also removes any frames before the range. It does not return these frames, because
   /// their segments are missing.

@@ -22,7 +22,7 @@ final class Maintenance: @unchecked Sendable {
   /// instead of a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// The function that is called with each error of a background run.
+  /// The function that is called with each error from a background run.
   ///
   /// Consecutive duplicates of an error are not reported.
   private let report: @Sendable (StorageError) -> Void

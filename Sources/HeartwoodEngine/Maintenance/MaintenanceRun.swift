@@ -6,9 +6,9 @@ public struct CheckpointResult: Hashable, Sendable {
   public var pageCount = 0
   /// The number of deleted log segments.
   public var segmentCount = 0
-  /// The number of bytes that log reclamation freed because no generation could read them anymore.
+  /// The number of bytes that log reclamation freed because no generation needed them anymore.
   public var reclaimedByteCount = 0
-  /// The oldest live generation, if it kept the checkpoint from advancing further, or `nil`
+  /// The oldest live generation if it prevented the checkpoint from advancing further, or `nil`
   /// otherwise.
   public var blockingGeneration: Generation?
 }
@@ -128,8 +128,8 @@ struct MaintenanceRun {
 
   /// Returns whether to write a new map.
   ///
-  /// A new map is worthwhile if enough frames have been written since the last map. A new map is
-  /// also worthwhile if the last map retains frames for generations that are no longer held.
+  /// A new map is worthwhile if enough frames have been written since the last map, or if the last
+  /// map retains frames for generations that are no longer held.
   private func isWorthReclaiming(
     _ map: RetainedFrameMap?, _ alive: [FrameNumber], _ newestRetained: FrameNumber
   ) -> Bool {

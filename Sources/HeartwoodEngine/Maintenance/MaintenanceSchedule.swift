@@ -11,8 +11,8 @@ struct MaintenanceSchedule {
   private var length: UInt64
   /// The length of the log at which a run is due while generations are held.
   ///
-  /// This length is at most `length`. A run at this length reclaims the frames that none of the
-  /// held generations needs.
+  /// This length is at most `length`. A run at this length reclaims the frames that no held
+  /// generation needs.
   private let heldLength: UInt64
   private var nextRunAt: FrameNumber
   /// The generation at which to check again whether older generations are held.

@@ -17,7 +17,7 @@ public struct RecoveryReport: Hashable, Sendable {
   ///
   /// These frames belong to unfinished commits, which were never acknowledged.
   public var discardedFrameCount = 0
-  /// The durable watermark: the largest generation known to have been synced.
+  /// The durable watermark: the newest generation known to have been synced.
   public var durableWatermark = Generation(frame: 0)
   /// A Boolean value that indicates whether opening the store started a new lineage.
   ///

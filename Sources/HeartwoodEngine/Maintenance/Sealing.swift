@@ -54,7 +54,7 @@ final class Sealing: @unchecked Sendable {
 
   /// Returns the commit from which to start reading.
   ///
-  /// This commit precedes neither the page file's state nor the end of the map.
+  /// This commit is at or after both the page file's state and the end of the map.
   private func start() throws(StorageError) -> CommitPoint {
     let header = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     var start = reached.frame < header.checkpointed.frame ? header.checkpointed : reached

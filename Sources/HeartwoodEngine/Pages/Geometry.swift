@@ -90,7 +90,7 @@ package struct Geometry: Hashable, Sendable {
     return slot > 0 && slot < framesPerSegment - footerFrames
   }
 
-  /// Returns the frame after `frame`, skipping headers and footers of segments.
+  /// Returns the frame after `frame`, skipping segment headers and footers.
   package func next(after frame: FrameNumber) -> FrameNumber {
     let following = frame + 1
     return isFrame(following) ? following : firstFrame(of: segment(of: following + overhang))

@@ -95,7 +95,7 @@ package final class PageCache: @unchecked Sendable {
     forget(where: { $0 & 1 == 1 && $0 >= first })
   }
 
-  /// Evicts all pages of the page file, because another process may have changed it.
+  /// Evicts all pages of the page file, because another process may have changed the file.
   package func forgetPages() { forget(where: { $0 & 1 == 0 }) }
 
   private func forget(where isGone: (Location) -> Bool) {
@@ -110,9 +110,11 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Makes room for a page, and returns the memory of an evicted page if there is one.
+  /// Makes room for a page.
   ///
   /// The method evicts pages that have not been used since the clock hand last passed them.
+  ///
+  /// - Returns: The memory of an evicted page, or `nil` if no page was evicted.
   private func makeRoom(in shard: Shard) -> ByteBlock? {
     var evicted: ByteBlock?
     var steps = shard.order.count * 2

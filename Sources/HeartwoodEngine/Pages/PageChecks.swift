@@ -1,7 +1,8 @@
 /// A function that describes a fault in a page whose hash is correct, or returns `nil` if there is
 /// no fault.
 ///
-/// A higher layer provides the function, because this layer does not know the contents of pages.
+/// A higher layer provides the function, because this layer does not interpret the contents of
+/// pages.
 package typealias StructureCheck = @Sendable (Bytes) -> String?
 
 /// Functions that verify pages when they are first read and stamp pages before they are written to

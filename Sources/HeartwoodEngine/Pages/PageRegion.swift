@@ -1,7 +1,7 @@
 package import Synchronization
 
-/// A range of mapped pages, with a bit for each page that shows whether this process has verified
-/// it.
+/// A range of mapped pages, with one bit per page that indicates whether this process has verified
+/// the page.
 ///
 /// The bits are in atomic words that are accessed with relaxed ordering. If a change to a bit is
 /// lost or seen late, the only effect is that the process verifies the page again.

@@ -1,8 +1,8 @@
 /// A search of damaged headers for the identity of a store.
 ///
 /// The search tests each candidate on the store's pages. A header with a wrong hash may still
-/// contain the right numbers. The identity is the seed of the hashes of all pages, so a page with
-/// the right hash confirms the identity.
+/// contain the right numbers. The identity seeds the hashes of all pages, so a page with the right
+/// hash confirms the identity.
 struct IdentityGuess {
   /// The names of the log segments, with which the geometry must be consistent.
   private let segments: [String]
@@ -56,7 +56,8 @@ struct IdentityGuess {
     if let count = found.1 { framesPerSegment.append(count) }
   }
 
-  /// Returns the identity and geometry that fit the most pages, or `nil` if no pair fits any page.
+  /// Returns the identity and geometry that fit the most pages, or `nil` if no combination fits any
+  /// page.
   func best(
     for pages: (any File)?
   ) throws(StorageError) -> (StoreIdentity, Geometry)? {

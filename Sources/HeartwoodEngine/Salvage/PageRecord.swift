@@ -41,9 +41,9 @@ struct PageRecord {
 struct PageFileScan {
   /// The record of each page, or `nil` for a page that is damaged or was never written.
   let records: [PageRecord?]
-  /// The highest frame in an intact page.
+  /// The highest frame number in any intact page.
   ///
-  /// A checkpoint must have reached this frame.
+  /// A checkpoint must have advanced at least to this frame.
   let newestFrame: FrameNumber
 
   /// The number of bytes to read at a time.

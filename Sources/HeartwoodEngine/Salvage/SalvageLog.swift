@@ -84,8 +84,8 @@ struct SalvageLog {
 
   /// Finds page images from before the checkpoint in segments that have not been deleted yet.
   ///
-  /// Each group contains the digest of the group before it. Following these digests back from the
-  /// digest in the header slot leads to the newest image of each page in the page file.
+  /// Each group contains the digest of the group before it. By following these digests back from
+  /// the header slot's digest, the method finds the newest image of each page in the page file.
   private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
     // Start with the images right before the end. They belong to the last group, even if the
     // segment that contained its header has been deleted.

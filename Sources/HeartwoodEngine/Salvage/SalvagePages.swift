@@ -61,7 +61,7 @@ final class SalvagePages {
 
   /// Returns the names of foreign segment files, and the number of this store's first segment.
   ///
-  /// A foreign segment file belongs to another store, or its number is too high.
+  /// A foreign segment file belongs to another store, or has a number that is too high.
   private static func foreignSegments(
     _ found: SalvageIdentity, _ directory: String, _ files: DamagedFiles, _ names: Set<String>
   ) throws(StorageError) -> (names: Set<String>, first: UInt64) {
@@ -233,7 +233,7 @@ final class SalvagePages {
     return try body(NodeView(bytes))
   }
 
-  /// Returns the nodes that may be in use in all trees except the catalog, keyed by tree.
+  /// Returns the nodes that may be in use, keyed by tree, for all trees except the catalog.
   func nodes() -> [TreeID: [PageNumber]] {
     var nodes: [TreeID: [PageNumber]] = [:]
     for (page, record) in records.enumerated() {

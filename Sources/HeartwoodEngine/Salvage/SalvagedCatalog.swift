@@ -42,7 +42,9 @@ struct SalvagedCatalog {
     trees = found.values.sorted { $0.name < $1.name }
   }
 
-  /// Adds the rows in a leaf of the catalog, or returns `false` if any row is invalid.
+  /// Adds the rows in a leaf of the catalog.
+  ///
+  /// - Returns: `false` if any row is invalid, or `true` otherwise.
   private mutating func addRows(
     of page: PageNumber, in pages: SalvagePages, to found: inout [TreeID: Tree]
   ) throws(StorageError) -> Bool {

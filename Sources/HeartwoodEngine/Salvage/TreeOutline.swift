@@ -1,4 +1,4 @@
-/// The leaves of a tree that can be salvaged, in key order, and the positions of lost nodes.
+/// A tree's salvageable leaves in key order, and the positions of lost nodes.
 ///
 /// Three rules keep out stale leaves, which remain in free pages:
 ///
@@ -43,7 +43,7 @@ struct TreeOutline {
   ///
   /// - Parameters:
   ///   - root: The root page, or `nil` if the catalog row that contains it is lost.
-  ///   - nodes: The nodes of the tree that may be in use, in any order.
+  ///   - nodes: The tree's nodes that may be in use, in any order.
   init(
     of tree: TreeID, root: PageNumber?, among nodes: [PageNumber], in pages: SalvagePages
   ) throws(StorageError) {

@@ -1,9 +1,9 @@
 extension WriteTransaction {
   /// Renames a keyspace.
   ///
-  /// The method does nothing if there is no keyspace with that name.
+  /// If there is no keyspace named `name`, the method does nothing.
   ///
-  /// - Precondition: The transaction has used neither of the two names so far.
+  /// - Precondition: The transaction has not yet used either name.
   /// - Throws: `invalidArgument` if there is already a keyspace with the new name, or `corrupt`,
   ///   `io` or `diskFull`.
   package func renameKeyspace(_ name: String, to newName: String) throws(StorageError) {

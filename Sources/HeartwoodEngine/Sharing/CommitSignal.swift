@@ -2,11 +2,11 @@ import Synchronization
 
 /// A signal that tells observers about new commits, both in this process and in other processes.
 ///
-/// Signals are level-triggered: an observer compares the newest generation with the last one it
-/// received. Late or duplicate signals are therefore harmless, and several commits can share one
-/// signal. A process that commits touches the `locks` file only while another process holds the
-/// observers' lock byte. If a process dies between its commit and its signal, observers still find
-/// the commit, because they check the newest generation once a second.
+/// Signals are level-triggered: an observer compares the newest generation with the last generation
+/// that it received. Late or duplicate signals are therefore harmless, and several commits can
+/// share one signal. A process that commits touches the `locks` file only while another process
+/// holds the observers' lock byte. If a process dies between its commit and its signal, observers
+/// still find the commit, because they check the newest generation once a second.
 package final class CommitSignal: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards every property declared after it.
   private let counters: SharedCounters
@@ -14,7 +14,8 @@ package final class CommitSignal: @unchecked Sendable {
   private let fileSystem: any FileSystem
   private let hasObservers = Atomic<Bool>(false)
   private let othersObserve = Atomic<Bool>(false)
-  /// The time of the last check for observers in other processes, in monotonic milliseconds.
+  /// The time of the last check for observers in other processes, in milliseconds on the monotonic
+  /// clock.
   private let lastCheckAt = Atomic<UInt64>(0)
   private let lock = Lock()
   private var observerCount = 0

@@ -4,7 +4,7 @@
 /// releases the lock when the process ends, as it does for every lock. A read-only process can also
 /// hold such a lock.
 package struct HolderLock: Hashable, Sendable {
-  /// The meaning of the lock, as an offset in the byte range of the process.
+  /// The meaning of the lock, as an offset in the process's byte range.
   private enum Subject {
     static let openForWriting: UInt64 = 0
     static let openForReading: UInt64 = 1
@@ -63,9 +63,11 @@ extension StoreLocks {
   /// A longer run must have been set by another program.
   private static let maxHolderLockRunByteCount = 1 << 12
 
-  /// Sets a holder lock, and returns whether the lock was set.
+  /// Sets a holder lock.
   ///
   /// A failure is harmless, because the lock only informs users.
+  ///
+  /// - Returns: `true` if the lock was set.
   package func set(_ holderLock: HolderLock) -> Bool {
     guard let byte = holderLock.byte, let isSet = try? tryLock(.shared, byte: byte) else {
       return false

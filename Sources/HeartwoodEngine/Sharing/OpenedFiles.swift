@@ -1,7 +1,7 @@
 /// A check that the file names of an open store still refer to the files that were opened.
 ///
-/// If a file is replaced while a store is open, all data written to its descriptor is lost. Each
-/// writer and each maintenance run therefore performs this check first. One system call shows
+/// If a file is replaced while a store is open, all data written to the open descriptor is lost.
+/// Each writer and each maintenance run therefore performs this check first. One system call shows
 /// whether names in the directory have changed. The check compares the files only if the names have
 /// changed.
 package final class OpenedFiles: @unchecked Sendable {

@@ -4,7 +4,7 @@
 /// dies, its claim remains until the next writer replaces it.
 package struct WriterClaim: Hashable, Sendable {
   package let process: Int32
-  /// The time at which the lock was acquired, in milliseconds of the machine-wide monotonic clock.
+  /// The time at which the lock was acquired, in milliseconds on the machine-wide monotonic clock.
   package let since: UInt64
   private static let clockBitCount: UInt64 = 42
 

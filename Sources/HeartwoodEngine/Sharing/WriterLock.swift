@@ -119,20 +119,21 @@ package final class WriterLock: @unchecked Sendable {
     }
   }
 
-  /// The interval at which a waiting writer rings.
+  /// The interval at which a waiting writer increments the shared `rings` counter.
   ///
-  /// Each ring shows that the writer is not suspended.
+  /// Each increment shows that the writer is not suspended.
   private static let ringMilliseconds: UInt64 = 5
 
   /// The longest sleep between two attempts.
   private static let longestPauseMicroseconds: UInt64 = 200
 
-  /// The maximum time for which this process yields after a ring.
+  /// The longest time for which this process yields to a waiting process.
   private static let answerMilliseconds: UInt64 = 2
 
-  /// Yields to a waiting process that has rung, if this process was the last writer.
+  /// Yields to a waiting process that has incremented `rings`, if this process was the last writer.
   ///
-  /// The process yields once for each ring, because the process that rang may be suspended by now.
+  /// The process yields once for each new value of `rings`, because the waiting process may be
+  /// suspended by now.
   private func yieldToWaitingProcess() throws(StorageError) {
     let rings = counters.load(CountersLayout.rings)
     guard rings != answeredRings, counters.load(CountersLayout.lastWriter) == token else { return }

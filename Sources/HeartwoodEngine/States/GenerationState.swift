@@ -1,4 +1,4 @@
-/// The immutable state of one generation, through which its pages are located and read.
+/// The immutable state of one generation, used to locate and read its pages.
 ///
 /// All readers of the generation share this object. The object owns the index, the segment mappings
 /// and the windows to which its ``PageView`` points.
@@ -86,10 +86,10 @@ package final class GenerationState: @unchecked Sendable {
       suspension: old.suspension)
   }
 
-  /// Returns a copy of this state that does not need the log up to `checkpointed`.
+  /// Returns a copy of this state that needs neither the log up to `checkpointed` nor the deleted
+  /// segments in `gone`.
   ///
-  /// The copy does not need the deleted segments in `gone` either. It has no index entries up to
-  /// `checkpointed`, because their pages are in the page file.
+  /// The copy has no index entries up to `checkpointed`, because their pages are in the page file.
   package func pruned(
     checkpointed: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {

@@ -3,8 +3,8 @@ extension GenerationTable {
   ///
   /// The caller must hold the writer lock.
   ///
-  /// - Complexity: One check of a page header if no other process has written in the meantime.
-  ///   Otherwise, the same as ``pinNewest()``.
+  /// - Complexity: One check of a page header if no other process has appended a newer state.
+  ///   Otherwise, the cost of ``pinNewest()``.
   package func catchUp() throws(StorageError) -> GenerationState {
     let generation = files.counters.appended
     var state = lock.withLock { appendedState }
@@ -58,7 +58,7 @@ extension GenerationTable {
   /// Replaces the newest states with copies that need neither the log up to `checkpointed` nor the
   /// deleted segments in `gone`.
   ///
-  /// States that were appended in the meantime are not replaced, and snapshots keep their states.
+  /// States that are appended during the call are not replaced, and snapshots keep their states.
   package func prune(checkpointed: FrameNumber, gone: Set<UInt64>) throws(StorageError) {
     let (appended, visible, durable) = lock.withLock {
       (appendedState, visibleState, durableState)
