@@ -4,7 +4,7 @@ extension Store {
   /// The sequence yields the newest generation whenever it is newer than the last yielded
   /// generation. If several commits occur while no task is awaiting the sequence, the sequence
   /// yields one element for all of them. The sequence ends when the store is closed or the waiting
-  /// task is cancelled. Until then, it retains the `Store` object.
+  /// task is cancelled. Until then, the sequence retains the `Store` object.
   ///
   /// ```swift
   /// for await generation in store.commits() {

@@ -73,8 +73,8 @@ extension Store {
   /// The list does not include processes that the operating system hides from this process.
   ///
   /// - Throws: `closed`, `suspended`, or `forked` in a child of the process that opened the store.
-  /// - Complexity: A few lock queries for each process and each generation that it holds, and one
-  ///   read of the `holders` file. Reads no page.
+  /// - Complexity: A few lock queries for each process and each generation that the process holds,
+  ///   and one read of the `holders` file. Reads no page.
   public func holders() throws -> [StoreHolder] {
     try requireOpen()
     try table.requireActive()

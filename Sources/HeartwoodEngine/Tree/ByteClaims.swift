@@ -12,7 +12,9 @@ struct ByteClaims {
   /// `map` must contain ``mapByteCount(_:)`` zero bytes.
   init(map: MutableBytes) { self.map = map }
 
-  /// Claims bytes, or returns `false` if any of the bytes are already claimed.
+  /// Claims a range of bytes.
+  ///
+  /// - Returns: `false` if any of the bytes was already claimed.
   mutating func claim(_ offset: Int, _ byteCount: Int) -> Bool {
     var (offset, end) = (offset, offset + byteCount)
     count += byteCount

@@ -93,7 +93,7 @@ package struct LogWriter {
     return (point, locations[0].frames)
   }
 
-  /// Divides images and void ranges into groups, and lists as many images in each header as fit.
+  /// Divides images and void ranges into groups, listing as many images in each header as fit.
   private func groups(of images: [Image], voids: [VoidRange]) -> [Group] {
     let pageByteCount = files.geometry.pageByteCount
     var images = images[...]
