@@ -57,7 +57,9 @@ struct RunMerge {
     for position in (0..<heap.count / 2).reversed() { siftDown(from: position) }
   }
 
-  /// Moves to the next record, and returns whether there is one.
+  /// Moves to the next record.
+  ///
+  /// - Returns: Whether there is another record.
   mutating func moveToNext() throws(SQLiteWriterError) -> Bool {
     if isStarted, let first = heap.first {
       if !(try runs[first].moveToNext()) {
@@ -95,7 +97,7 @@ struct RunMerge {
   }
 }
 
-/// Reads the records of a run in order.
+/// A reader for the records of a run, in order.
 private struct RunReader {
   private let file: RunFile
   /// The bytes of the run that are not in the buffer yet.
@@ -114,7 +116,9 @@ private struct RunReader {
 
   var record: ArraySlice<UInt8> { buffer[start..<end] }
 
-  /// Moves to the next record, and returns whether there is one.
+  /// Moves to the next record.
+  ///
+  /// - Returns: Whether there is another record.
   mutating func moveToNext() throws(SQLiteWriterError) -> Bool {
     start = end
     guard start < buffer.count || !rest.isEmpty else { return false }
@@ -159,7 +163,9 @@ struct SortedRecords {
     self.offsets = offsets
   }
 
-  /// Moves to the next record, and returns whether there is one.
+  /// Moves to the next record.
+  ///
+  /// - Returns: Whether there is another record.
   mutating func moveToNext() throws(SQLiteWriterError) -> Bool {
     record.removeAll(keepingCapacity: true)
     if let isValid = try merge?.moveToNext() {

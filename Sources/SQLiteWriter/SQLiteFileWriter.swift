@@ -1,4 +1,4 @@
-/// Writes a new SQLite database file, without SQLite.
+/// A writer that creates a SQLite database file without using SQLite.
 ///
 /// The file has 4,096-byte pages and UTF-8 text, and is written from start to end.
 ///
@@ -18,7 +18,7 @@
 /// ```
 ///
 /// Until ``finish()`` returns, the file is incomplete and SQLite rejects it. If the writer is
-/// released earlier, it removes the file. Only one thread may use a writer and its tables.
+/// released before that, it removes the file. Only one thread may use a writer and its tables.
 package final class SQLiteFileWriter {
   private let state: SQLiteFileState
   private let header: SQLiteFileHeader

@@ -8,7 +8,7 @@
 
 /// A file that is accessed with system calls.
 ///
-/// No other source file of this module handles pointers. Every method throws ``SQLiteWriterError``
+/// No other source file in this module handles pointers. Every method throws ``SQLiteWriterError``
 /// of the kind `system` if a system call fails.
 final class SQLiteSystemFile {
   private let path: String

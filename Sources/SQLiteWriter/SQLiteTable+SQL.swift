@@ -32,8 +32,8 @@ extension SQLiteTable {
     return column.isRequired || names.contains { $0.isSameSQLName(as: column.name) }
   }
 
-  /// Returns the position of a column among ``columns``, -1 for the column of the rowid, or `nil`
-  /// if there is no such column.
+  /// Returns the position of a column among ``columns``, -1 for the rowid column, or `nil` if there
+  /// is no such column.
   func position(of name: String) -> Int? {
     if case .rowid(let rowid?) = key, rowid.isSameSQLName(as: name) { return -1 }
     return columns.firstIndex { $0.name.isSameSQLName(as: name) }
@@ -49,7 +49,7 @@ extension SQLiteColumnType {
 }
 
 extension SQLiteIndex {
-  /// The statement that creates the index of a table.
+  /// Returns the statement that creates the index on a table.
   func sql(table: String) -> String {
     "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name.sqlQuoted) ON \(table.sqlQuoted) "
       + "(\(columns.sqlQuoted))"

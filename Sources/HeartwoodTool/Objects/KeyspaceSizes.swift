@@ -12,6 +12,6 @@ struct KeyspaceSizes {
     pageByteCount = store.statistics.pageByteCount
   }
 
-  /// The size of a keyspace's pages in bytes, or 0 if the keyspace has none.
+  /// The size of a keyspace's pages in bytes, or 0 if the keyspace has no pages.
   subscript(name: String) -> Int { (pageCounts[name] ?? 0) * pageByteCount }
 }

@@ -32,7 +32,7 @@ private final class Shell {
 
   /// Runs commands until the input ends.
   ///
-  /// - Returns: `refused` if the input is not a terminal and a command failed, otherwise `fine`.
+  /// - Returns: `refused` if the input is not a terminal and a command failed, or `fine` otherwise.
   func run() throws -> ExitCode {
     readNames()
     guard isatty(0) == 1, isatty(1) == 1 else {
