@@ -48,7 +48,7 @@ final class RecordSorter {
     try memory.take(waiting.byteCount - byteCount)
   }
 
-  /// Writes the records in memory to the file as a run, and releases the memory.
+  /// Writes the records that are in memory to the file as a run, and releases the memory.
   func spill() throws(SQLiteWriterError) {
     guard waiting.byteCount > 0 else { return }
     waiting.sort(keyCount: keyCount)

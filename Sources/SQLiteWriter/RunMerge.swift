@@ -103,7 +103,7 @@ private struct RunReader {
   /// The bytes of the run that are not in the buffer yet.
   private var rest: Range<Int>
   private(set) var buffer: [UInt8] = []
-  /// The position of the record in the buffer.
+  /// The position of the current record in the buffer.
   private(set) var start = 0
   private var end = 0
   private(set) var head: UInt64 = 0
@@ -150,7 +150,7 @@ struct SortedRecords {
   private var bytes: [UInt8] = []
   /// The positions of the records in ``bytes``.
   ///
-  /// The length of each record is stored in the 4 bytes before it.
+  /// The length of each record is stored in the 4 bytes before the record.
   private var offsets: [Int] = []
   private var position = 0
   /// The record at the current position.

@@ -33,8 +33,8 @@ package final class SQLiteFileWriter {
   ///   - userVersion: The value of `PRAGMA user_version`, which SQLite itself does not use.
   ///   - applicationID: The value of `PRAGMA application_id`, which identifies the type of the
   ///     file.
-  ///   - sortByteCount: The maximum total length, in bytes, of the keys that are kept in memory for
-  ///     sorting, for all indexes together. The process briefly needs about twice as much memory.
+  ///   - sortByteCount: The maximum total length, in bytes, of the keys that all indexes together
+  ///     keep in memory for sorting. The process briefly needs about twice as much memory.
   /// - Throws: ``SQLiteWriterError`` of the kind `fileExists` or `system`.
   package init(
     path: String, userVersion: Int32 = 0, applicationID: Int32 = 0, sortByteCount: Int = 8 << 20

@@ -154,7 +154,7 @@ extension [UInt8] {
   /// Compares a range of bytes with a range of another array, byte by byte.
   ///
   /// - Returns: A negative number if this range sorts first, a positive number if the other range
-  ///   does, or 0 if they are equal.
+  ///   sorts first, or 0 if the ranges are equal.
   func compare(_ range: Range<Int>, with other: [UInt8], _ otherRange: Range<Int>) -> Int {
     let order = withUnsafeBytes { left in
       other.withUnsafeBytes { right in

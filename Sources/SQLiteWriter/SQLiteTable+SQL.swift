@@ -25,8 +25,8 @@ extension SQLiteTable {
     return false
   }
 
-  /// Returns whether `column` must not contain null, either by its own definition or because it is
-  /// part of the key.
+  /// Returns whether `column` must not contain null, either because of its own definition or
+  /// because it is part of the key.
   func isRequired(_ column: SQLiteColumn) -> Bool {
     guard case .columns(let names) = key else { return column.isRequired }
     return column.isRequired || names.contains { $0.isSameSQLName(as: column.name) }

@@ -112,7 +112,7 @@ package final class SQLiteTableWriter {
 
   /// Ends the table: builds its indexes, and releases their memory.
   ///
-  /// `SQLiteFileWriter.finish()` does this for tables that are open.
+  /// `SQLiteFileWriter.finish()` closes all tables that are still open.
   ///
   /// - Throws: ``SQLiteWriterError``, for example of the kind `duplicateKey` if two rows have the
   ///   same unique key. After an error, the file accepts no more rows and cannot be finished.

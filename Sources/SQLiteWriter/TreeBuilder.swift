@@ -16,7 +16,7 @@ struct TreeBuilder: ~Copyable {
     /// the level's last child, its page takes a cell from the full page, because no page may have a
     /// child but no cell.
     var right: UInt32 = 0
-    /// The separator between this page and the next one.
+    /// The separator between this page and the next page.
     var rightSeparator: [UInt8] = []
   }
 

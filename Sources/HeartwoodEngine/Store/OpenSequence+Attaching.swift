@@ -85,7 +85,7 @@ extension OpenSequence {
     }
   }
 
-  /// Performs procedure P2: returns whether the newest state in `core` is still the newest one in
+  /// Performs procedure P2: returns whether the newest state in `core` is still the newest state in
   /// the files.
   ///
   /// Only a core without shared counters needs this check. A commit with valid headers but invalid

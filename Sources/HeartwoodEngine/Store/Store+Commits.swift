@@ -80,7 +80,8 @@ private final class CommitObserver: @unchecked Sendable {
 
   /// The interval at which an observer polls a read-only store without shared counters.
   ///
-  /// The process that creates the counters cannot notify earlier observers.
+  /// Polling is necessary because the process that creates the counters cannot notify earlier
+  /// observers.
   private static let checkNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {

@@ -171,8 +171,8 @@ public final class Store: Sendable {
   ///
   /// - Throws: `generationExpired` if the generation is no longer readable, or was never committed.
   /// - Complexity: The same as ``snapshot()``. If this process holds no snapshot of the generation,
-  ///   also two reads for each segment of the log, and one read for each group in segments without
-  ///   a footer.
+  ///   the method also performs two reads for each segment of the log, and one read for each group
+  ///   in segments without a footer.
   public func snapshot(at generation: Generation) throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -209,8 +209,8 @@ public final class Store: Sendable {
 
   /// Checks the complete store: every page, tree and count, the free space and the log.
   ///
-  /// - Precondition: The thread is not in a write. Otherwise, a checkpoint in progress could wait
-  ///   for the write to end while this method waits for the checkpoint.
+  /// - Precondition: The calling thread is not in the middle of a write. Otherwise, a checkpoint in
+  ///   progress could wait for the write to end while this method waits for the checkpoint.
   /// - Throws: `closed`, or any error that prevents the newest generation from being read. The
   ///   report lists corruption as findings instead of throwing an error.
   /// - Complexity: Reads every page once.

@@ -7,7 +7,7 @@ public struct StoreOptions: Sendable {
     /// The commit survives the death of this process.
     ///
     /// A power cut may undo the newest commits. Commits are undone completely, starting with the
-    /// last one.
+    /// last commit.
     case normal
   }
 

@@ -17,7 +17,7 @@ final class StoreRegistry: @unchecked Sendable {
   }
 
   private enum State {
-    /// A thread is opening the store. Other threads wait until it has finished.
+    /// A thread is opening the store. Other threads wait until that thread has finished.
     case opening
     case open(StoreCore, count: Int)
   }

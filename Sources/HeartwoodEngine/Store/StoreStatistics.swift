@@ -112,7 +112,7 @@ public struct LockWait: Hashable, Sendable {
   /// The duration of the wait so far.
   public var duration: Duration
 
-  /// The minimum duration of a wait that is reported.
+  /// The duration, in milliseconds, after which a wait is reported.
   private static let reportedMilliseconds: UInt64 = 1000
 
   init?(_ wait: LockWaits.Wait?) {

@@ -1,6 +1,6 @@
 /// A bitmap that records which bytes of a page are occupied by cells.
 ///
-/// If cells shared bytes, freeing, moving or compacting one cell could overwrite another.
+/// If cells shared bytes, freeing, moving or compacting one cell could overwrite another cell.
 struct ByteClaims {
   private(set) var count = 0
   private let map: MutableBytes

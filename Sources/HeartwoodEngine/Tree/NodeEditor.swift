@@ -88,7 +88,7 @@ package struct NodeEditor {
     page.store32(root, reference + OverflowLayout.root.offset)
   }
 
-  /// Compacts the node, and then replaces a value with a longer one.
+  /// Compacts the node, and then replaces a value with a longer value.
   ///
   /// The compaction moves the entry's cell to the lowest offset, so that the cell can grow into the
   /// free bytes before it.

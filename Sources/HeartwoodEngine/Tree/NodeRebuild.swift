@@ -2,7 +2,7 @@
 ///
 /// At most one entry is added or replaced.
 ///
-/// Any range of the entries can be written to a page that is not one of the sources. Each written
+/// Any range of the entries can be written to any page other than the source pages. Each written
 /// node has its own prefix.
 package struct NodeRebuild {
   let left: NodeView

@@ -2,7 +2,7 @@ import HeartwoodEngine
 
 /// The sizes of keyspaces.
 ///
-/// The size of a keyspace is the total size in bytes of its pages.
+/// The size of a keyspace is the total size of its pages in bytes.
 struct KeyspaceSizes {
   private let pageCounts: [String: Int]
   private let pageByteCount: Int

@@ -8,7 +8,7 @@ struct StoreFacts {
 
   /// The random number that identifies the store, in hexadecimal.
   ///
-  /// Every file of the store contains it.
+  /// Every file of the store contains this number.
   let identity: String
   /// The lineage of the newest generation, in hexadecimal.
   let lineage: String
