@@ -1,8 +1,8 @@
 /// A sorter that sorts records in memory if they fit, and in a temporary file otherwise.
 ///
 /// When memory runs short, the sorter sorts the records in memory and writes them to its file as a
-/// run. At the end, the sorter merges all runs. The sorter reads each run through a buffer of 16
-/// KiB, which grows to the size of the run's longest record if necessary. To limit the number of
+/// run. At the end, the sorter merges all runs. The sorter reads each run through a 16 KiB
+/// buffer, which grows to the size of the run's longest record if necessary. To limit the number of
 /// buffers, the sorter merges ``fanIn`` runs of about the same size into one run.
 ///
 /// The temporary file has no name, and is removed when the sorter is released. The file needs about

@@ -15,8 +15,7 @@ enum SQLiteFormat {
   /// The length, in bytes, of the file header at the start of page 1 (§ 1.3).
   static let fileHeaderByteCount = 100
 
-  /// The number of content bytes in an overflow page, which follow the number of the next page (§
-  /// 1.7).
+  /// The number of content bytes that follow the next page's number in an overflow page (§ 1.7).
   static let overflowByteCount = pageByteCount - 4
 
   /// The maximum size of a row or value, in bytes, that SQLite accepts unless it was compiled with
