@@ -17,7 +17,7 @@
   ///
   /// The list is a ``ResultsList``, a collection that loads objects as rows appear on screen. It
   /// can be divided into sections. The view is updated with a new list when any context or process
-  /// changes the result of the fetch, or a property that the view has read. The context comes from
+  /// changes the result of the fetch or a property that the view has read. The context comes from
   /// the environment; see ``SwiftUICore/View/persistentContainer(_:)``.
   ///
   /// If the fetch fails, the list is empty, and `$notes` is the error.
@@ -34,7 +34,7 @@
     ///
     /// - Parameters:
     ///   - predicate: The condition, or `nil` for all objects.
-    ///   - sort: The order.
+    ///   - sort: The sort order.
     ///   - limit: The maximum number of objects, or `nil` for no limit.
     ///   - sectionedBy: The property whose values define the sections, or `nil` for no sections.
     ///   - id: A value that identifies the request, such as the text of a search field. When the
@@ -52,7 +52,7 @@
 
     /// Fetches the objects that match a request.
     ///
-    /// The other parameters have the same meaning as in the initializer that takes a predicate.
+    /// The other parameters have the same meanings as in the initialiser that takes a predicate.
     public init(
       _ request: FetchRequest<M>, sectionedBy: PartialKeyPath<M>? = nil, id: AnyHashable? = nil,
       animation: Animation? = nil

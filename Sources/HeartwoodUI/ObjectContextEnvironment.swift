@@ -22,7 +22,7 @@
 
     /// The container of the context.
     ///
-    /// It must exist for as long as the context is used.
+    /// The container must exist for as long as the context is used.
     var persistentContainer: PersistentContainer? {
       get { self[ContainerKey.self] }
       set { self[ContainerKey.self] = newValue }
@@ -54,7 +54,7 @@
     /// }
     /// ```
     ///
-    /// An error stops the preview and is displayed.
+    /// If an error occurs, the preview stops and shows the error.
     @MainActor
     public static func preview(
       _ types: ManagedObject.Type..., fill: (ManagedObjectContext) throws -> Void

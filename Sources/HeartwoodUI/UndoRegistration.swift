@@ -4,8 +4,10 @@
   public import SwiftUI
 
   extension ManagedObjectContext {
-    /// Registers the changes of a view context with an undo manager, such as the one in the
-    /// environment, so that the system's Undo and Redo commands revert and reapply the changes.
+    /// Registers a view context's changes with an undo manager, such as the undo manager in the
+    /// environment.
+    ///
+    /// The system's Undo and Redo commands then revert and reapply the changes.
     ///
     /// ```swift
     /// .onAppear { if let undoManager { context.registerUndo(with: undoManager) } }
@@ -25,7 +27,7 @@
       }
     }
 
-    /// Registers an action that undoes or redoes one group, and then registers the opposite action.
+    /// Registers an action that undoes or redoes one group and then registers the opposite action.
     @MainActor
     private func register(isRedo: Bool, with manager: UndoManager) {
       manager.registerUndo(withTarget: self) { [weak manager] context in

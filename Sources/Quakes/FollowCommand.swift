@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 
 /// The `quakes follow` command, which imports feeds and shows that a pinned view does not change
-/// until the transactions of the imports are merged into it.
+/// until the imports' transactions are merged into the view.
 ///
 /// A program with a user interface can work in the same way. Its screen does not change while other
 /// processes write. The program updates the screen by merging new transactions from the history.

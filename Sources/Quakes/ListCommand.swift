@@ -67,7 +67,8 @@ struct ListCommand: Command {
 
   func run(in store: QuakeStore) throws { try show(store.openForReading(), at: .current) }
 
-  /// Prints the quakes that match the conditions, as they were in the generation of `token`.
+  /// Prints the quakes that match the conditions, as they were in the generation that `token`
+  /// identifies.
   ///
   /// - Parameter name: The time of that generation, to be shown in the output, or `nil` to omit the
   ///   time.

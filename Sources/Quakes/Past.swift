@@ -3,9 +3,9 @@ import Heartwood
 
 /// The states that `quakes import` and `quakes undo` have kept.
 ///
-/// Each state is a named generation. Its name contains the origin of the state and the time at
-/// which it was kept. To make undo possible, an import also keeps the state before it, unless that
-/// state equals the last kept state.
+/// Each state is a named generation. The generation's name contains the state's origin and the time
+/// at which the state was kept. To make undo possible, an import also keeps the state before the
+/// import, unless that state equals the last kept state.
 struct Past {
   /// The kind of change that created a state.
   enum Origin: String, Encodable {
@@ -68,8 +68,8 @@ struct Past {
   /// If `moment` is an entire day, for example, the state may be from any time of that day.
   func state(at moment: Moment) -> State? { states.last { $0.kept.date <= moment.end } }
 
-  /// The last import that has not been undone, or `nil` if there is none or if the state before it
-  /// is no longer kept.
+  /// The last import that has not been undone, or `nil` if there is no such import or if the state
+  /// before the import is no longer kept.
   var undoable: Undoable? {
     // Collect the states that repeated undos would restore, each with the import that created it.
     var path: [(state: State, imported: State)] = []
@@ -102,7 +102,7 @@ struct Past {
     try keep(token, madeBy: .other)
   }
 
-  /// Keeps a generation under a name that contains its origin and the current time.
+  /// Keeps a generation under a name that consists of the generation's origin and the current time.
   func keep(_ token: QueryGenerationToken, madeBy origin: Origin) throws {
     var time = Date.now
     // If a name for this millisecond already exists, use the next free millisecond.

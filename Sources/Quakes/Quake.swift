@@ -7,8 +7,9 @@ import Heartwood
 final class Quake: ManagedObject {
   /// The unique code of the quake, such as `nc73275410`.
   ///
-  /// It consists of the code of the network that reported the quake, here `nc`, and the code that
-  /// the network assigned to the quake. Another network may use the same code for another quake.
+  /// The unique code consists of the code of the network that reported the quake, here `nc`, and
+  /// the code that the network assigned to the quake. Another network may use the same code for
+  /// another quake.
   @Attribute(preservesValueOnDeletion: true) var code: String = ""
   /// The magnitude, which can be negative for small quakes, or `nil` if it was not measured.
   @Attribute var magnitude: Double? = nil
@@ -60,7 +61,9 @@ struct QuakeStore {
       url: URL(filePath: path), schema: Schema(Quake.self), options: options)
   }
 
-  /// Opens the store for a command that changes it, or throws an error if the store does not exist.
+  /// Opens an existing store for a command that changes the store.
+  ///
+  /// - Throws: ``CommandError`` if the store does not exist.
   func openForChanging() throws -> PersistentContainer {
     try requireStore()
     return try openForWriting()

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// The entry point of the program: parses the command line, and runs the command.
+/// The entry point of the program, which parses the command line and runs the command.
 @main
 enum Quakes {
   /// All commands.

@@ -68,6 +68,6 @@ final class Screen {
     sources.append(source)
   }
 
-  /// Writes text to standard output immediately, whereas `print` may buffer it.
+  /// Writes text to standard output immediately, unlike `print`, which may buffer the text.
   static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// The `quakes search` command, which finds quakes by words in the descriptions of their places.
+/// The `quakes search` command, which finds quakes by words in their place descriptions.
 struct SearchCommand: Command {
   static let name = "search"
   static let summary = "find quakes by words in their places"

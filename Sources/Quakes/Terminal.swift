@@ -40,7 +40,7 @@ enum Color: Int {
   }
 }
 
-/// Shows the progress of a long command on one line of the terminal.
+/// A line on the terminal that shows the progress of a long command.
 ///
 /// The line is shown only if standard error is a terminal.
 struct ProgressLine: Sendable {

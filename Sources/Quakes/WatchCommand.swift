@@ -5,8 +5,8 @@ import Heartwood
 ///
 /// The list is fetched in a pinned context, so all its quakes are from one generation, even while
 /// other programs write. When ``RemoteChanges`` reports a commit by another program, the command
-/// merges the new transactions into the context. This advances the context to a newer generation,
-/// and the results controller reports how the list has changed.
+/// merges the new transactions into the context. The merge advances the context to a newer
+/// generation, and the results controller reports how the list has changed.
 struct WatchCommand: Command {
   static let name = "watch"
   static let summary = "show a live list that updates after each import"

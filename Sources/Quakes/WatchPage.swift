@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// Formats the output of `quakes watch`, for the screen and for a pipe.
+/// A formatter for the output of `quakes watch`, on the screen and in a pipe.
 @MainActor struct WatchPage {
   private let controller: FetchedResultsController<Quake>
   private let container: PersistentContainer
@@ -48,7 +48,7 @@ import Heartwood
   }
 
   /// Returns the text to print after a change to the list: a title, a summary of the change, and at
-  /// most `limit` of the quakes that it added or changed.
+  /// most `limit` of the added or changed quakes.
   func changeLines(_ limit: Int) throws -> String {
     let positions = added.union(changed).compactMap { controller.index(of: $0) }.sorted()
     let rows = positions.prefix(limit).map { row(controller.object(at: $0)) }
@@ -127,7 +127,8 @@ import Heartwood
 
   /// The generation that the list shows.
   ///
-  /// This is the newest generation of which this process has a snapshot, or `nil` if it has none.
+  /// This is the newest generation of which this process has a snapshot, or `nil` if the process
+  /// has no snapshot.
   private var generation: UInt64? {
     get throws {
       try container.store.liveGenerations().last { $0.snapshotCount > 0 }?.generation.frame

@@ -1,4 +1,4 @@
-/// The pages of a file that is being written, in order of page number.
+/// The pages of a file that is being written, in page order.
 ///
 /// A page receives its number when it is complete, so the file can be written sequentially in large
 /// batches. Several b-trees may grow at the same time. Page 1 is written last.
@@ -10,7 +10,7 @@ final class PageOutput {
   private var next: UInt32 = 2
   private static let batchByteCount = 1 << 20
 
-  /// Starts with page 2 of a new file.
+  /// Starts writing at page 2 of a new file.
   init(_ file: SQLiteSystemFile) throws(SQLiteWriterError) {
     self.file = file
     pending.reserveCapacity(Self.batchByteCount + SQLiteFormat.pageByteCount)

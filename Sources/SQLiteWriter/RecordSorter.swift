@@ -1,12 +1,13 @@
-/// Sorts records in memory if they fit, or otherwise in a temporary file.
+/// A sorter that sorts records in memory if they fit, and in a temporary file otherwise.
 ///
 /// When memory runs short, the sorter sorts the records in memory and writes them to its file as a
-/// run. At the end, the sorter merges all runs. It reads each run through a buffer of 16 KiB, or of
-/// the size of the run's longest record if that record is larger. To limit the number of buffers,
-/// the sorter merges ``fanIn`` runs of about the same size into one run.
+/// run. At the end, the sorter merges all runs. The sorter reads each run through a 16 KiB
+/// buffer, which grows to the size of the run's longest record if necessary. To limit the number of
+/// buffers, the sorter merges ``fanIn`` runs of about the same size into one run.
 ///
 /// The temporary file has no name, and is removed when the sorter is released. The file needs about
-/// as much space as the records. Each merge of runs before the end needs the same space again.
+/// as much space as the records. Each merge before the final merge writes its runs to the file
+/// again, which needs additional space.
 final class RecordSorter {
   static let fanIn = 64
 
@@ -18,7 +19,7 @@ final class RecordSorter {
   private var waiting = WaitingRecords()
   /// The runs in the file.
   ///
-  /// The runs in element n have been merged n times.
+  /// Element n contains the runs that have been merged n times.
   private var runs: [[Range<Int>]] = []
 
   /// Creates a sorter.
@@ -47,7 +48,7 @@ final class RecordSorter {
     try memory.take(waiting.byteCount - byteCount)
   }
 
-  /// Writes the records in memory to the file as a run, and releases the memory.
+  /// Writes the records that are in memory to the file as a run, and releases the memory.
   func spill() throws(SQLiteWriterError) {
     guard waiting.byteCount > 0 else { return }
     waiting.sort(keyCount: keyCount)

@@ -57,7 +57,9 @@ struct RunMerge {
     for position in (0..<heap.count / 2).reversed() { siftDown(from: position) }
   }
 
-  /// Moves to the next record, and returns whether there is one.
+  /// Moves to the next record.
+  ///
+  /// - Returns: Whether there is another record.
   mutating func moveToNext() throws(SQLiteWriterError) -> Bool {
     if isStarted, let first = heap.first {
       if !(try runs[first].moveToNext()) {
@@ -95,13 +97,13 @@ struct RunMerge {
   }
 }
 
-/// Reads the records of a run in order.
+/// A reader for the records of a run, in order.
 private struct RunReader {
   private let file: RunFile
   /// The bytes of the run that are not in the buffer yet.
   private var rest: Range<Int>
   private(set) var buffer: [UInt8] = []
-  /// The position of the record in the buffer.
+  /// The position of the current record in the buffer.
   private(set) var start = 0
   private var end = 0
   private(set) var head: UInt64 = 0
@@ -114,7 +116,9 @@ private struct RunReader {
 
   var record: ArraySlice<UInt8> { buffer[start..<end] }
 
-  /// Moves to the next record, and returns whether there is one.
+  /// Moves to the next record.
+  ///
+  /// - Returns: Whether there is another record.
   mutating func moveToNext() throws(SQLiteWriterError) -> Bool {
     start = end
     guard start < buffer.count || !rest.isEmpty else { return false }
@@ -146,7 +150,7 @@ struct SortedRecords {
   private var bytes: [UInt8] = []
   /// The positions of the records in ``bytes``.
   ///
-  /// The length of each record is stored in the 4 bytes before it.
+  /// The length of each record is stored in the 4 bytes before the record.
   private var offsets: [Int] = []
   private var position = 0
   /// The record at the current position.
@@ -159,7 +163,9 @@ struct SortedRecords {
     self.offsets = offsets
   }
 
-  /// Moves to the next record, and returns whether there is one.
+  /// Moves to the next record.
+  ///
+  /// - Returns: Whether there is another record.
   mutating func moveToNext() throws(SQLiteWriterError) -> Bool {
     record.removeAll(keepingCapacity: true)
     if let isValid = try merge?.moveToNext() {

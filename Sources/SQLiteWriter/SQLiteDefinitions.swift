@@ -10,9 +10,10 @@ package struct SQLiteTable {
     /// The given columns, in this order, as in a join table.
     ///
     /// The table is declared `WITHOUT ROWID`, so its b-tree is sorted by the key itself. An
-    /// ordinary table would store each key twice, in its rows and in an automatic index. It would
-    /// be about twice as large, and a lookup would search two b-trees. SQLite has supported such
-    /// tables since version 3.8.2 (2013), and requires a value in each key column.
+    /// ordinary table would store each key twice, in its rows and in an automatic index. Such a
+    /// table would be about twice as large, and a lookup would search two b-trees. SQLite has
+    /// supported `WITHOUT ROWID` since version 3.8.2 (2013), and requires a value in each key
+    /// column.
     case columns([String])
   }
 

@@ -1,4 +1,4 @@
-/// Writes a new SQLite database file, without SQLite.
+/// A writer that creates a SQLite database file without using SQLite.
 ///
 /// The file has 4,096-byte pages and UTF-8 text, and is written from start to end.
 ///
@@ -18,7 +18,7 @@
 /// ```
 ///
 /// Until ``finish()`` returns, the file is incomplete and SQLite rejects it. If the writer is
-/// released earlier, it removes the file. Only one thread may use a writer and its tables.
+/// released before that, it removes the file. Only one thread may use a writer and its tables.
 package final class SQLiteFileWriter {
   private let state: SQLiteFileState
   private let header: SQLiteFileHeader
@@ -33,8 +33,8 @@ package final class SQLiteFileWriter {
   ///   - userVersion: The value of `PRAGMA user_version`, which SQLite itself does not use.
   ///   - applicationID: The value of `PRAGMA application_id`, which identifies the type of the
   ///     file.
-  ///   - sortByteCount: The maximum total length, in bytes, of the keys that are kept in memory for
-  ///     sorting, for all indexes together. The process briefly needs about twice as much memory.
+  ///   - sortByteCount: The maximum total length, in bytes, of the keys that all indexes together
+  ///     keep in memory for sorting. The process briefly needs about twice as much memory.
   /// - Throws: ``SQLiteWriterError`` of the kind `fileExists` or `system`.
   package init(
     path: String, userVersion: Int32 = 0, applicationID: Int32 = 0, sortByteCount: Int = 8 << 20

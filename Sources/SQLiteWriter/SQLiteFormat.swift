@@ -15,7 +15,7 @@ enum SQLiteFormat {
   /// The length, in bytes, of the file header at the start of page 1 (§ 1.3).
   static let fileHeaderByteCount = 100
 
-  /// The number of content bytes in an overflow page, after the number of the next page (§ 1.7).
+  /// The number of content bytes that follow the next page's number in an overflow page (§ 1.7).
   static let overflowByteCount = pageByteCount - 4
 
   /// The maximum size of a row or value, in bytes, that SQLite accepts unless it was compiled with
@@ -56,7 +56,8 @@ enum SQLiteFormat {
   ///
   /// The remaining bytes are in overflow pages.
   ///
-  /// § 1.6 calls the limits X and M, and the result for a payload of P > X bytes is K if K ≤ X.
+  /// In the terms of § 1.6, a payload of more than X bytes keeps K bytes in its cell if K ≤ X, and
+  /// M bytes otherwise.
   static func localByteCount(of payloadByteCount: Int, _ kind: PageKind) -> Int {
     let limit = kind.localByteCountLimit
     guard payloadByteCount > limit else { return payloadByteCount }
@@ -76,7 +77,7 @@ enum SQLiteFormat {
   /// Returns the length, in bytes, of a record header whose serial types take `typesByteCount`
   /// bytes.
   ///
-  /// The header begins with this length, which counts its own bytes too.
+  /// The header begins with this length, which includes the bytes of the length itself.
   @inline(__always)
   static func recordHeaderByteCount(typesByteCount: Int) -> Int {
     if typesByteCount < 127 { return typesByteCount + 1 }

@@ -142,7 +142,7 @@ package struct SQLiteRow: ~Copyable {
   /// Appends the null that a record contains in place of the rowid (§ 2.3).
   mutating func appendRowidPlaceholder() { end(SQLiteSerialType.null) }
 
-  /// The range of a value in the body.
+  /// Returns the range that a value occupies in the body.
   @inline(__always)
   func range(of position: Int) -> Range<Int> {
     (position == 0 ? 0 : ends[position - 1])..<ends[position]

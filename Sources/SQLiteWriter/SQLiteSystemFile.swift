@@ -8,7 +8,7 @@
 
 /// A file that is accessed with system calls.
 ///
-/// No other source file of this module handles pointers. Every method throws ``SQLiteWriterError``
+/// No other source file in this module handles pointers. Every method throws ``SQLiteWriterError``
 /// of the kind `system` if a system call fails.
 final class SQLiteSystemFile {
   private let path: String
@@ -154,7 +154,7 @@ extension [UInt8] {
   /// Compares a range of bytes with a range of another array, byte by byte.
   ///
   /// - Returns: A negative number if this range sorts first, a positive number if the other range
-  ///   does, or 0 if they are equal.
+  ///   sorts first, or 0 if the ranges are equal.
   func compare(_ range: Range<Int>, with other: [UInt8], _ otherRange: Range<Int>) -> Int {
     let order = withUnsafeBytes { left in
       other.withUnsafeBytes { right in

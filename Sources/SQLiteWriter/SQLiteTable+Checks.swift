@@ -1,4 +1,4 @@
-/// Checks definitions, so that errors are thrown before anything is written.
+/// Methods that check definitions, so that errors are thrown before anything is written.
 ///
 /// SQLite reads the statements of the schema each time it opens the file, so a single invalid
 /// statement would make the entire file unreadable.

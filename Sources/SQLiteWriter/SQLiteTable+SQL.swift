@@ -25,15 +25,15 @@ extension SQLiteTable {
     return false
   }
 
-  /// Returns whether `column` must not contain null, either by its own definition or because it is
-  /// part of the key.
+  /// Returns whether `column` must not contain null, either because of its own definition or
+  /// because it is part of the key.
   func isRequired(_ column: SQLiteColumn) -> Bool {
     guard case .columns(let names) = key else { return column.isRequired }
     return column.isRequired || names.contains { $0.isSameSQLName(as: column.name) }
   }
 
-  /// Returns the position of a column among ``columns``, -1 for the column of the rowid, or `nil`
-  /// if there is no such column.
+  /// Returns the position of a column among ``columns``, -1 for the rowid column, or `nil` if there
+  /// is no such column.
   func position(of name: String) -> Int? {
     if case .rowid(let rowid?) = key, rowid.isSameSQLName(as: name) { return -1 }
     return columns.firstIndex { $0.name.isSameSQLName(as: name) }
@@ -49,7 +49,7 @@ extension SQLiteColumnType {
 }
 
 extension SQLiteIndex {
-  /// The statement that creates the index of a table.
+  /// Returns the statement that creates the index on a table.
   func sql(table: String) -> String {
     "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name.sqlQuoted) ON \(table.sqlQuoted) "
       + "(\(columns.sqlQuoted))"

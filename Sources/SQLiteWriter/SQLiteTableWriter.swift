@@ -1,4 +1,4 @@
-/// Writes the rows of one table and its indexes.
+/// A writer for the rows and indexes of one table.
 ///
 /// The writer writes rows as they arrive. Index keys, and the rows of a table that is sorted by its
 /// columns, are collected and written when the table is closed. Several tables of a file may be
@@ -103,7 +103,7 @@ package final class SQLiteTableWriter {
 
   /// Appends a row with the given values.
   ///
-  /// The rules are the same as for the method that takes a closure. That method is faster.
+  /// This method follows the same rules as the method that takes a closure, which is faster.
   package func append(rowid: Int64? = nil, _ values: [SQLiteValue]) throws {
     try append(rowid: rowid) { row in
       for value in values { row.append(value) }
@@ -112,7 +112,7 @@ package final class SQLiteTableWriter {
 
   /// Ends the table: builds its indexes, and releases their memory.
   ///
-  /// `SQLiteFileWriter.finish()` does this for tables that are open.
+  /// `SQLiteFileWriter.finish()` closes all tables that are still open.
   ///
   /// - Throws: ``SQLiteWriterError``, for example of the kind `duplicateKey` if two rows have the
   ///   same unique key. After an error, the file accepts no more rows and cannot be finished.
@@ -216,7 +216,7 @@ package final class SQLiteTableWriter {
   /// Builds a b-tree from sorted records, and returns the number of the tree's root page.
   ///
   /// - Parameter uniqueCount: The number of leading values that must be unique unless one of them
-  ///   is null, or 0 if no values must be unique.
+  ///   is null, or 0 if duplicates are allowed.
   private func build(
     from sorter: RecordSorter, uniqueCount: Int, _ name: String
   ) throws(SQLiteWriterError) -> UInt32 {

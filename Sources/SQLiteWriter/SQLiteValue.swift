@@ -1,7 +1,7 @@
 /// A value in a row, in one of SQLite's five storage classes.
 ///
 /// Where speed matters, use the methods of ``SQLiteRow`` that take an integer, a number, a text or
-/// bytes. They do not need a value of this type.
+/// bytes. These methods do not need a value of this type.
 package enum SQLiteValue: Equatable, Sendable {
   case null
   case integer(Int64)

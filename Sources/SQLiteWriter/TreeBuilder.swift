@@ -1,4 +1,4 @@
-/// Builds a b-tree from keys in ascending order, from the leaves upwards.
+/// A builder that creates a b-tree from keys in ascending order, from the leaves upwards.
 ///
 /// A page is written when it is full and the next key has arrived. Only one page per level is kept
 /// in memory. See <https://www.sqlite.org/fileformat2.html>, § 1.6.
@@ -13,10 +13,10 @@ struct TreeBuilder: ~Copyable {
     /// The right child if the page is full, or 0 otherwise.
     ///
     /// A full page is kept until another child is added to the level. If that child turns out to be
-    /// the last one, its page takes a cell from the full page, because no page may have a child but
-    /// no cell.
+    /// the level's last child, its page takes a cell from the full page, because no page may have a
+    /// child but no cell.
     var right: UInt32 = 0
-    /// The separator between this page and the next one.
+    /// The separator between this page and the next page.
     var rightSeparator: [UInt8] = []
   }
 

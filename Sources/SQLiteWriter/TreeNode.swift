@@ -10,7 +10,7 @@
 struct TreeNode {
   let kind: SQLiteFormat.PageKind
   private(set) var cells: [UInt8] = []
-  /// For each cell, its offset in ``cells``.
+  /// The offset of each cell in ``cells``.
   private var offsets: [UInt16] = []
 
   init(_ kind: SQLiteFormat.PageKind) {

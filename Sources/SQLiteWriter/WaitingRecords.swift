@@ -61,9 +61,9 @@ struct WaitingRecords {
 
   /// Sorts the entries of each group with equal heads.
   ///
-  /// Texts often share a prefix, and comparing records scattered in memory is slow. In large
-  /// groups, the next 8 bytes of each text therefore become the head of its entry, and the group is
-  /// sorted again.
+  /// Texts often share a prefix, and comparing records that are scattered in memory is slow. In
+  /// large groups, the next 8 bytes of each text therefore become the head of its entry, and the
+  /// group is sorted again.
   private mutating func refine(_ range: Range<Int>, wordIndex: Int, keyCount: Int) {
     var start = range.lowerBound
     while start < range.upperBound {
@@ -122,6 +122,6 @@ struct WaitingRecords {
   private static let minimumGroupCount = 16
   /// The maximum depth of the recursion.
   ///
-  /// Texts with longer common prefixes are compared.
+  /// The records of texts with longer common prefixes are compared instead.
   private static let maximumWordCount = 16
 }

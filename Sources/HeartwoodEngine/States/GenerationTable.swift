@@ -62,8 +62,8 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Performs procedure P1: pins the newest generation that any process has made visible.
   ///
-  /// - Complexity: At most one system call. If another process committed the generation, also one
-  ///   page read for each group after the newest state known to this process.
+  /// - Complexity: At most one system call. If another process committed the generation, the method
+  ///   also reads one page for each group after the newest state known to this process.
   package func pinNewest() throws(StorageError) -> Pin {
     var attempts = Attempts()
     while true {
@@ -96,7 +96,9 @@ package final class GenerationTable: @unchecked Sendable {
     return Pin(entry: entry, state: state)
   }
 
-  /// Locks `generation` (steps 3 to 5 of P1), or returns `false` if the pin cannot be verified.
+  /// Locks `generation` (steps 3 to 5 of P1).
+  ///
+  /// - Returns: `false` if the pin cannot be verified.
   private func lockAboveFloor(_ generation: FrameNumber) throws(StorageError) -> Bool {
     try files.locks.lockLive(generation)
     files.counters.fence()
@@ -110,7 +112,9 @@ package final class GenerationTable: @unchecked Sendable {
     if building[generation] == nil { try files.locks.unlockLive(generation) }
   }
 
-  /// Makes an entry the newest one, and drops the previous newest entry if it has no references.
+  /// Makes `entry` the newest entry.
+  ///
+  /// The previous newest entry is dropped if it has no references.
   private func setNewest(_ entry: LiveEntry) {
     let old = newest
     newest = entry
@@ -118,12 +122,12 @@ package final class GenerationTable: @unchecked Sendable {
     if let old, old !== entry, old.references == 0 { drop(old) }
   }
 
-  /// Performs procedure P3: pins a generation that another owner holds or that no run has released
-  /// yet.
+  /// Performs procedure P3: pins a generation that another owner holds or that no maintenance run
+  /// has released yet.
   ///
   /// - Throws: `generationExpired` if a maintenance run has decided that the generation is dead, or
-  ///   if it was never a commit. Throws `busy` if a run has been deciding for longer than
-  ///   `busyTimeout`.
+  ///   if the generation was never a commit. Throws `busy` if a run takes longer than `busyTimeout`
+  ///   to decide.
   /// - Complexity: One system call. If the generation's state is not in memory, also reads the
   ///   group headers of the log.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
@@ -163,8 +167,9 @@ package final class GenerationTable: @unchecked Sendable {
       file: files.directory)
   }
 
-  /// Locks `generation` (steps 3 to 6 of P3), or returns `false` while a run is deciding.
+  /// Locks `generation` (steps 3 to 6 of P3).
   ///
+  /// - Returns: `false` while a maintenance run is deciding which generations are dead.
   /// - Throws: `generationExpired` if the generation is dead or was never a commit.
   private func lockIfDecided(_ generation: FrameNumber) throws(StorageError) -> Bool {
     let counters = files.counters
@@ -191,7 +196,7 @@ package final class GenerationTable: @unchecked Sendable {
     return try files.locks.isLockedElsewhere(byte: LockByte.maintenance)
   }
 
-  /// Pins a generation whose lock has been verified, and builds its state if necessary.
+  /// Pins a generation whose lock has been verified, building the generation's state if necessary.
   ///
   /// The caller must hold the table's lock, which this method releases.
   private func enterLocked(_ generation: FrameNumber, isNewest: Bool) throws(StorageError) -> Pin {
@@ -274,7 +279,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Drops the lingering pin if the pin has not been used since the last call of this method.
   ///
-  /// The method returns whether a pin still lingers.
+  /// - Returns: Whether a pin still lingers.
   package func ageLingeringPin() -> Bool {
     lock.withLock {
       isAging = false

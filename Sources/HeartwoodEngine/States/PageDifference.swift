@@ -1,7 +1,7 @@
 /// The pages in which two states of one store differ, excluding bitmap pages.
 ///
-/// Both states must be live, so that no checkpoint has advanced beyond the older one. The index of
-/// the newer state then has an entry for every page that was written between the two states.
+/// Both states must be live, so that no checkpoint has advanced beyond the older state. The index
+/// of the newer state then has an entry for every page that was written between the two states.
 package struct PageDifference {
   /// The pages of the newer state that were written between the two states, in page order.
   package private(set) var written: [PageNumber] = []
@@ -16,7 +16,7 @@ package struct PageDifference {
   /// The first state must not be newer than the second.
   ///
   /// - Throws: `corrupt` or `io` if a bitmap is corrupt or cannot be read.
-  /// - Complexity: For each bitmap that covers a written page, reads one page of each state.
+  /// - Complexity: Reads one page of each state for each bitmap that covers a written page.
   package init(from older: GenerationState, to newer: GenerationState) throws(StorageError) {
     self.older = older
     self.newer = newer

@@ -57,7 +57,7 @@ package final class PageIndex: @unchecked Sendable {
     Self.frame(of: page, root: root, depth: depth)
   }
 
-  /// Maps a page to `frame`, after copying nodes that are shared with other states.
+  /// Maps a page to `frame`, copying the nodes that are shared with other states.
   ///
   /// The frame must not be 0.
   ///
@@ -106,7 +106,7 @@ package final class PageIndex: @unchecked Sendable {
 
   /// Returns whether the index has an entry with a frame at or below `limit`.
   ///
-  /// - Complexity: O(entries).
+  /// - Complexity: O(n) for an index with n entries.
   func hasFrames(upTo limit: FrameNumber) -> Bool {
     var isFound = false
     forEach { _, frame in isFound = isFound || frame <= limit }
@@ -270,7 +270,9 @@ extension PageIndex {
       PageIndex.liveByteCount.wrappingAdd(byteCount, ordering: .relaxed)
     }
 
-    /// Inserts a word for a slot that has none, in a node with spare capacity.
+    /// Inserts a word for a slot that has no word yet.
+    ///
+    /// The node must have spare capacity.
     private func open(_ slot: Int) {
       let wordIndex = wordIndex(of: slot)
       (words + wordIndex + 1).update(

@@ -29,7 +29,7 @@ package struct PageSource {
   /// The writer's own pages, or `nil` for readers.
   let working: UnsafeMutablePointer<WorkingTable>?
   let loader: Unmanaged<PageLoader>
-  /// A counter that the writer increments at each change.
+  /// A counter that the writer increments on every change.
   var changeCount: Int
   let origin = ProcessOrigin()
   let suspension: Suspensions.Period
@@ -80,7 +80,8 @@ package struct PageView {
   ///
   /// - Throws: `corrupt` if the number is out of range or the bytes are damaged, `io` if the bytes
   ///   cannot be read, or any error from ``requireCurrent()``.
-  /// - Complexity: With `.mapped` access, no system call and no lock once the page is verified.
+  /// - Complexity: With `.mapped` access, a page that is already verified requires no system call
+  ///   and no lock.
   @inline(__always)
   package func page(_ number: PageNumber) throws(StorageError) -> PageReference {
     let source = source

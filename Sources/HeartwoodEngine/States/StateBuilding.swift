@@ -3,8 +3,8 @@ extension StoreFiles {
   /// map and the log.
   ///
   /// The caller must hold a verified pin on the generation or the maintenance lock, so that no
-  /// maintenance run releases the generation in the meantime. If a run advances the page file,
-  /// deletes segments or punches holes in the meantime, the search starts again with an empty
+  /// maintenance run releases the generation during the search. If a run advances the page file,
+  /// deletes segments or punches holes during the search, the search starts again with an empty
   /// index.
   ///
   /// - Throws: `generationExpired` if no commit ends at `generation`.
@@ -62,7 +62,9 @@ extension StoreFiles {
     return header
   }
 
-  /// Reads the log from `start` to `generation`, or returns `nil` if no commit ends there.
+  /// Reads the log from `start` to `generation`.
+  ///
+  /// - Returns: `nil` if no commit ends at `generation`.
   private func follow(
     _ start: LogStart, to generation: FrameNumber, _ isMapped: Bool
   ) throws(StorageError) -> (walk: LogWalk, segments: SegmentTable)? {
@@ -88,11 +90,12 @@ extension StoreFiles {
   /// Performs procedure X2: builds a newer generation's state by reading the log after a known
   /// state.
   ///
-  /// The method returns `nil` if the log no longer reaches that generation. The caller must hold a
-  /// verified pin on the newer generation or the writer lock. The pin or the lock ensures that all
-  /// frames that both states use still exist.
+  /// The method returns `nil` if the log no longer reaches the newer generation. The caller must
+  /// hold a verified pin on the newer generation or the writer lock. The pin or the lock ensures
+  /// that all frames that the two states use still exist.
   ///
-  /// - Complexity: Reads one page for each group in between, and one more page for each segment.
+  /// - Complexity: Reads one page for each group between the two states, and one more page for each
+  ///   segment.
   package func advanced(
     _ known: GenerationState, to generation: FrameNumber
   ) throws(StorageError) -> GenerationState? {
@@ -142,7 +145,7 @@ extension StoreFiles {
   /// The commit directly follows `state`. If there is no such commit, the result is `nil`. The
   /// caller must hold the writer lock.
   ///
-  /// - Complexity: If there is no such commit, one check of a page header. The check takes no
+  /// - Complexity: If there is no such commit, the method checks only one page header, without a
   ///   system call if files are mapped.
   package func adoptable(after state: GenerationState) throws(StorageError) -> GenerationState? {
     let next = geometry.next(after: state.generation)

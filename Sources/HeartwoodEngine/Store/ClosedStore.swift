@@ -1,6 +1,7 @@
 /// A store that is closed in all processes, and that no process can open while this object exists.
 ///
-/// The object holds the presence locks exclusively, like a process that opens a store alone.
+/// The object holds the presence locks exclusively, just as a process does when it opens a store
+/// alone.
 struct ClosedStore {
   private(set) var path: String
   private let fileSystem: any FileSystem

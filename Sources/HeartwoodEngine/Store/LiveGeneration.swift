@@ -11,7 +11,7 @@ public struct LiveGeneration: Hashable, Sendable {
   /// The processes known to hold the generation.
   ///
   /// The list contains this process if it holds the generation, and any other processes that have
-  /// held the generation for about a second.
+  /// held the generation for about a second or longer.
   public var holders: [StoreHolder]
   /// The number of bytes in the log that only this generation retains.
   ///

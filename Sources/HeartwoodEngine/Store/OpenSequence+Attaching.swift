@@ -15,7 +15,8 @@ extension OpenSequence {
 
   /// Waits a millisecond for another process to finish opening the store.
   ///
-  /// The method throws `busy` if `busyTimeout` has passed since `clock`, a time in milliseconds.
+  /// - Parameter clock: The time, in milliseconds, at which waiting began.
+  /// - Throws: `busy` if `busyTimeout` has passed since `clock`.
   func pause(since clock: UInt64) throws(StorageError) {
     guard SystemThread.monotonicMilliseconds - clock < options.busyMilliseconds else {
       throw StorageError(
@@ -64,8 +65,8 @@ extension OpenSequence {
 
   /// Returns the newest header slot, after checking the length of the page file.
   ///
-  /// The method reads the header again if another process writes a newer slot and truncates the
-  /// file in the meantime.
+  /// If another process writes a newer slot and truncates the file during the call, the method
+  /// reads the header again.
   private func consistentHeader(_ pages: any File) throws(StorageError) -> HeaderSlot {
     var last: UInt64?
     var attempts = Attempts()
@@ -84,7 +85,7 @@ extension OpenSequence {
     }
   }
 
-  /// Performs procedure P2: returns whether the newest state in `core` is still the newest one in
+  /// Performs procedure P2: returns whether the newest state in `core` is still the newest state in
   /// the files.
   ///
   /// Only a core without shared counters needs this check. A commit with valid headers but invalid
@@ -108,7 +109,7 @@ extension OpenSequence {
   /// generation.
   ///
   /// Cached log frames are still valid, because frames never change. If another process has run a
-  /// checkpoint in the meantime, the pages of the page file are verified again.
+  /// checkpoint during the suspension, the pages of the page file are verified again.
   func reattach(_ core: StoreCore) throws(StorageError) -> GenerationState {
     let files = core.files
     let presence = core.presence

@@ -125,7 +125,7 @@ extension OpenSequence {
     }.sorted()
   }
 
-  /// Initialises the counters, except the decision record, after a reboot.
+  /// Initialises all counters except the decision record after a reboot.
   ///
   /// The floor is set to the newest commit, so that no token can make a released generation
   /// readable again.

@@ -243,9 +243,7 @@ struct OpenSequence {
       file: pages.path)
   }
 
-  /// Rejects a truncated page file.
-  ///
-  /// Accessing a mapping past the end of its file is fatal.
+  /// Rejects a truncated page file, because accessing a mapping past the end of its file is fatal.
   func checkLength(_ pages: any File, _ header: HeaderSlot) throws(StorageError) {
     let needed = header.geometry.offset(ofPage: header.checkpointed.pageCount)
     let found = try pages.byteCount()

@@ -4,7 +4,7 @@ extension Store {
   /// The sequence yields the newest generation whenever it is newer than the last yielded
   /// generation. If several commits occur while no task is awaiting the sequence, the sequence
   /// yields one element for all of them. The sequence ends when the store is closed or the waiting
-  /// task is cancelled. Until then, it retains the `Store` object.
+  /// task is cancelled. Until then, the sequence retains the `Store` object.
   ///
   /// ```swift
   /// for await generation in store.commits() {
@@ -80,7 +80,8 @@ private final class CommitObserver: @unchecked Sendable {
 
   /// The interval at which an observer polls a read-only store without shared counters.
   ///
-  /// The process that creates the counters cannot notify earlier observers.
+  /// Polling is necessary because the process that creates the counters cannot notify earlier
+  /// observers.
   private static let checkNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {

@@ -72,7 +72,7 @@ extension Store {
   }
 
   /// Performs steps K1.3 to K1.6 and K2: applies `change` to the list of named generations, and
-  /// replaces the file that contains the list.
+  /// replaces the list's file.
   private func changeNamed(
     _ change: (inout NamedGenerations) throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -32,12 +32,12 @@ extension Store {
 
   /// Resumes a suspended store.
   ///
-  /// The resumed store shows the changes that other processes have made in the meantime.
+  /// The resumed store shows the changes that other processes made during the suspension.
   ///
   /// Resuming a store that is not suspended has no effect.
   ///
   /// - Throws: `busy` if another process has been opening the store for longer than `busyTimeout`,
-  ///   or `foreignStore` if the files were replaced in the meantime. Also throws `closed`,
+  ///   or `foreignStore` if the files were replaced during the suspension. Also throws `closed`,
   ///   `corrupt` or `io`. After an error, the store remains suspended.
   /// - Complexity: The same as ``snapshot(at:)-(Generation)`` for a generation that this process
   ///   does not hold.

@@ -2,9 +2,9 @@ import Synchronization
 
 /// An ordered, transactional key–value store in its own directory.
 ///
-/// Every commit creates a generation. A ``Snapshot`` pins a generation, which the snapshot's
-/// readers see unchanged while other threads and processes write. Writers never wait for readers,
-/// and readers never wait for writers. `Docs/Reference/Engine.md` lists the numbered guarantees.
+/// Every commit creates a generation. A ``Snapshot`` pins a generation, so the snapshot's readers
+/// see unchanged data while other threads and processes write. Writers never wait for readers, and
+/// readers never wait for writers. `Docs/Reference/Engine.md` lists the numbered guarantees.
 ///
 /// A store is thread-safe. Any number of processes can have a store open. In a child process
 /// created by `fork`, every call on the parent's stores or their snapshots throws `forked`.
@@ -101,7 +101,7 @@ public final class Store: Sendable {
   ///     durability in the store's options.
   ///   - body: A closure that makes the changes. The transaction cannot be used after the closure
   ///     returns. If the closure throws an error, the store is unchanged and the error is rethrown.
-  /// - Returns: The new generation or, if nothing was changed, the newest one.
+  /// - Returns: The new generation or, if nothing was changed, the newest existing generation.
   /// - Throws: Any error that `body` throws, or `busy`, `readOnly`, `closed` or `diskFull`. Throws
   ///   `foreignStore` if files of the store were deleted or replaced while the store was open.
   ///   After these errors, nothing has changed. If the system refuses a resource, such as a
@@ -171,8 +171,8 @@ public final class Store: Sendable {
   ///
   /// - Throws: `generationExpired` if the generation is no longer readable, or was never committed.
   /// - Complexity: The same as ``snapshot()``. If this process holds no snapshot of the generation,
-  ///   also two reads for each segment of the log, and one read for each group in segments without
-  ///   a footer.
+  ///   the method also performs two reads for each segment of the log, and one read for each group
+  ///   in segments without a footer.
   public func snapshot(at generation: Generation) throws -> Snapshot {
     try requireOpen()
     guard firstCore.isPrivate else {
@@ -209,8 +209,8 @@ public final class Store: Sendable {
 
   /// Checks the complete store: every page, tree and count, the free space and the log.
   ///
-  /// - Precondition: The thread is not in a write. Otherwise, a checkpoint in progress could wait
-  ///   for the write to end while this method waits for the checkpoint.
+  /// - Precondition: The calling thread is not in the middle of a write. Otherwise, a checkpoint in
+  ///   progress could wait for the write to end while this method waits for the checkpoint.
   /// - Throws: `closed`, or any error that prevents the newest generation from being read. The
   ///   report lists corruption as findings instead of throwing an error.
   /// - Complexity: Reads every page once.

@@ -5,7 +5,7 @@
 public struct StoreHolder: Hashable, Sendable {
   /// The PID of the process, as seen by the process itself.
   public var processID: Int32
-  /// The ``StoreOptions/name`` of the process or, if it has none, the name of its program.
+  /// The ``StoreOptions/name`` of the process or, if that name is not set, the name of the program.
   ///
   /// The value is `nil` if neither name is known.
   ///
@@ -15,8 +15,8 @@ public struct StoreHolder: Hashable, Sendable {
   public var isReadOnly: Bool
   /// The time that has passed since the process opened the store, according to the wall clock.
   ///
-  /// The value is `nil` if the time is unknown. It is unknown for read-only processes, because they
-  /// cannot record in a file when they opened the store.
+  /// The value is `nil` if the time is unknown. The time is unknown for read-only processes,
+  /// because such processes cannot record in a file when they opened the store.
   public var age: Duration?
   /// A Boolean value that indicates whether the process is the calling process.
   public var isThisProcess: Bool
@@ -73,8 +73,8 @@ extension Store {
   /// The list does not include processes that the operating system hides from this process.
   ///
   /// - Throws: `closed`, `suspended`, or `forked` in a child of the process that opened the store.
-  /// - Complexity: A few lock queries for each process and each generation that it holds, and one
-  ///   read of the `holders` file. Reads no page.
+  /// - Complexity: A few lock queries for each process and each generation that the process holds,
+  ///   and one read of the `holders` file. Reads no page.
   public func holders() throws -> [StoreHolder] {
     try requireOpen()
     try table.requireActive()

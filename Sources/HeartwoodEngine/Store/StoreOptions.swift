@@ -7,7 +7,7 @@ public struct StoreOptions: Sendable {
     /// The commit survives the death of this process.
     ///
     /// A power cut may undo the newest commits. Commits are undone completely, starting with the
-    /// last one.
+    /// last commit.
     case normal
   }
 
@@ -66,9 +66,9 @@ public struct StoreOptions: Sendable {
   public var transactionMemoryByteCount = 64 << 20
   /// The length of the log, in bytes, at which a checkpoint runs automatically.
   ///
-  /// The value 0 disables automatic checkpoints. If the value is `nil`, a checkpoint runs when the
-  /// log is as long as the page file, but at least 16 MiB and at most 128 MiB long. In a large
-  /// store, a page that is changed repeatedly is then written to the page file less often.
+  /// The value 0 disables automatic checkpoints. If the value is `nil`, the store uses the length
+  /// of the page file, but at least 16 MiB and at most 128 MiB. A large store therefore writes a
+  /// page that is changed repeatedly to the page file less often.
   public var checkpointLogByteCount: Int?
   /// A closure that the store calls on its own thread when an automatic checkpoint has failed.
   ///

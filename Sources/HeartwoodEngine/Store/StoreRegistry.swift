@@ -17,7 +17,7 @@ final class StoreRegistry: @unchecked Sendable {
   }
 
   private enum State {
-    /// A thread is opening the store. Other threads wait until it has finished.
+    /// A thread is opening the store. Other threads wait until that thread has finished.
     case opening
     case open(StoreCore, count: Int)
   }
@@ -97,10 +97,10 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Records that a `Store` object no longer uses its core, and returns whether the object was the
-  /// last user.
+  /// Records that a `Store` object no longer uses its core.
   ///
-  /// If the result is `true`, the caller must shut down the core.
+  /// - Returns: Whether the object was the last user of the core. If so, the caller must shut down
+  ///   the core.
   func leave(_ key: Key) -> Bool {
     lock.withLock {
       guard case .open(let core, let count) = stores[key] else { return false }

@@ -107,7 +107,8 @@ extension Store {
   ///   - path: The path of the store.
   ///   - busyTimeout: The maximum time to wait until no process has the store open.
   /// - Throws: `busy` if the store is open in this or another process, `notAStore` if the directory
-  ///   contains other files, or `io`. If the store is still at its path, nothing has changed.
+  ///   contains other files, or `io`. If the store is still at its path after an error, nothing has
+  ///   changed.
   /// - Complexity: Removes each file of the store, and performs two directory syncs.
   public static func destroy(
     at path: String, busyTimeout: Duration = .seconds(1)
@@ -144,7 +145,7 @@ extension Store {
   /// - Parameters:
   ///   - path: The path of the store to replace, or a path without a store.
   ///   - source: The path of the store that is moved to `path`.
-  ///   - busyTimeout: The maximum time to wait until no process has the stores open.
+  ///   - busyTimeout: The maximum time to wait until no process has either store open.
   /// - Throws: `busy` if one of the stores is open in this or another process, or `notAStore` or
   ///   `io`. If the call throws before the new store is at `path`, nothing has changed.
   /// - Complexity: Two directory renames, the removal of each file of the old store, and at most

@@ -26,7 +26,8 @@ public struct StoreStatistics: Hashable, Sendable {
   /// If the file system cannot do so, the store reclaims only complete segments of the log, and the
   /// log may exceed ``logByteBound``.
   public var canPunchHoles = true
-  /// The oldest held generation and the log space that it retains, or `nil` if none is known.
+  /// The oldest held generation and the log space that it retains, or `nil` if no generation is
+  /// known to be held.
   public var oldestHeldGeneration: LiveGeneration?
   /// The newest visible generation.
   public var newestGeneration = Generation(frame: 0)
@@ -87,7 +88,9 @@ public struct StoreStatistics: Hashable, Sendable {
     activity = files.activity.current
   }
 
-  /// Returns the size of the log on disk, excluding segments that were deleted in the meantime.
+  /// Returns the size of the log on disk.
+  ///
+  /// Segments that are deleted during the call do not count.
   private static func logByteCount(_ files: StoreFiles) -> Int {
     let segments = (try? files.log.existing()) ?? []
     return segments.reduce(0) { total, segment in
@@ -109,7 +112,7 @@ public struct LockWait: Hashable, Sendable {
   /// The duration of the wait so far.
   public var duration: Duration
 
-  /// The minimum duration of a wait that is reported.
+  /// The duration, in milliseconds, after which a wait is reported.
   private static let reportedMilliseconds: UInt64 = 1000
 
   init?(_ wait: LockWaits.Wait?) {

@@ -1,4 +1,4 @@
-/// The commit protocol, which consists of steps W1 to W3 of `Docs/Internals/Concurrency.md`.
+/// The commit protocol, which consists of steps W1 to W3 in `Docs/Internals/Concurrency.md`.
 package struct Commit {
   package let files: StoreFiles
   package let table: GenerationTable

@@ -6,7 +6,7 @@
 /// The *limit* is the number of pages that the page file would have without free pages. Each round
 /// moves the tree nodes that are beyond the limit. Then the round walks the trees that have large
 /// values beyond the limit, because a page of a large value does not identify the leaf that refers
-/// to it.
+/// to the value.
 package struct Compaction {
   package private(set) var movedCount = 0
   /// The number of pages in use beyond the limit when the first step began.
@@ -31,7 +31,9 @@ package struct Compaction {
     self.stepByteCount = stepByteCount
   }
 
-  /// Runs the next step in a transaction, and returns whether another step is needed.
+  /// Runs the next step in a transaction.
+  ///
+  /// - Returns: Whether another step is needed.
   package mutating func step(_ pages: WorkingPages) throws(StorageError) -> Bool {
     guard pages.pageCount > 0 else { return false }
     let used = UsedPages(view: pages.view, geometry: geometry)

@@ -1,8 +1,8 @@
 extension KeyspaceWriter {
   /// Looks up several integer keys in this transaction.
   ///
-  /// The method calls `body` once for each key, in the order of `keys`. The arguments are the index
-  /// of the key in `keys`, and the value of the key, or `nil` if the key does not exist.
+  /// The method calls `body` once for each key, in the order of `keys`. It passes the key's index
+  /// in `keys` and the key's value, or `nil` if the key does not exist.
   ///
   /// This method is faster than separate reads, whatever the order of the keys. Each span is valid
   /// only during the call to `body` that receives it, and only until this transaction makes a

@@ -16,7 +16,7 @@ public struct KeyspaceWriter {
     keyspace.requireFree()
   }
 
-  /// The number of keys.
+  /// Returns the number of keys.
   ///
   /// - Complexity: O(1), without a page read.
   public func count() throws -> Int {

@@ -1,7 +1,7 @@
 /// The progress of a long operation on a store.
 ///
 /// The progress is counted in pages. The store estimates the total at the start. In the last
-/// report, both counts are equal.
+/// report, the two counts are equal.
 public struct StoreProgress: Hashable, Sendable {
   /// The number of completed pages.
   ///

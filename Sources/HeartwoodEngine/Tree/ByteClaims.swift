@@ -1,6 +1,6 @@
 /// A bitmap that records which bytes of a page are occupied by cells.
 ///
-/// If cells shared bytes, freeing, moving or compacting one cell could overwrite another.
+/// If cells shared bytes, freeing, moving or compacting one cell could overwrite another cell.
 struct ByteClaims {
   private(set) var count = 0
   private let map: MutableBytes
@@ -12,7 +12,9 @@ struct ByteClaims {
   /// `map` must contain ``mapByteCount(_:)`` zero bytes.
   init(map: MutableBytes) { self.map = map }
 
-  /// Claims bytes, or returns `false` if any of the bytes are already claimed.
+  /// Claims a range of bytes.
+  ///
+  /// - Returns: `false` if any of the bytes was already claimed.
   mutating func claim(_ offset: Int, _ byteCount: Int) -> Bool {
     var (offset, end) = (offset, offset + byteCount)
     count += byteCount

@@ -39,8 +39,9 @@ package final class LeafScanner {
 
   deinit { if let leaf { view.release(leaf) } }
 
-  /// Moves to the next entry, or returns `false` if there is none.
+  /// Moves to the next entry.
   ///
+  /// - Returns: `false` if there is no next entry.
   /// - Throws: `io` if a leaf cannot be read, or `corrupt` if a leaf is corrupt or its keys do not
   ///   follow the keys of the previous leaf.
   package func moveToNext() throws(StorageError) -> Bool {

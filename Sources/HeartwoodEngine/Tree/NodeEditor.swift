@@ -14,10 +14,10 @@ package struct NodeEditor {
     page.store32(UInt32(page.count), NodeLayout.heapStart.offset)
   }
 
-  /// Inserts an entry before the entry at `slot`, or returns `false` and leaves the node unchanged.
+  /// Inserts an entry before the entry at `slot`.
   ///
-  /// Insertion fails if the node has no room, if it has no keys yet, or if the key does not start
-  /// with the node's prefix.
+  /// The method returns `false` and leaves the node unchanged if the node has no room or no keys
+  /// yet, or if the key does not start with the node's prefix.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {
     let node = node
     let isLeaf = node.isLeaf
@@ -40,7 +40,9 @@ package struct NodeEditor {
     close(slot, in: node, isLeaf: node.isLeaf)
   }
 
-  /// Replaces the value of the leaf entry at `slot`, or returns `false` if the node has no room.
+  /// Replaces the value of the leaf entry at `slot`.
+  ///
+  /// - Returns: `false` if the node has no room for the new value.
   package func replaceValue(at slot: Int, with value: Bytes, isOverflow: Bool) -> Bool {
     let node = node
     let cell = node.leafSlot(slot)
@@ -86,7 +88,7 @@ package struct NodeEditor {
     page.store32(root, reference + OverflowLayout.root.offset)
   }
 
-  /// Compacts the node, and then replaces a value with a longer one.
+  /// Compacts the node, and then replaces a value with a longer value.
   ///
   /// The compaction moves the entry's cell to the lowest offset, so that the cell can grow into the
   /// free bytes before it.

@@ -2,7 +2,7 @@
 ///
 /// At most one entry is added or replaced.
 ///
-/// Any range of the entries can be written to a page that is not one of the sources. Each written
+/// Any range of the entries can be written to any page other than the source pages. Each written
 /// node has its own prefix.
 package struct NodeRebuild {
   let left: NodeView
@@ -13,7 +13,8 @@ package struct NodeRebuild {
   let isLeaf: Bool
   let workspace: TreeWorkspace
 
-  /// Collects the entries of `node`, and inserts `entry` at `position` or replaces the entry there.
+  /// Collects the entries of `node` together with `entry`, which is inserted at `position` or
+  /// replaces the entry at that position.
   init(
     _ node: NodeView, _ entry: NodeEntry, at position: Int, inserting: Bool,
     _ workspace: TreeWorkspace
@@ -79,7 +80,7 @@ package struct NodeRebuild {
     return total
   }
 
-  /// Returns the length of the prefix that the first and the last key of `range` share.
+  /// Returns the length of the prefix that the first and last keys of `range` share.
   ///
   /// If necessary, the prefix is shortened so that it is at least eight bytes shorter than the
   /// first key, because future keys are more likely to start with a shorter prefix.
@@ -95,8 +96,10 @@ package struct NodeRebuild {
   /// there is none.
   ///
   /// If the entries fit with the prefix from ``prefixCount(_:)``, the method returns the length of
-  /// that prefix. Otherwise, it tries `other`, the length of a prefix that all keys in the range
-  /// are known to share, or `nil`.
+  /// that prefix. Otherwise, the method tries `other` if it is not `nil`.
+  ///
+  /// - Parameter other: The length of a prefix that all keys in the range are known to share, or
+  ///   `nil` if no such prefix is known.
   func fittingPrefixCount(_ range: Range<Int>, or other: Int?, pageByteCount: Int) -> Int? {
     let capacity = NodeLayout.capacity(pageByteCount: pageByteCount)
     let rule = prefixCount(range)

@@ -91,7 +91,7 @@ package enum NodeSearch {
 
   /// Returns the index of the leaf entry whose key is `key`, or `nil` if there is none.
   ///
-  /// - Parameter candidate: The index that the first step, ``candidate(_:_:)``, has returned.
+  /// - Parameter candidate: The index that the first step, ``candidate(_:_:)``, returned.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, from candidate: Int, _ touchedLines: UInt64
@@ -132,8 +132,8 @@ package enum NodeSearch {
 
   /// Compares an entry's key with a key that has the same prefix and head.
   ///
-  /// The result is negative, 0 or positive if the entry's key sorts before, equals or sorts after
-  /// `key`.
+  /// The result is negative if the entry's key sorts before `key`, 0 if the keys are equal, and
+  /// positive otherwise.
   private static func tiedOrder(_ node: NodeView, _ index: Int, _ key: SearchKey) -> Int {
     let ours = node.suffixCount(index)
     let theirs = key.count &- node.prefixCount

@@ -50,7 +50,7 @@ struct NodeSplit {
   /// Divides `entries` before `position`, or returns `nil` if a node does not fit in its page.
   ///
   /// `knownLeft` is the known length of a prefix that all keys on the left side share, or `nil`.
-  /// `knownRight` is the same for the right side.
+  /// `knownRight` is the corresponding length for the right side.
   init?(
     _ entries: NodeRebuild, at position: Int, leftPrefixCount knownLeft: Int?,
     rightPrefixCount knownRight: Int?, pageByteCount: Int

@@ -52,7 +52,8 @@ package struct NodeView {
     Int(page.load16(heads &+ count &* 8 &+ index &* 2))
   }
 
-  /// Returns the offset of a branch entry's cell, or the length of its suffix if it has no cell.
+  /// Returns the offset of a branch entry's cell, or the length of the entry's suffix if the entry
+  /// has no cell.
   @inline(__always)
   package func branchSlot(_ index: Int) -> Int {
     Int(page.load16(heads &+ count &* 12 &+ index &* 2))

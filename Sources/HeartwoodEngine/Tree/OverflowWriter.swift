@@ -1,7 +1,7 @@
 /// A writer that stores one large value of a known length in chunks.
 ///
 /// The writer keeps only page numbers, and looks up a page each time it writes to the page. The
-/// transaction can therefore spill pages in the meantime. A value of any length thus needs little
+/// transaction can therefore spill pages between writes. A value of any length thus needs little
 /// memory.
 package struct OverflowWriter {
   private let pages: WorkingPages
@@ -116,7 +116,8 @@ package struct OverflowWriter {
     if depth == 0 { root = page } else { try enter(page) }
   }
 
-  /// Adds a page number to the index, and starts another index page if the current one is full.
+  /// Adds a page number to the index, starting another index page if the current index page is
+  /// full.
   private mutating func enter(_ number: PageNumber) throws(StorageError) {
     let fanout = OverflowLayout.indexCapacity(pageByteCount: pages.view.pageByteCount)
     let capacity = OverflowLayout.payloadCapacity(pageByteCount: pages.view.pageByteCount)

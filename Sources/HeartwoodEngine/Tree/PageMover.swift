@@ -26,7 +26,7 @@ package struct PageMover {
 
   // MARK: Nodes
 
-  /// Moves a node other than the root, and updates the reference to the node in its parent.
+  /// Moves a node other than the root, and updates its parent's reference to the node.
   ///
   /// - Throws: `corrupt` if the node cannot be reached from the root of its tree.
   /// - Complexity: Two descents.
@@ -49,9 +49,11 @@ package struct PageMover {
     NodeEditor(try pages.writable(path.page(level + 1))).setChild(path.slot(level + 1), to: moved)
   }
 
-  /// Moves the root of a tree, and returns the new root, or `nil` if no lower page is free.
+  /// Moves the root of a tree to a lower page.
   ///
   /// The caller must update the reference to the root.
+  ///
+  /// - Returns: The new root, or `nil` if no lower page is free.
   package mutating func moveRoot(_ root: TreeRoot) throws(StorageError) -> TreeRoot? {
     let level = try view.level(of: root)
     let kind = level == 0 ? PageKind.leaf : .branch
@@ -86,7 +88,9 @@ package struct PageMover {
     return nil
   }
 
-  /// Moves pages of a leaf's large values, and returns whether the budget sufficed.
+  /// Moves pages of a leaf's large values.
+  ///
+  /// - Returns: Whether the budget sufficed.
   private mutating func moveValues(
     in leaf: PageNumber, _ tree: TreeID
   ) throws(StorageError) -> Bool {

@@ -16,8 +16,8 @@ package struct SearchKey {
   @inline(__always)
   package var count: Int { bytes.count }
 
-  /// Skips `skipped` bytes, and returns the next eight bytes, padded with zeros, as a big-endian
-  /// number.
+  /// Returns the eight bytes that follow the first `skipped` bytes, padded with zeros, as a
+  /// big-endian number.
   @inline(__always)
   package func head(skipping skipped: Int) -> UInt64 { bytes.loadPaddedBigEndian64(skipped) }
 }

@@ -32,8 +32,8 @@ package final class TreeCursor {
 
   /// Creates a cursor without a position.
   ///
-  /// - Parameter savesKey: Whether the cursor saves its key. This is necessary if the tree can
-  ///   change.
+  /// - Parameter savesKey: Whether the cursor saves its key. Saving the key is necessary if the
+  ///   tree can change.
   package init(view: PageView, root: TreeRoot, savesKey: Bool = false) {
     self.view = view
     self.root = root
@@ -91,7 +91,9 @@ package final class TreeCursor {
 
   // MARK: Moving
 
-  /// Moves to the next key, or clears the position and returns `false` if there is none.
+  /// Moves to the next key.
+  ///
+  /// If there is no next key, the method clears the position and returns `false`.
   @inline(__always)
   package func moveToNext() throws(StorageError) -> Bool {
     if savesKey { return try moveToNextSaving() }
@@ -101,7 +103,9 @@ package final class TreeCursor {
     return try step(forward: true)
   }
 
-  /// Moves to the previous key, or clears the position and returns `false` if there is none.
+  /// Moves to the previous key.
+  ///
+  /// If there is no previous key, the method clears the position and returns `false`.
   @inline(__always)
   package func moveToPrevious() throws(StorageError) -> Bool {
     if savesKey { return try moveToPreviousSaving() }
@@ -241,7 +245,9 @@ package final class TreeCursor {
     keySlot = -1
   }
 
-  /// Moves to the next or previous entry in another leaf, or clears the position if there is none.
+  /// Moves to the next or previous entry in another leaf.
+  ///
+  /// If there is no such entry, the method clears the position and returns `false`.
   @inline(never)
   private func step(forward: Bool) throws(StorageError) -> Bool {
     let wasPositioned = isPositioned

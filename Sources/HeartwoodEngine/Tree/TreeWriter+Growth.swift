@@ -6,8 +6,8 @@ extension TreeWriter {
   /// split inserts an entry into the level above, where the method may then have to rebuild or
   /// split another node.
   ///
-  /// - Parameter inserting: Whether to insert the entry. If `false`, the entry replaces the entry
-  ///   at `position`.
+  /// - Parameter inserting: Whether to insert the entry. If `false`, `entry` replaces the entry at
+  ///   `position`.
   func rewrite(
     _ entry: NodeEntry, at position: Int, level: Int, inserting: Bool
   ) throws(StorageError) {
@@ -90,7 +90,8 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns the edge at which `position` lies in its level, or `none` if it is not at an edge.
+  /// Returns the edge at which `position` is located, or `none` if `position` is elsewhere in its
+  /// level.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {

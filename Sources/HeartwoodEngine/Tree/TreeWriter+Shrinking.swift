@@ -34,7 +34,8 @@ extension TreeWriter {
     return false
   }
 
-  /// Returns two children of the branch above `level`, at `slot` - 1 and `slot`, and their merge.
+  /// Returns the children at `slot` - 1 and `slot` of the branch above `level`, together with their
+  /// merge.
   private func neighbours(
     _ slot: Int, level: Int
   ) throws(StorageError) -> (left: PageNumber, right: PageNumber, merge: NodeMerge) {

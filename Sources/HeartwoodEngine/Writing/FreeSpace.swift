@@ -71,7 +71,8 @@ struct FreeSpace {
   ///
   /// The method also removes bitmaps at the end of the file that cover no other page in use.
   ///
-  /// - Parameter always: Whether to check even if this transaction has freed nothing.
+  /// - Parameter always: Whether to check for free pages even if this transaction has freed
+  ///   nothing.
   /// - Complexity: Reads one page, and one more for each bitmap whose pages are removed. Reads no
   ///   pages if there is nothing to check.
   mutating func cutTail(_ pages: WorkingPages, always: Bool) throws(StorageError) {

@@ -1,8 +1,8 @@
 /// A writer that appends the groups of one transaction after the newest commit.
 ///
 /// The caller must hold the writer lock. Until the transaction commits, all readers of the log
-/// ignore its groups. A failed append leaves the writer unchanged, and the next append writes to
-/// the same location.
+/// ignore the transaction's groups. A failed append leaves the writer unchanged, and the next
+/// append writes to the same location.
 package struct LogWriter {
   package let files: LogFiles
   package let lineage: UInt64
@@ -93,7 +93,7 @@ package struct LogWriter {
     return (point, locations[0].frames)
   }
 
-  /// Divides images and void ranges into groups, and lists as many images in each header as fit.
+  /// Divides images and void ranges into groups, listing as many images in each header as fit.
   private func groups(of images: [Image], voids: [VoidRange]) -> [Group] {
     let pageByteCount = files.geometry.pageByteCount
     var images = images[...]

@@ -15,7 +15,7 @@ extension WorkingPages {
   /// - Throws: `diskFull`, or an error that changed nothing, such as `foreignStore` if files were
   ///   replaced. After these errors, the transaction cannot be committed, but the store remains
   ///   writable. Any other error disables writing.
-  /// - Complexity: O(1) below the limit. Above it, writes each page in memory once.
+  /// - Complexity: O(1) below the limit. Above the limit, writes each page in memory once.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
     // Write each savepoint's pages in separate groups, which a rollback can void. Start with the
@@ -163,7 +163,8 @@ extension WorkingPages {
 
   /// Checks that the files to which the transaction is about to write still belong to the store.
   ///
-  /// No checkpoint covers the segment of the next frame, so the store itself does not delete it.
+  /// No checkpoint covers the segment of the next frame, so the store itself does not delete that
+  /// segment.
   private func requireOpened() throws(StorageError) {
     let next = files.geometry.next(after: state.generation)
     try files.opened.require(state.segments[files.geometry.segment(of: next)])

@@ -108,8 +108,8 @@ package final class WorkingPages {
     return copy
   }
 
-  /// Allocates the lowest free page, writes a header that identifies it, and fills the rest with
-  /// zeros.
+  /// Allocates the lowest free page, writes a header that identifies the page, and fills the rest
+  /// with zeros.
   package func allocate(
     _ kind: PageKind, tree: TreeID, level: UInt8
   ) throws(StorageError) -> PageNumber {
@@ -128,7 +128,8 @@ package final class WorkingPages {
 
   /// Removes the pages after the last page in use, as the last step before a commit.
   ///
-  /// - Parameter always: Whether to check even if this transaction has freed nothing.
+  /// - Parameter always: Whether to check for free pages even if this transaction has freed
+  ///   nothing.
   package func cutTail(always: Bool = false) throws(StorageError) {
     try freeSpace.cutTail(self, always: always)
   }

@@ -8,7 +8,7 @@ enum ReplicaCommand {
     let generation: UInt64
     let time: String
     let byteCount: Int
-    /// The time from the commit of the generation until the replica contained it.
+    /// The time from the generation's commit until the replica contained the generation.
     let lagMilliseconds: UInt64
 
     init(_ point: Backup.RestorePoint) {

@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// An entity on a page, and its sizes.
+/// An entity that a page shows, with its sizes.
 struct BrowsedEntity {
   /// A column of an entity's table, in the form that the page's script expects.
   struct Column: Encodable {
@@ -82,7 +82,7 @@ struct BrowsedEntity {
 }
 
 extension EntityFacts.Relationship {
-  /// The number and the entity of the related objects, such as "many Player".
+  /// A description of the related objects, such as "one Team" or "many Player".
   var leadText: String {
     "\(isToMany ? isOrdered ? "list of" : "many" : "one") \(destination)"
   }

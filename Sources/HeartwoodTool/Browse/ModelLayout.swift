@@ -10,7 +10,7 @@ struct ModelLayout {
     var y: Double
   }
 
-  /// The top left corners of the boxes.
+  /// The top-left corners of the boxes.
   private(set) var origins: [Point]
   /// The widths of the boxes.
   ///
@@ -58,7 +58,7 @@ struct ModelLayout {
 
   // MARK: One group
 
-  /// The columns of a group from left to right, with the tops of their boxes.
+  /// The columns of a group from left to right, with the top edges of their boxes.
   private struct Columns {
     var boxes: [[Int]]
     var tops: [Int: Double] = [:]

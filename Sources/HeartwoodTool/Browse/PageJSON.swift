@@ -21,7 +21,7 @@ enum PageJSON {
     return result + "\""
   }
 
-  /// Returns a JSON document, escaping all characters that are unsafe within a page.
+  /// Returns a JSON document in which all characters that are unsafe within a page are escaped.
   ///
   /// Such characters occur only in the document's strings.
   static func safe(_ document: String) -> String {

@@ -1,6 +1,6 @@
 /// The script of the page, which builds the tables from the rows in the page.
 ///
-/// All data becomes text nodes, and never markup.
+/// All data becomes text nodes, never markup.
 enum PageScript {
   static let text = #"""
     "use strict";

@@ -1,8 +1,8 @@
 import HeartwoodEngine
 
-/// Adds advice to the messages of engine errors.
+/// Advice that the tool adds to the messages of engine errors.
 enum Advice {
-  /// Returns the message of an error.
+  /// Returns the message for an error.
   ///
   /// For some kinds of errors, the method appends the command to run next. The engine's own message
   /// cannot name the command, because the engine is independent of this tool.

@@ -1,6 +1,6 @@
-/// An option.
+/// A command-line option.
 ///
-/// The raw value is the name of the option on the command line.
+/// The raw value is the option's name.
 enum Flag: String, CaseIterable {
   case columns = "--columns"
   case sort = "--sort"

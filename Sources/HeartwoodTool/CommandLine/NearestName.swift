@@ -1,4 +1,4 @@
-/// Suggests corrections for a mistyped name.
+/// Suggested corrections for mistyped names.
 enum NearestName {
   /// Returns the candidate that differs from the mistyped name in the fewest letters, or `nil` if
   /// all candidates differ too much.

@@ -2,7 +2,8 @@ import Foundation
 import Heartwood
 import HeartwoodEngine
 
-/// The entry point of `heartwoodctl`: parses the command line, runs a command, and reports errors.
+/// The entry point of `heartwoodctl`, which parses the command line, runs a command, and reports
+/// errors.
 @main
 enum Tool {
   /// The output of `--version`.

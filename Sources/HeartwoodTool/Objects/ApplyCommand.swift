@@ -66,7 +66,7 @@ enum ApplyCommand {
         + "skipped (already applied)")
   }
 
-  /// Tells the source store that its events have been applied.
+  /// Records in the source store that the consumer has applied its events.
   private static func acknowledge(
     _ position: PersistentHistoryToken?, _ invocation: Invocation
   ) throws {
@@ -84,7 +84,7 @@ enum ApplyCommand {
     return poll(&input, 1, 0) > 0
   }
 
-  /// Returns the bytes that are available, or none at the end of the input.
+  /// Returns the available bytes, or an empty array at the end of the input.
   private static func read(_ handle: FileHandle) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: chunkByteCount)
     while true {

@@ -2,7 +2,7 @@ import HeartwoodEngine
 
 /// The sizes of keyspaces.
 ///
-/// The size of a keyspace is the total size in bytes of its pages.
+/// The size of a keyspace is the total size of its pages in bytes.
 struct KeyspaceSizes {
   private let pageCounts: [String: Int]
   private let pageByteCount: Int
@@ -12,6 +12,6 @@ struct KeyspaceSizes {
     pageByteCount = store.statistics.pageByteCount
   }
 
-  /// The size of a keyspace's pages in bytes, or 0 if the keyspace has none.
+  /// The size of a keyspace's pages in bytes, or 0 if the keyspace has no pages.
   subscript(name: String) -> Int { (pageCounts[name] ?? 0) * pageByteCount }
 }

@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// Gives the commands access to the objects in stores.
+/// Functions that give the commands access to the objects in stores.
 enum ObjectAccess {
   /// Opens a store for reading, and calls `body` with the objects of the generation that the
   /// command line selects.

@@ -61,7 +61,7 @@ enum QueryCommand {
     try rows.end()
   }
 
-  /// The ID, the attributes and the to-one relationships.
+  /// Returns the columns for the ID, the attributes and the to-one relationships.
   private static func columns(of entity: EntityFacts) -> [String] {
     let ids = entity.attributes.contains { $0.name == idName } ? [] : [idName]
     return ids + entity.attributes.map(\.name)

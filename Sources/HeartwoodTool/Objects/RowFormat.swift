@@ -21,7 +21,7 @@ enum RowFormat {
   }
 }
 
-/// Writes rows of values, one after the other.
+/// An object that writes rows of values one by one.
 final class RowOutput {
   private(set) var count = 0
   private let format: RowFormat

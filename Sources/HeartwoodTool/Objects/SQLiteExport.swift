@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import SQLiteWriter
 
-/// Writes the objects of a store as a SQLite file.
+/// An export of a store's objects to a SQLite file.
 struct SQLiteExport {
   private let objects: StoredObjects
   private let plan: SQLiteExportPlan

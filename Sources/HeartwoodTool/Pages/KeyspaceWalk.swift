@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// Iterates over a keyspace in key order, reading only the part of each value that is shown.
+/// A walk through a keyspace in key order, reading only the part of each value that is shown.
 struct KeyspaceWalk {
   private let keyspace: KeyspaceReader
   private let from: Key?

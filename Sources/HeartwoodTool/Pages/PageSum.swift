@@ -37,7 +37,7 @@ struct PageSum {
 
   subscript(kind: PageUsage.Kind) -> Share { shares[kind] ?? Share() }
 
-  /// The number of bytes in use in all pages.
+  /// The total number of used bytes in all pages.
   var usedByteCount: Int { shares.values.reduce(0) { $0 + $1.usedByteCount } }
 
   /// Returns the average fill level of the pages of `kind` in percent.
@@ -59,8 +59,7 @@ struct PageSum {
 }
 
 extension PageUsage.Kind {
-  /// All kinds, in the order in which they are shown: pages in use first, then free and damaged
-  /// pages.
+  /// All kinds of pages in display order, with free and damaged pages last.
   static let drawn: [PageUsage.Kind] = [
     .leaf, .branch, .overflow, .overflowIndex, .bitmap, .free, .damaged,
   ]

@@ -26,7 +26,7 @@ struct SVGPageChart {
   private let sum: PageSum
   private let map: PageMap
 
-  /// Creates a chart of the pages of a store.
+  /// Creates a chart of a store's pages.
   ///
   /// - Parameter name: The name of the store.
   init(_ name: String, _ sum: PageSum, _ map: PageMap) {

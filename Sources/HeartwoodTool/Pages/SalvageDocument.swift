@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// The report of `salvage`, as it is printed in JSON.
+/// The report of the `salvage` command in JSON.
 struct SalvageDocument: Encodable {
   struct Range: Encodable {
     /// A description of the range in terms of keys or object IDs.
@@ -30,7 +30,7 @@ struct SalvageDocument: Encodable {
     let doubtfulCount: Int
     let misplacedCount: Int
 
-    /// The name of the entity or, if there is none, of the keyspace.
+    /// The entity's name or, if there is no entity, the keyspace's name.
     var title: String { entity ?? name }
   }
 

@@ -1,4 +1,4 @@
-/// Writes the report of `salvage` as text.
+/// The report of the `salvage` command as text.
 enum SalvageText {
   /// The maximum number of missing ranges, and of damaged values, to show for each keyspace.
   private static let shownCount = 20

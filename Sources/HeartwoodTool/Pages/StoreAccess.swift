@@ -1,10 +1,10 @@
 import Foundation
 import HeartwoodEngine
 
-/// Opens existing stores for the commands.
+/// Functions that open existing stores for the commands.
 ///
-/// These methods never create a store. A command that only reads a store opens it read-only, and
-/// leaves its files unchanged.
+/// These functions never create a store. A command that only reads a store opens the store
+/// read-only, and leaves the store's files unchanged.
 enum StoreAccess {
   /// The purpose for which a command opens a store.
   enum Purpose {
@@ -48,7 +48,7 @@ enum StoreAccess {
   /// Returns a snapshot of the generation with the given number or name.
   ///
   /// If `text` is a time, the method returns a snapshot of the newest readable generation that was
-  /// committed by then.
+  /// committed at or before that time.
   static func snapshot(
     of store: Store, at text: String, _ invocation: Invocation
   ) throws -> Snapshot {

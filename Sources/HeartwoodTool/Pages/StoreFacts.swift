@@ -8,7 +8,7 @@ struct StoreFacts {
 
   /// The random number that identifies the store, in hexadecimal.
   ///
-  /// Every file of the store contains it.
+  /// Every file of the store contains this number.
   let identity: String
   /// The lineage of the newest generation, in hexadecimal.
   let lineage: String
@@ -40,10 +40,10 @@ struct StoreFacts {
     withExtendedLifetime(snapshot) {}
   }
 
-  /// Returns whether any process has the store open, including this one.
+  /// Returns whether any process, including this process, has the store open.
   ///
   /// To find out whether another process has the store open, call this method before this process
-  /// opens it. Once this process has opened the store, the result is always `true`.
+  /// opens the store. Once this process has opened the store, the result is always `true`.
   static func isOpenElsewhere(_ path: String) throws -> Bool {
     let presence = LockByte.presenceReadWrite..<LockByte.presenceReadOnly + 1
     guard let file = try PosixFileSystem().open(path + "/locks", .read) else { return false }

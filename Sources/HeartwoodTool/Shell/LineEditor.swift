@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads lines from a terminal, with a history and completion.
+/// An editor that reads lines from a terminal, with history and completion.
 final class LineEditor {
   private var history: [String]
   private let completions: (String) -> [String]
@@ -200,9 +200,9 @@ extension ArraySlice<Character> {
 private struct TerminalMode {
   private let settings: termios
 
-  /// Makes the terminal deliver each key immediately, and returns the terminal's previous settings.
+  /// Makes the terminal deliver each key immediately.
   ///
-  /// - Returns: The settings, or `nil` if standard input is not a terminal.
+  /// - Returns: The terminal's previous settings, or `nil` if standard input is not a terminal.
   static func raw() -> TerminalMode? {
     var settings = termios()
     guard tcgetattr(0, &settings) == 0 else { return nil }

@@ -32,7 +32,7 @@ private final class Shell {
 
   /// Runs commands until the input ends.
   ///
-  /// - Returns: `refused` if the input is not a terminal and a command failed, otherwise `fine`.
+  /// - Returns: `refused` if the input is not a terminal and a command failed, or `fine` otherwise.
   func run() throws -> ExitCode {
     readNames()
     guard isatty(0) == 1, isatty(1) == 1 else {
@@ -152,7 +152,7 @@ private final class Shell {
 extension Command {
   /// A Boolean value that indicates whether the command is available in the shell.
   ///
-  /// Such a command must not change the store, and must end by itself.
+  /// Such a command must not change the store, and must end on its own.
   var isInShell: Bool {
     switch self {
     case .entities, .query, .object, .history, .diff, .info, .keys, .dump, .stat, .generations:

@@ -1,4 +1,4 @@
-/// Splits a line into words as a POSIX shell does, without expansions.
+/// A parser that splits a line into words as a POSIX shell does, but without expansions.
 enum ShellWords {
   /// Returns the words of a line.
   ///

@@ -1,14 +1,16 @@
 /// The number of columns that text takes up on a terminal.
 enum DisplayWidth {
-  /// Returns the number of columns of a string without control characters.
+  /// Returns the number of columns that a string occupies.
+  ///
+  /// The string must not contain control characters.
   static func of(_ text: String) -> Int {
     // Handle ASCII text separately, because it is by far the most frequent.
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
     return text.reduce(0) { $0 + of($1) }
   }
 
-  /// Returns the number of columns of a character: none for a combining mark alone, two for a wide
-  /// character (Unicode Standard Annex 11) or an emoji, and one for any other character.
+  /// Returns the number of columns that a character occupies: none for a lone combining mark, two
+  /// for a wide character (Unicode Standard Annex 11) or an emoji, and one for any other character.
   private static func of(_ character: Character) -> Int {
     guard let first = character.unicodeScalars.first else { return 0 }
     if character.unicodeScalars.count > 1,

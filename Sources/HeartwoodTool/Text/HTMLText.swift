@@ -1,7 +1,7 @@
-/// Escapes text from a store for use in HTML and SVG.
+/// Functions that escape text from a store for use in HTML and SVG.
 enum HTMLText {
-  /// Escapes a string for use as an element's content or in a quoted attribute, and shows its
-  /// invisible characters as codes.
+  /// Escapes a string for use as an element's content or in a quoted attribute, and replaces
+  /// invisible characters with visible codes.
   static func visible(_ text: String) -> String { escaped(QuotedText.escaped(text)) }
 
   /// Returns the text with markup characters escaped.

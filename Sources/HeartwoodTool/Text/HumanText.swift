@@ -1,6 +1,6 @@
 import Foundation
 
-/// Formats numbers for human readers.
+/// Functions that format numbers for human readers.
 enum HumanText {
   /// Returns a count with commas between groups of three digits.
   static func count(_ number: Int) -> String {

@@ -1,7 +1,8 @@
 import Dispatch
 import Foundation
 
-/// Removes an unfinished file if the user interrupts the program while this object exists.
+/// A handler that removes an unfinished file if the user interrupts the program while the handler
+/// exists.
 final class Interruption {
   private let sources: [any DispatchSourceSignal]
 

@@ -1,4 +1,4 @@
-/// Escapes text for use in Markdown tables.
+/// Functions that escape text for use in Markdown tables.
 enum MarkdownText {
   /// Returns the text of a cell, escaping characters that would end the cell or act as markup.
   static func cell(_ text: String) -> String {

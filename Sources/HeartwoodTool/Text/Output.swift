@@ -50,7 +50,7 @@ final class Output {
   /// Writes a value as the only JSON document of a command.
   func json(_ value: some Encodable) throws { try line(try JSONText.document(of: value)) }
 
-  /// Shows all further output page by page if it goes to a terminal.
+  /// If the output goes to a terminal, shows all further output page by page.
   func startPager() {
     if isTerminal { pager = Pager() }
   }
@@ -63,7 +63,7 @@ final class Output {
 
   /// Waits for the given time.
   ///
-  /// - Throws: ``ClosedOutput`` if the reader closes the output in the meantime.
+  /// - Throws: ``ClosedOutput`` if the reader closes the output during the wait.
   func wait(milliseconds: Int32) throws {
     var output = pollfd(fd: 1, events: 0, revents: 0)
     // Request no events: the call then reports only the end of a pipe or socket, and otherwise

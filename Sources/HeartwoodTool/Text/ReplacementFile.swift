@@ -32,9 +32,10 @@ final class ReplacementFile {
     }
   }
 
-  /// Replaces a file with the file that `body` creates at the path that it receives.
+  /// Replaces a file with a new file that `body` creates.
   ///
-  /// If `body` fails, no new file remains, and any older file is unchanged.
+  /// `body` receives the temporary path at which to create the new file. If `body` fails, no new
+  /// file remains, and any older file is unchanged.
   ///
   /// - Parameter store: The directory of a store, whose files must not be replaced.
   static func replace<R>(

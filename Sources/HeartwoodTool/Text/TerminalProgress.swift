@@ -1,10 +1,10 @@
 import Foundation
 import HeartwoodEngine
 
-/// Shows the progress of a long command on one line of the terminal.
+/// A line on the terminal that shows the progress of a long command.
 ///
-/// The line is written to standard error. It is written only if standard error is a terminal, so
-/// that it never appears in a log or a pipe.
+/// The line is written to standard error, and only if standard error is a terminal, so that it
+/// never appears in a log or a pipe.
 struct TerminalProgress {
   private let isOnTerminal = isatty(2) == 1
 

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Parses and formats points in time.
+/// Functions that parse and format points in time.
 enum TimeText {
   /// Returns the time that an ISO 8601 string specifies, or `nil` if the string is invalid.
   ///
-  /// A date without a time means the start of that day. Without a time zone, UTC is used.
+  /// A date without a time means the start of that day. A string without a time zone is in UTC.
   static func date(_ text: String) -> Date? {
     let full = text.replacing(" ", with: "T")
     for style in [
