@@ -2,7 +2,7 @@
 enum DisplayWidth {
   /// Returns the number of columns of a string without control characters.
   static func of(_ text: String) -> Int {
-    // Handle ASCII text separately, because it is by far the most frequent.
+    // Handle ASCII text separately, because it is by far the most common.
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
     return text.reduce(0) { $0 + of($1) }
   }
