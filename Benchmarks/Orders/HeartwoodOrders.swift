@@ -99,7 +99,8 @@ private final class HeartwoodOrderStore: OrderStore {
       var hash: UInt64 = 0
       for customer in try context.fetch(FetchRequest<OrderCustomer>(sort: [SortDescriptor(\.code)]))
       {
-        // Add integer cents, so that the sum does not depend on the order of the additions.
+        // Add up integer cents, because a floating-point sum would depend on the order of the
+        // additions.
         let sum = customer.orders.reduce(0) { $0 + Int64(($1.freight * 100).rounded()) }
         hash = fold(hash, UInt64(bitPattern: sum))
       }

@@ -142,7 +142,7 @@ extension SQLiteDatabase {
   ///   mapped, and the cache is as large as Heartwood's cache.
   func setUp(readsAhead: Bool = true) throws {
     for text in [
-      // Wait for locks, because a checkpoint of another connection may briefly hold one.
+      // Wait for locks, because a checkpoint in another connection may briefly hold a lock.
       "PRAGMA busy_timeout=10000",
       "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL",
       "PRAGMA mmap_size=\(readsAhead ? 2_147_418_112 : 0)",

@@ -217,7 +217,8 @@ extension String {
   /// The text, escaped for HTML.
   var escaped: String {
     var result = ""
-    // Examine scalars, because a character may consist of a markup character and a combining mark.
+    // Examine Unicode scalars, because a character may combine a markup character with a combining
+    // mark.
     for scalar in unicodeScalars {
       switch scalar {
       case "&": result += "&amp;"

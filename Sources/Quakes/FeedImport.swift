@@ -4,8 +4,8 @@ import Heartwood
 extension [Feed.Feature] {
   /// Inserts all quakes in one transaction, so that other programs see either all of them or none.
   func insert(into context: ManagedObjectContext, _ progress: ProgressLine) throws {
-    // Use a policy that updates a stored quake if a row has the same code. With the default policy,
-    // the row would violate the unique constraint.
+    // Use a policy that updates a stored quake if an imported row has the same code. With the
+    // default policy, that row would violate the unique constraint.
     context.mergePolicy = .mergeByPropertyObjectTrump
     var next = 0
     let request = BatchInsertRequest<Quake> { row in

@@ -110,8 +110,8 @@ struct ListCommand: Command {
       request.predicate = try conditions.reduce(nil) { all, next in all.map { $0 && next } ?? next }
       request.sortDescriptors = descriptors
       // Do not limit the fetch if a location is given. The fetch then returns all quakes in a range
-      // of coordinates, including some outside the circle. `find(in:)` removes those and applies
-      // the limit.
+      // of coordinates, including some outside the circle. `find(in:)` removes the quakes outside
+      // the circle and applies the limit.
       if vicinity == nil { request.fetchLimit = limit }
       return request
     }

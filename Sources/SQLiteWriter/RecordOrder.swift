@@ -93,8 +93,8 @@ enum RecordOrder {
       let number =
         type == SQLiteSerialType.real
         ? real(bytes, at: value) : Double(integer(bytes, at: value, type))
-      // Add 0 to turn -0.0 into 0.0, which is equal to it. Converting an integer may round it, but
-      // never changes the order.
+      // Add 0 to turn -0.0 into the equal number 0.0. Converting an integer may round it, but never
+      // changes the order.
       let pattern = (number + 0).bitPattern
       bits = pattern >> 63 == 1 ? ~pattern : pattern | 1 << 63
     case .text, .blob:
@@ -150,7 +150,7 @@ enum RecordOrder {
 
   /// Compares an integer with a real exactly, without rounding the integer.
   static func compare(_ integer: Int64, _ real: Double) -> Int {
-    // Compare with powers of two, because a real represents them exactly.
+    // Compare with powers of two, because a real represents powers of two exactly.
     if real < -9_223_372_036_854_775_808 { return 1 }
     if real >= 9_223_372_036_854_775_808 { return -1 }
     let whole = Int64(real)

@@ -82,8 +82,8 @@ enum SQLiteFormat {
   static func recordHeaderByteCount(typesByteCount: Int) -> Int {
     if typesByteCount < 127 { return typesByteCount + 1 }
     let guess = typesByteCount + varintByteCount(UInt64(typesByteCount))
-    // Compute the size of the number again, because the number itself can make the header one byte
-    // longer.
+    // Compute the size of the length again, because the length's own bytes can make the header one
+    // byte longer.
     return typesByteCount + varintByteCount(UInt64(guess))
   }
 }
@@ -131,7 +131,7 @@ enum SQLiteSerialType {
   static func integer(_ value: Int64) -> UInt64 {
     if value == 0 { return zero }
     if value == 1 { return one }
-    // Allow one bit more than the magnitude needs, for the sign.
+    // Allow one more bit than the magnitude needs, for the sign.
     let magnitude = UInt64(bitPattern: value < 0 ? ~value : value)
     switch 65 - magnitude.leadingZeroBitCount {
     case ...8: return 1

@@ -133,7 +133,7 @@ package struct SQLiteRow: ~Copyable {
   mutating func removeAll() {
     serialTypes.removeAll(keepingCapacity: true)
     ends.removeAll(keepingCapacity: true)
-    // Do not keep the memory of a single huge row.
+    // Do not keep the memory that a single huge row needed.
     body.removeAll(keepingCapacity: body.count <= 1 << 20)
     header.removeAll(keepingCapacity: true)
     problem = nil

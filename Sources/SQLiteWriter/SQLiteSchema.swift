@@ -59,9 +59,8 @@ struct SQLiteSchema {
     let (root, rightChild) = try tree.finishBelowRoot()
     let roomByteCount = SQLiteFormat.pageByteCount - SQLiteFormat.fileHeaderByteCount
     if root.usedByteCount <= roomByteCount { return (root, rightChild) }
-    // Because page 1 has less room than other pages, it is the only page that may be an interior
-    // page without a cell. SQLite also leaves page 1 in this state when the pages below it cannot
-    // be merged into it.
+    // Page 1 has less room than other pages, so only page 1 may be an interior page without a cell.
+    // SQLite also leaves page 1 in this state when the pages below it cannot be merged into it.
     let child = try output.append(root, rightChild: rightChild)
     return (TreeNode(.tableInterior), child)
   }

@@ -158,7 +158,7 @@ extension [UInt8] {
   func compare(_ range: Range<Int>, with other: [UInt8], _ otherRange: Range<Int>) -> Int {
     let order = withUnsafeBytes { left in
       other.withUnsafeBytes { right in
-        // Use slices, because they check their bounds.
+        // Use slices, because a slice checks its bounds.
         let (left, right) = (left[range], right[otherRange])
         guard let address = left.base.baseAddress, let otherAddress = right.base.baseAddress else {
           return Int32(0)

@@ -157,8 +157,8 @@ struct TreeBuilder: ~Copyable {
   /// Writes all pages except the root.
   mutating func finishBelowRoot() throws(SQLiteWriterError) -> (root: TreeNode, right: UInt32) {
     if !heldCell.isEmpty {
-      // The key after the full leaf is the last one. Put it in a new leaf, because no leaf except
-      // the root may be empty. The key before it becomes the separator.
+      // The key after the full leaf is the last key. Put this key in a new leaf, because no leaf
+      // except the root may be empty. The preceding key becomes the separator.
       let separator = leaf.removeLastCell()
       let page = try output.append(leaf)
       leaf.removeAll()

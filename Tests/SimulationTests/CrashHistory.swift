@@ -111,8 +111,8 @@ final class CrashHistory {
     case .abandonedSpill:
       do {
         try store.write { transaction in
-          // Change pages other than those of the next transaction, which will write its pages to
-          // the same frames.
+          // Change pages other than the next transaction's pages, because that transaction will
+          // write its pages to the same frames.
           for key in 0..<30 as Range<Int64> {
             try transaction.keyspace("c").put(key, [UInt8](repeating: 0xFF, count: 900))
           }
@@ -143,7 +143,7 @@ final class CrashHistory {
     case .reopen:
       pinned = []
       try store.close()
-      // The last process to close the store makes its commits durable.
+      // The last process to close the store makes all commits durable.
       if otherStore == nil { durableCount = acknowledgedCount }
       self.store = nil
       try open()
@@ -161,7 +161,7 @@ final class CrashHistory {
         disk.faultPlan.call = call - usedCalls
       }
       try open()
-      // Opening syncs the commits that it finds before it shows them to readers.
+      // Opening the store syncs the commits that it finds, and only then shows them to readers.
       durableCount = acknowledgedCount
     }
   }

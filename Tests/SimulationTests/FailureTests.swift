@@ -155,7 +155,8 @@ struct FailureTests {
       run.disk.faultPlan = .failure(
         .io, atCall: call, isLasting: isLasting, leavesPart: true, dropsUnsynced: drops)
       let errors = runOn(run, context, steps)
-      // Creating segments in advance and reclaiming segments may fail without an error of the step.
+      // A failure to create segments in advance or to reclaim segments need not cause an error in
+      // the step.
       #expect(!errors.isEmpty || isSpilling, "\(context)")
       run.disk.faultPlan = FaultPlan()
       try checkAfterReopening(run, context)

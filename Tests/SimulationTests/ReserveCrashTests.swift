@@ -58,7 +58,7 @@ struct ReserveCrashTests {
     let disk = SimulatedDisk(seed: 7)
     let store = try filledStore(disk)
     // Hold the maintenance lock, like a process that was suspended during a maintenance run. The
-    // store's own thread may still hold it.
+    // store's own thread may still hold the lock.
     let locks = StoreLocks(file: try #require(try disk.open("/store/locks", .write)))
     try locks.waitForLock(.exclusive, byte: LockByte.maintenance)
     let count = try useReserve(disk, store)

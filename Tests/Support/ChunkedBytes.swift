@@ -56,7 +56,7 @@ struct ChunkedBytes {
       let length = min(source.count - done, Self.chunkByteCount - start)
       let bytes = source.slice(done, length)
       if length == Self.chunkByteCount {
-        // Create a new array, because writing into a shared one would first copy bytes that are
+        // Create a new array, because writing into a shared array would first copy bytes that are
         // then overwritten.
         chunks[chunk] = bytes.copied()
       } else {

@@ -195,7 +195,7 @@ private final class ObservedFile: File {
   }
 
   func setByteCount(_ count: UInt64) throws(StorageError) {
-    // Only an extension needs space.
+    // Only extending the file needs space.
     if try count > inner.byteCount() { try fileSystem.demandSpace(path) }
     try inner.setByteCount(count)
   }

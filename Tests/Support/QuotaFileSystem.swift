@@ -6,7 +6,7 @@ package import HeartwoodEngine
 /// nothing is written, and does not change when bytes within a file are written or holes are
 /// punched.
 package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
-  // @unchecked because `limit` and `boot` belong to the thread that runs the test.
+  // @unchecked because only the thread that runs the test uses `limit` and `boot`.
   private let inner = MemoryFileSystem()
   private let directory: String
   /// The maximum total length of the files in the directory.

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-// The operations that open files perform on their disk.
+// The disk operations that an open file performs.
 extension SimulatedDisk {
   func read(_ file: SimulatedFile, _ target: MutableBytes, at offset: UInt64)
     throws(StorageError) -> Int

@@ -37,8 +37,8 @@ struct LayeringTests {
       path: "Sources/Heartwood/",
       layers: [
         ["Values"], ["Text"], ["Model"], ["Records"], ["Objects"], ["Storage"], ["Queries"],
-        // These directories contain extensions of one class, the context, and the types of its
-        // properties.
+        // These directories extend a single class, the context, and contain the types of the
+        // class's properties.
         ["Contexts", "ChangeNotification", "Merging", "Undo"],
         ["Fetching"], ["Saving"], ["Batches"], ["Importing"], ["LiveResults"], ["Container"],
         ["Feeds"], ["Inspection"],

@@ -91,9 +91,10 @@ struct BackupCommandTests {
       try addTeam(name)
       try store.run("backup", backup).expectFine()
     }
-    // The name was given after the backup of its generation, so the next backup recorded it.
+    // The generation had already been backed up when it got its name, so the next backup recorded
+    // the name.
     #expect(try Backup(at: backup).restorePoints().map(\.names) == [["kept"], [], []])
-    // All backups were made within the same hour, or around the end of an hour.
+    // All backups were made within the same hour, or just before and after the end of an hour.
     let run = try store.run("backup", backup, "--keep", "1hourly")
     #expect(run.output.contains("; removed 1 restore point"))
     #expect(try Backup(at: backup).restorePoints().map(\.names) == [["kept"], []])

@@ -79,7 +79,7 @@ struct BrowseScriptTests {
     #expect(all[2] == ["0", "1", "2", "3", "nil", "100", "20", "-3", "none"])
     #expect(
       result["weights"] as? [String] == ["0", "2", "10.5", "15", "21", "31.5", "42", "100"])
-    // The object whose number is not a number comes last.
+    // The object whose number is NaN comes last.
     #expect(result["last"] as? String == "\(ObjectStore.oddTexts.count + 1)")
   }
 

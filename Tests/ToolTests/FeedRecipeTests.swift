@@ -83,7 +83,7 @@ struct FeedRecipeTests {
       && ContinuousClock.now < end
     for recipe in running.values { printed += try recipe.output() }
     try stores.expectEqual("\(label): \(printed)")
-    // A reader ends if it cannot apply events any more.
+    // A reader exits when it can no longer apply events.
     let reader = try #require(running[1])
     try reader.kill("heartwoodctl")
     reader.wait()

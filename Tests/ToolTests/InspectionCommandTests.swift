@@ -46,7 +46,8 @@ struct InspectionCommandTests {
     let error = try #require(document["lastCheckpointError"] as? [String: Any])
     #expect(error["kind"] as? String == "diskFull")
     #expect(error["errno"] as? Int == 28)
-    // Closing the store runs a checkpoint, whose success removes the recorded error.
+    // Closing the store runs a checkpoint. If the checkpoint succeeds, it removes the recorded
+    // error.
     try opened.close()
     #expect(!(try store.run("info")).output.contains("\ncheckpoint "))
   }

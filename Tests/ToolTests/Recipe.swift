@@ -23,7 +23,8 @@ final class Recipe {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
       .merging(["PATH": (tools ?? built) + ":" + path]) { $1 }
-      // The server on this machine has no certificate, and old versions of rclone refuse others.
+      // The server on this machine has no certificate, and old versions of rclone refuse custom
+      // certificates.
       .filter { $0.key != "AWS_CA_BUNDLE" }
     try Data().write(to: log)
     let file = try FileHandle(forWritingTo: log)

@@ -85,7 +85,7 @@ struct SalvageCommandTests {
     var generator = SeededGenerator(seed: seed)
     var bytes = try objects.fixture.bytes(of: "pages")
     let first = Int(Geometry.firstPageOffset) / 4096
-    // The model is in the first pages; without it, there are no objects.
+    // The first pages contain the model. Without the model, there are no objects.
     let spared = 12
     for page in first + spared..<bytes.count / 4096 where generator.below(100) < percent {
       bytes.replaceSubrange(page * 4096..<page * 4096 + 4096, with: generator.bytes(4096))
@@ -179,7 +179,7 @@ struct SalvageCommandTests {
     let changes = try #require(report["objects"] as? [String: Any])
     #expect(changes["clearedReferenceCount"] as? Int ?? 0 > 0)
     #expect(changes["removedMemberCount"] as? Int ?? 0 > 0)
-    // Check the numbers in the rows themselves, which a program does not see.
+    // Check the object numbers in the stored rows, because a program does not see these numbers.
     let store = try Store(at: target(objects.fixture))
     let stored = try StoredObjects(store, at: store.snapshot())
     let lost = Set((leaf.rows.lowerBound...leaf.rows.upperBound).map { "Author/\($0)" })

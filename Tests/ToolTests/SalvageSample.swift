@@ -200,8 +200,7 @@ struct SalvageSample {
     case 0: for index in offset..<end { bytes[index] = 0 }
     case 1: bytes.replaceSubrange(offset..<end, with: generator.bytes(end - offset))
     default:
-      // The bits in the first half of a page are parts of fields, keys or values, and are never
-      // unused.
+      // Every bit in the first half of a page is part of a field, a key or a value.
       bytes[offset + generator.below(min(24, end - offset))] ^= 1 << UInt8(generator.below(8))
     }
     files[name] = bytes

@@ -150,7 +150,7 @@ struct SalvageTests {
     sample.destroy(bitmaps, &generator)
     let report = try expectExact(sample, without: bitmaps, "without bitmaps")
     #expect(report.isComplete)
-    // If leaves are lost too, stale leaves must not fill their ranges.
+    // If leaves are lost too, stale leaves must not fill the ranges of the lost leaves.
     let lost = Set((sample.pages[.leaf] ?? []).filter { $0 > 1 && generator.below(10) == 0 })
     sample.destroy(lost, &generator)
     _ = try expectExact(sample, without: lost.union(bitmaps), "without bitmaps and leaves")

@@ -21,7 +21,7 @@ struct ShellTerminalTests {
     try terminal.expect("name  nil  number")
     terminal.type("ame == \"P1\"' --columns weight\r")
     try terminal.expect("10.5")
-    // Between lines, the terminal edits the typed text.
+    // Wait for the prompt, because the terminal itself edits the text typed between lines.
     try terminal.expect("> ")
     // Recall the line from the history, delete its last word, and type another word.
     terminal.type("\u{1B}[A\u{17}team.name\r")

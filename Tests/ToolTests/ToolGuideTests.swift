@@ -85,7 +85,7 @@ struct ToolGuideTests {
     process.waitUntilExit()
     var text = String(decoding: data, as: UTF8.self).replacing("\r\n", with: "\n")
     if text.hasSuffix("\n") { text.removeLast() }
-    // Times, ages, process numbers and identifiers differ between runs.
+    // Times, ages, PIDs and identifiers differ between runs.
     return Self.withoutAges(text).replacing(
       /20[2-9]\d-\d\d-\d\dT[0-9:.]+Z/, with: "2026-11-27T09:41:00.000Z"
     )

@@ -13,7 +13,7 @@ struct LargePageNumberTests {
   private func fixture(before retainedGeneration: Int) throws -> TreeFixture {
     let first = retainedGeneration / Self.perBitmap * Self.perBitmap
     let fixture = try TreeFixture(pageByteCount: Self.pageByteCount, pageCount: PageNumber(first))
-    // Mark all pages between the root, which follows its bitmap, and the limit as used.
+    // Mark as used all pages between the root, which follows its bitmap, and the limit.
     let bitmap = try fixture.pages.writable(PageNumber(first))
     for bit in 2..<max(retainedGeneration - first - 1, 2) {
       let offset = BitmapLayout.bits + bit / 8

@@ -120,7 +120,7 @@ extension PersistentContainer {
         let snapshot = try store.snapshot(at: live.generation)
         if snapshot.date <= date { return snapshot }
       } catch let error as StorageError where error.kind == .generationExpired {
-        // Skip the generation, because it was released in the meantime.
+        // Skip the generation, because it has since been released.
         continue
       }
     }

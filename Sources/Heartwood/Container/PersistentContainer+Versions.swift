@@ -42,7 +42,7 @@ extension PersistentContainer {
       do {
         snapshots.append(try store.snapshot(at: live))
       } catch let error as StorageError where error.kind == .generationExpired {
-        // Skip the generation, because it was released in the meantime.
+        // Skip the generation, because it has since been released.
         continue
       }
     }

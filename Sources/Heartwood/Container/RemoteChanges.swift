@@ -77,7 +77,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
       for attached in observers.group.attachedStores {
         let store = attached.model.space.store
         guard let snapshot = await Self.newest(of: attached.store) else {
-          // Skip the store if it was removed in the meantime.
+          // Skip the store if it has since been removed.
           if attached.model.isRemoved { continue }
           return nil
         }

@@ -26,7 +26,8 @@ struct StoreOpening {
       return try state.storeModel(schema, tracksHistory: options.tracksHistory)
     }
     try store.write { transaction in
-      // Read the state again, because another process may have migrated the store in the meantime.
+      // Read the state again, because another process may have migrated the store since the first
+      // read.
       state = try StoredState(.transaction(transaction.keyspace(StoredModel.keyspace)))
       if let known = state.model {
         for stage in stages(after: known) { try run(stage, &state, transaction) }

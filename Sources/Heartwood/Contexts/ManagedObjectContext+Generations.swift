@@ -189,7 +189,7 @@ extension ManagedObjectContext {
         try body(transaction)
       }
     } catch {
-      // If the store was removed in the meantime, throw `removedStore` instead.
+      // If the store has since been removed, throw `removedStore` instead.
       try requirePresent()
       throw error
     }
@@ -203,8 +203,8 @@ extension ManagedObjectContext {
   ) throws {
     let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
     context.pin = .within(transaction, StoreView(transaction, model))
-    // Empty the context, because the program may have kept a reference to the context. Its objects
-    // no longer match the store once the migration changes the model.
+    // Empty the context, because the program may have kept a reference to the context. The objects
+    // in the context no longer match the store once the migration changes the model.
     defer {
       context.abandonAll()
       context.pin = .none

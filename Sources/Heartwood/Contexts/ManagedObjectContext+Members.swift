@@ -106,7 +106,7 @@ extension ManagedObjectContext {
   ) -> Bool {
     guard member.source === self else { return false }
     if let found = try? storedMembers(of: object, property)?.contains(member) { return found }
-    // If reading fails, load the members, which records the error.
+    // If reading fails, load the members, because loading records the error.
     _ = loadedMembers(of: object, property)
     return object.containsMember(member, property)
   }
@@ -141,7 +141,7 @@ extension ManagedObjectContext {
   ) -> Bool {
     confinement?.enter()
     defer { confinement?.leave() }
-    // Load the list, because undo needs the member's position in it.
+    // Load the list, because undo needs the member's position in the list.
     if property.isOrdered, undoLog != nil { _ = loadedMembers(of: object, property) }
     guard isMemberBeforeChange(member, of: object, property) else { return false }
     drop(member, from: object, property)

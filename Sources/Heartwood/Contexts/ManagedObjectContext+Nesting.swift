@@ -31,7 +31,8 @@ extension ManagedObjectContext {
       switch property.kind {
       case .attribute: object.copy(property, from: original)
       case .toOne:
-        // The parent hides a target whose deletion it has not saved, so hide the target here too.
+        // The parent hides a target if the target's deletion has not been saved, so hide the target
+        // here too.
         if !parent.deleted.isEmpty, parent.toOneTarget(of: original, property) == nil {
           object.setTarget(.none, property)
           continue
@@ -39,8 +40,8 @@ extension ManagedObjectContext {
         // Store only the target's number, so that the target object is created when it is first
         // read.
         if case .object(let target) = original.target(property) {
-          // If the number is temporary, store the target object instead, because a save replaces
-          // temporary numbers.
+          // If the number is temporary, store the target object instead of the number, because a
+          // save replaces temporary numbers.
           let own = target.number.isTemporary ? self.object(target.number) : nil
           object.setTarget(own.map { .object($0) } ?? .number(target.number.bits), property)
         } else {

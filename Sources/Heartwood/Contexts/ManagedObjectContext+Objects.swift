@@ -154,7 +154,7 @@ extension ManagedObjectContext {
     guard !object.isFault, !object.isInserted else { return }
     object.setHooks([])
     object.willTurnIntoFault()
-    // Reset every property to the value of a new object, which releases the old value.
+    // Reset every property to its value in a new object, so that the old value is released.
     let new = type(of: object).init()
     for property in object.entityDescription?.properties ?? [] { object.copy(property, from: new) }
     object.changes = nil
@@ -246,8 +246,8 @@ extension ManagedObjectContext: ObjectSource {
     } catch {
       // Check again, because the store may have been removed since the check above.
       if model.isRemoved, object.isFault, (try? markInaccessible(object)) != nil { return }
-      // Record the error, so that saves throw it. The object remains a fault with the values of a
-      // new object, which must not be stored.
+      // Record the error, so that saves throw it. The object remains a fault with a new object's
+      // values, and these values must not be stored.
       recordFaultError(error)
     }
   }

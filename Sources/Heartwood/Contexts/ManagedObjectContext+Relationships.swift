@@ -9,7 +9,8 @@ extension ManagedObjectContext {
     switch object.target(property) {
     case .none: return nil
     case .object(let target):
-      // Hide a reference from the parent to an object that was deleted in this child context.
+      // Hide a reference that comes from the parent if its target was deleted in this child
+      // context.
       let isHidden = parent != nil && !deleted.isEmpty && !object.isDeleted
       return isHidden && forgets(target, object, property) ? nil : target
     case .number(let bits):
@@ -147,8 +148,8 @@ extension ManagedObjectContext {
       != unsafeBitCast(members, to: UnsafeRawPointer.self)
     // Release this reference to the old set, so that changing the members does not copy the set.
     withExtendedLifetime(consume old) {}
-    // Do not keep a spare copy if a new member must be inserted, because its `awakeFromInsert` may
-    // change the relationship again.
+    // Do not keep a spare copy if a new member must be inserted, because the member's
+    // `awakeFromInsert` may change the relationship again.
     let isQuiet = difference.added.allSatisfy { $0.source === self }
     change(object, property, difference)
     if isOther, isQuiet, object.set(at: property.offset)?.count == members.count {
@@ -261,7 +262,8 @@ extension ManagedObjectContext {
       return
     }
     if let before = toOneTarget(of: other, there), before !== object {
-      // Detach the other object from its current target first, because it can have only one target.
+      // The other object can have only one target, so first detach the object from its current
+      // target.
       if case .toOne = property.kind {
         setToOne(before, property, nil)
       } else {

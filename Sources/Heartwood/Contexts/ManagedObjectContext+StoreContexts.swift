@@ -34,7 +34,7 @@ extension ManagedObjectContext {
     case .none, .within: break
     case .atNextRead: storeContext.pin = .atNextRead
     // Pinning creates a store context for every attached store, so this store was attached after
-    // the context was pinned. Show it as empty.
+    // the context was pinned. Show the store as empty.
     case .at: storeContext.pin = .at(StoreView(emptyOf: attached.model))
     }
     otherStoreContexts.append(storeContext)
@@ -146,7 +146,7 @@ extension ManagedObjectContext {
           .map { try attached.store.snapshot(at: $0) } ?? attached.store.snapshot()
         views.append((storeContext, try StoreView(snapshot, attached.model)))
       } catch {
-        // Skip the store if it was removed in the meantime.
+        // Skip the store if it has since been removed.
         guard storeContext.model.isRemoved else { throw error }
       }
     }

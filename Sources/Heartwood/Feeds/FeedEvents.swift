@@ -57,8 +57,7 @@ struct FeedEvents {
   /// Records the last transaction whose events have all been applied.
   private mutating func recordProgress(_ element: FeedElement) {
     guard element.isLast, let store = element.store else { return }
-    // Do not record the time of the event after the last existing object, because it is the time of
-    // the generation.
+    // A `complete` event contains the time of the generation, so do not record this time.
     let time = element.operation == .complete ? nil : element.time
     report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
   }
@@ -82,8 +81,8 @@ struct FeedEvents {
         return false
       }
       new.index = .max
-      // Advance the time, so that the objects of another snapshot count as seen later, even within
-      // the same millisecond.
+      // Advance the time. The objects of another snapshot then count as seen later, even if both
+      // snapshots date from the same millisecond.
       if new > known || known > new { new.time = max(element.time, known.time + 1) }
     case .inserted, .updated, .deleted:
       guard new > known else {

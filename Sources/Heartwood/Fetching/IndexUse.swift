@@ -92,7 +92,7 @@ extension IndexUse {
       return
     }
     // Do not use a unique index if the request could match objects with a `nil` value, because the
-    // index has no entries for them.
+    // index has no entries for such objects.
     if index.isUnique {
       for slot in index.slots where !isNeverNull(slot) {
         guard let demand = demands[slot], !demand.includesNull else { return nil }
@@ -183,8 +183,8 @@ extension IndexUse {
     slots = [property.slot]
     orderedSlots = []
     fixedSlots = owners.count == 1 ? [property.slot] : []
-    // The use is not exact if the entity has a superentity, because the lists may contain objects
-    // of the superclass that declares the relationship.
+    // The index use is not exact if the entity has a superentity, because the lists may contain
+    // objects of the superclass that declares the relationship.
     self.isExact = isExact && entity.superentity == nil
   }
 
@@ -216,8 +216,8 @@ extension IndexUse {
       }
       isBackwards = term.isReversed
     }
-    // Rows with equal sort values must be sorted by number, so the index must not order them by a
-    // further attribute.
+    // Rows with equal sort values must be sorted by number, so the index must not order such rows
+    // by a further attribute.
     guard rest.isEmpty, isBackwards ?? order.endsReversed == order.endsReversed else { return nil }
     return order.endsReversed
   }

@@ -249,8 +249,8 @@ extension ManagedObjectContext {
         }
       }
     }
-    // Fire the remaining faults one by one. Either this is a child context, or their rows are
-    // missing.
+    // Fire the remaining faults one by one. Either this is a child context, or the rows of these
+    // faults are missing.
     for fault in faults where fault.isFault { fire(fault) }
     try requireReadable()
   }

@@ -66,7 +66,7 @@ final class RowColumns {
     values = row
     next = 0
     let result = Result { try Row(from: RowDecoder(columns: self, node: 0, codingPath: [])) }
-    // Throw again, because the type may have caught the error.
+    // Throw again, because the row type may have caught the error.
     if missing != nil { throw Unread() }
     return try result.get()
   }

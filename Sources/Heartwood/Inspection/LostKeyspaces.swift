@@ -76,7 +76,8 @@ struct LostKeyspaces {
       guard !entries.isEmpty else { continue }
       candidates[name] = Self.possibleNames(entries, stored, model).filter { !names.contains($0) }
     }
-    // Repeat, because a name assigned to one keyspace is no longer possible for any other keyspace.
+    // Repeat, because assigning a name to one keyspace rules out the same name for every other
+    // keyspace.
     while true {
       let clear = candidates.first { name, possible in
         possible.count == 1

@@ -38,8 +38,8 @@ extension ObjectRepair {
       guard let before = range.before,
         let (transaction, chunk) = before.span.bytes.integerPair
       else { return next - 1 }
-      // Chunk 0 is a transaction's first entry, so a range that ends before it contains nothing of
-      // that transaction.
+      // Chunk 0 is a transaction's first entry, so a range that ends before chunk 0 contains no
+      // part of that transaction.
       last = max(last, chunk == 0 ? max(transaction, 1) - 1 : transaction)
     }
     for key in salvaged.damagedValues {

@@ -171,8 +171,8 @@ struct StoredImport {
     guard let owner = try run.changes.owner(index, [value], key, owners),
       let change = try run.changes.change(of: owner.number)
     else { return nil }
-    // Check the entity, because it can share a unique constraint with other entities that inherit
-    // the attribute.
+    // Check the row's entity, because other entities that inherit the attribute share its unique
+    // constraint.
     guard change.storage.entity.isKind(of: entity) else {
       throw index.conflict(ManagedObjectID(change.number, run.model.space))
     }

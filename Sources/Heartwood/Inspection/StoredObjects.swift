@@ -92,7 +92,8 @@ package final class StoredObjects {
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
     resolver.textModel = model
     let terms = try columns.map { column in
-      // Look for a property first, because its name may be a keyword of the format language.
+      // Look for a property first, because a property's name may be a keyword of the format
+      // language.
       let property = entity.properties.first { $0.name == column }
       let expression =
         try property.map { .property(.variable(0), .known($0, entity)) }

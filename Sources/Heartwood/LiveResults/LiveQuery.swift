@@ -67,8 +67,8 @@ final class LiveQuery {
     referencedEntities = Set(plan.referencedEntities.flatMap { model.family(of: $0) }.map(\.number))
       .union(entities)
     fetchesAgain = plan.order == nil || plan.dependsOnOtherObjects || storeContext.parent != nil
-    // If the list is always refetched, each fetch applies the offset and the limit of the request.
-    // The list must then not apply them again.
+    // If the list is always refetched, each fetch applies the request's offset and limit, so the
+    // list must not apply them again.
     offset = fetchesAgain ? 0 : request.offset
     // Treat a limit that no list can reach as no limit.
     limit = fetchesAgain || (request.end ?? .max) > Self.maxLimitedEnd ? nil : request.limit
@@ -227,7 +227,7 @@ extension ManagedObject {
   ///
   /// If the object is a fault, the method loads the object first.
   func columnValues() throws -> [StoredValue] {
-    // Load a fault first, because its properties have only their declared values until then.
+    // Load a fault first, because a fault's properties contain only declared values.
     source?.fire(self)
     guard let entity = entityDescription else { return [] }
     var values = entity.properties.map { _ in StoredValue.null }

@@ -80,8 +80,8 @@ final class ResultsFeed: ContextFollower {
   // MARK: Reports of the context
 
   func recordChange(of object: ManagedObject, isRefreshed: Bool) {
-    // Skip a refreshed object unless a list shows its unsaved changes, because comparing the rows
-    // of the two generations finds other changes.
+    // Skip a refreshed object unless a list shows its unsaved changes. All other changes are found
+    // by comparing the rows of the two generations.
     if isRefreshed, shown[object.number] == nil { return }
     changed.insert(object)
   }
@@ -266,7 +266,7 @@ final class ResultsFeed: ContextFollower {
         if let object = registered(number), !object.isFault || object.isInaccessible {
           _ = try storeContext.materialize(number, storage, record)
         }
-        // Look up the object only once instead of once for each list.
+        // Look up the object only once, not once for each list.
         let isChanged = registered(number)?.hasChanges == true
         for list in lists where !isChanged || !list.query.includesPendingChanges {
           try list.recordState(of: number, try list.query.keys(number, storage, record)) {

@@ -55,7 +55,7 @@ final class ValueChanges {
     return storage.entity.columns.contains { property in
       let slot = property.slot
       guard !old[slot].isIdentical(to: new[slot]) else { return false }
-      // Ignore a reference to the same object if the object was merely renumbered.
+      // Ignore a changed reference if its target was merely renumbered.
       if case .toOne = property.kind, case .integer(let bits) = old[slot] {
         return new[slot] != .integer(feed.currentNumber(bits))
       }

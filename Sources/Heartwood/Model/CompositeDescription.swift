@@ -32,9 +32,9 @@ struct CompositeDescription: Sendable {
     let elements = entity.properties[slots].filter { property in
       let path = property.name.dropFirst(name.count)
       guard text.hasSuffix(path) else { return false }
-      // Check that the component before the element is the attribute itself. The description
-      // contains the attribute's name. Where the name is not available, the description contains
-      // the attribute's address and type.
+      // Check that the component before the element is the attribute itself. The key path's
+      // description contains the attribute's name or, where the name is not available, the
+      // attribute's address and type.
       let before = text.dropLast(path.count)
       return before.hasSuffix(Self.separator + name) || before.hasSuffix(">")
     }

@@ -93,8 +93,8 @@ final class ObjectFiller: Sendable {
         try fillHole(word.field, object)
         continue
       }
-      // Copy the eight bytes. The wrapper consists of a single `Int64` or `Double`, which has the
-      // same representation in memory and in the record.
+      // Copy the eight bytes. The wrapper consists of a single `Int64` or `Double`, whose bytes are
+      // the same in memory and in the record.
       (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
     }
     for field in typed {

@@ -62,8 +62,8 @@ final class PropertyProbe: ObjectSource {
     object.hooks = [.reading, .writing]
     object.source = self
     prototypes.append(object)
-    // Set the number and the ID space too, because the key path may read the object's ID, which is
-    // computed from them.
+    // Set the number and the ID space too, because the object's ID is computed from these
+    // properties, and the key path may read the ID.
     object.number = ObjectNumber(bits: Int64(prototypes.count))
     object.changes = ObjectChanges()
     object.changes?.space = space

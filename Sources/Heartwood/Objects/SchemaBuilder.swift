@@ -72,8 +72,8 @@ struct SchemaBuilder {
   ) -> (properties: [PropertyDescription], composites: [CompositeDescription])? {
     let (object, entries) = PropertyRecorder.record { type.init() }
     let classes = ClassLayout.fields(of: type).map { $0.filter { $0.storage != nil } }
-    // Reverse the order of the classes, because the wrappers of a subclass register first, but the
-    // slots of the superclass come first.
+    // Reverse the order of the classes. The wrappers of a subclass register before those of the
+    // superclass, but the slots of the superclass come first.
     var ordered: [PropertyRecorder.Entry] = []
     var rest = entries[...]
     for fields in classes.reversed() {

@@ -131,8 +131,8 @@ extension QueryTerm {
       let rounded = number.rounded(isUpper ? .up : .down)
       return Int64(exactly: rounded).map { .integer($0) }
     case (.float, .integer(let value)), (.double, .integer(let value)):
-      // Widen the range by one step, because the conversion to `Double` may have rounded the bound
-      // towards the inside of the range.
+      // Widen the range by one step, because rounding the bound to a `Double` may have narrowed the
+      // range.
       return .double(isUpper ? Double(value).nextUp : Double(value).nextDown)
     default: return nil
     }

@@ -60,7 +60,7 @@ struct QueryTerm {
 
   /// The term and its type, for error messages.
   var phrase: String {
-    // Use only the name of a constant, because constants are named after their types.
+    // Omit the type of a constant, because constants are named after their types.
     constant == nil ? "\(name) (\(type.phrase))" : name
   }
 }

@@ -154,7 +154,7 @@ extension ManagedObjectContext {
     object.state.subtract([.registered, .updated])
     object.state.insert(.deleted)
     watched.remove(object)
-    // Keep the values of the attributes, so that they remain readable, for example in `didSave`.
+    // Keep the attribute values readable, for example in `didSave`.
     object.hooks = []
     object.releaseRelated()
     leave(object)

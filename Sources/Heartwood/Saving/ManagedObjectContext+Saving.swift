@@ -62,8 +62,8 @@ extension ManagedObjectContext {
     let replacedObjects = renumberInserted(request)
     finish(request)
     advance(to: generation)
-    // Dismiss the replaced objects after `advance(to:)`, because they copy the values that their
-    // rows have in the new generation.
+    // Dismiss the replaced objects after `advance(to:)`, because dismissed objects copy their
+    // values from the rows of the new generation.
     Self.dismiss(replacedObjects)
     // If a new object was merged into an existing row, discard the undo groups, because they would
     // change an object that is no longer in the context.

@@ -18,8 +18,8 @@ struct RelationshipMigration {
         try forget(old, of: known)
       }
     }
-    // Collect all related objects before rewriting any row, because collecting reads the rows in
-    // their old format.
+    // Collect all related objects before rewriting any row, because the objects are collected from
+    // rows in the old format.
     let fillings = try step.model.entities.flatMap { storage in
       try storage.entity.relationships.compactMap { try filling($0, storage) }
     }
@@ -262,8 +262,8 @@ struct RelationshipMigration {
       let inverse = storage.entity.inverses[property.slot],
       !storage.entity.family.contains(where: { had(property, $0) })
     else { return nil }
-    // Do not fill a relationship that does not have its own keyspace, because it uses the keyspace
-    // of its inverse.
+    // Do not fill a relationship without its own keyspace, because such a relationship uses its
+    // inverse's keyspace.
     if case .toMany = property.kind, !storage.entity.listsMembers(property) { return nil }
     let sorted = "heartwood.sorting.\(storage.number).\(property.slot)"
     let entries = try keyspace(sorted)

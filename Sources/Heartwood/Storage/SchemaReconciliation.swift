@@ -150,8 +150,8 @@ struct SchemaReconciliation {
       return
     }
     result.entities.append(entity)
-    // Refuse the migration if a declared entity is related to this entity, because changes to the
-    // declared entity would have to change the rows and entries of this one.
+    // Refuse the migration if a declared entity is related to this entity, because changing objects
+    // of the declared entity would require changing this entity's rows and entries.
     if let related {
       refusals.append(
         "\(entity.name) exists only in the store and is related to \(related.name). \(remedy)")
@@ -382,8 +382,8 @@ extension StoredModel.StoredEntity {
         StoredModel.Column(property: property.number, storageType: $0)
       }
     }
-    // Do not reuse the latest layout if it has a constant for a property that is now optional,
-    // because `nil` would be read as the constant in records of that layout.
+    // Do not reuse the latest layout if it defines a constant for a property that is now optional.
+    // In records of that layout, `nil` would be read as the constant.
     if let last = layouts.last, last.columns == columns,
       !last.constants.contains(where: { known[$0.property]?.isOptional == true })
     {

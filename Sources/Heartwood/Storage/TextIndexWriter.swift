@@ -256,7 +256,7 @@ final class TextIndexWriter {
     var delta = 0
     var next = 0
     while next < own.count {
-      // Find the last block whose row is not greater than the row of the edit. If there is no such
+      // Find the last block whose row is not greater than the edit's row. If there is no such
       // block, use the first block.
       var first =
         try cursor.seek(before: keys.block(term, row: own[next].row + 1)) ? row(at: cursor) : nil

@@ -71,7 +71,7 @@ struct VersionReader {
         && (before.row?.values ?? []).isIdentical(to: after.row?.values ?? [])
       let between = before.generation + 1...after.generation
       let version = after.row?.version ?? 0
-      // Check whether the history records the change. The history lacks the changes of programs
+      // Check whether the history records the change. The history lacks changes made by programs
       // that opened the store without history tracking.
       let isKnown = known.contains { between.contains($0.base) && version <= $0.base }
       guard !isSame, !isKnown else { continue }

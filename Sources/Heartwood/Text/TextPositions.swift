@@ -25,7 +25,8 @@ extension TextSearchTree {
     var starts = try positions(first.leaf)
     var (leaf, others) = (first.leaf, starts)
     for word in words.dropFirst() where !starts.isEmpty {
-      // Do not read the positions again if a phrase repeats the same word, possibly many times.
+      // Do not read the positions again if a phrase repeats a word. A phrase may repeat the same
+      // word many times.
       if word.leaf != leaf { (leaf, others) = (word.leaf, try positions(word.leaf)) }
       var other = 0
       starts.removeAll { start in

@@ -85,7 +85,7 @@ struct WordScan {
       if source[end] >= 0x80 { isASCII = false }
       switch kind {
       case .letter, .hebrew:
-        // End a word between a number and its unit. For example, treat "4km" as two words.
+        // End the word between a number and its unit. For example, treat "4km" as two words.
         if isNumber, hasContent { break characters }
         (last, isNumber, hasContent) = (kind, false, true)
       case .digit: (last, hasContent) = (kind, true)
@@ -133,7 +133,7 @@ struct WordScan {
   }
 
   private func appendASCII(_ range: Range<Int>, to bytes: inout [UInt8]) {
-    // Append one byte more than the maximum, to show that the word must be truncated.
+    // Append one byte beyond the maximum, to show that the word must be truncated.
     for position in range.prefix(TextTokens.maxTermByteCount + 1) {
       let byte = source[position]
       let isUpper = options.ignoresCase && byte >= 0x41 && byte <= 0x5A

@@ -77,8 +77,8 @@ extension ManagedObjectContext {
   /// A refresh after the deletion may have turned these objects into faults.
   func loadForUndo() {
     guard undoLog != nil, !rootContext.discardsUndoOnSave else { return }
-    // Skip an object whose row another context has deleted, because reading the object would be an
-    // error.
+    // Skip an object whose row another context has deleted, because reading the object would cause
+    // an error.
     for object in deleted.all where object.isFault && (parent != nil || rowExists(of: object)) {
       fire(object)
     }

@@ -260,7 +260,7 @@ final class UndoLog {
   func end() {
     endGroup()
     open.name = nil
-    // Assign the remaining steps to the groups that deleted their objects.
+    // Assign each remaining step to the group that deleted the step's object.
     if direction == .undoing {
       for (object, steps) in waiting { for step in steps { add(step, toDeletionOf: object) } }
     }

@@ -56,8 +56,8 @@ struct OrderedValue<Value: Encodable>: Encodable {
     case let unordered as any UnorderedEncodable:
       try unordered.encodeSorted(to: encoder)
     // Encode values of these types directly. `JSONEncoder` treats the first four types specially,
-    // but does not recognise them in a wrapper. The other types are primitive. Their `encode(to:)`
-    // would write the value to a container, which would call this function again.
+    // but does not recognise them in a wrapper. The other types are primitive: their `encode(to:)`
+    // would write the value to a container, and the container would call this function again.
     case is Date, is Data, is URL, is Decimal, is String, is Bool, is any BinaryInteger,
       is any BinaryFloatingPoint:
       var container = encoder.singleValueContainer()

@@ -14,8 +14,8 @@ public struct PersistentHistoryToken: Codable, Sendable {
     let time: Int64?
   }
 
-  // Do not nest the position in the first store, so that the encoded token of a single store stays
-  // short.
+  // Keep the first store's position in separate properties, because nesting it would make the
+  // encoded token of a single store longer.
   private let store: UUID
   private let sequence: Int64
   private let time: Int64?

@@ -43,7 +43,8 @@ struct BackupRun {
     if let last { try requireAncestor(last, of: newest) }
     let start = last?.point.frame ?? 0
     let named = try store.namedGenerations()
-    // Also back up generations that users have named, so that they can be restored.
+    // Also back up the generations that users have named, so that these generations can be
+    // restored.
     let users = Set(named.filter { !BackupSeries.isName($0.key) }.map(\.value.frame))
     // Do not build on a damaged file. The delta could never be restored.
     let isIntact = last.map { (try? BackupChain(directory, to: $0.point.frame)) != nil } ?? false
@@ -109,8 +110,8 @@ struct BackupRun {
     in directory: BackupDirectory
   ) throws -> Snapshot {
     let generation = snapshot.generation
-    // Keep the generation before writing its file. Keeping the generation makes it durable, and the
-    // next delta needs it.
+    // Keep the generation before writing its file. Keeping the generation makes it durable and
+    // retains it for the next delta.
     try store.keep(generation, as: series.name(of: generation))
     let state = snapshot.state
     let names = try store.namedGenerations().filter { !BackupSeries.isName($0.key) }

@@ -27,7 +27,7 @@ struct ReplicaStep {
       try requireSuccessor(of: old.point)
       let (new, map) = try prepared(after: old)
       // After an error, keep the images, because the new map may be in place. The next attempt
-      // writes them again.
+      // writes the images again.
       try RetainedFrameMap.file.replace(with: map.encoded(for: files.identity), files.log)
       core.table.publishAppended(new)
       core.table.publishSynced(new.generation)
@@ -81,7 +81,7 @@ struct ReplicaStep {
     to old: GenerationState
   ) throws(StorageError) -> (state: GenerationState, frames: [RetainedFrameMap.RetainedFrame]) {
     let point = header.point
-    // Allocate disk space now, so that a checkpoint cannot run out of it.
+    // Allocate disk space now, so that a checkpoint cannot run out of space.
     try files.pageFile.reserve(point.pageCount, mayHaveBeenCut: true)
     let (frames, written) = try writeImages(newerThan: old.generation)
     let index = PageIndex(sharing: old.index)

@@ -102,7 +102,7 @@ final class PosixFileWatch: FileWatch {
       }
     }
 
-    // Removing the watch produces a kernel event, which wakes the waiting thread.
+    // Removing the watch produces a kernel event that wakes the waiting thread.
     func end() { if !origin.isInherited { inotify_rm_watch(descriptor, target) } }
   #endif
 }

@@ -85,8 +85,8 @@ final class HeldDirectory: Sendable {
   /// Returns the stamp of the names in this directory; see ``FileSystem/stamp(of:)``.
   func stamp() throws(StorageError) -> DirectoryStamp? {
     let directory = try descriptor()
-    // Read the clock before the directory's status. A change that the status misses then gets this
-    // time or a later one.
+    // Read the clock before the directory's status. Any change that the status does not include
+    // then gets this time or a later time.
     let now = Self.nanoseconds(Self.changeClock)
     var status = stat()
     let result = SystemCalls.retrying { fstat(directory, &status) }

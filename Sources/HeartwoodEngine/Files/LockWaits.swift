@@ -1,6 +1,6 @@
 /// A record of the threads in this process that wait without a timeout for other processes' locks.
 package final class LockWaits: @unchecked Sendable {
-  // `@unchecked` is safe because `lock` guards all properties below it.
+  // `@unchecked` is safe because `lock` guards every property declared after it.
   private let lock = Lock()
   private var waits: [UInt64: Wait] = [:]
   private var lastWaitID: UInt64 = 0

@@ -46,7 +46,7 @@ final class PosixFile: File {
     var done = 0
     while done < target.count {
       let result = SystemCalls.retrying {
-        // Darwin rejects transfers of 2 GiB or more, so split them.
+        // Darwin rejects transfers of 2 GiB or more, so split larger transfers.
         pread(
           descriptor, target.base + done, min(target.count - done, Self.maxTransferByteCount),
           off_t(offset) + off_t(done))
@@ -130,7 +130,8 @@ final class PosixFile: File {
     let descriptor = try descriptor()
     #if canImport(Darwin)
       // This call does not change the file's length, so set the length afterwards. Ignore failures
-      // of the call: file systems that do not support it allocate space when bytes are written.
+      // of the call: file systems that do not support the call allocate space when bytes are
+      // written.
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
         fst_length: off_t(byteCount - end), fst_bytesalloc: 0)

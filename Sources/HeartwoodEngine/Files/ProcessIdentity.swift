@@ -13,7 +13,7 @@ package enum ProcessIdentity {
 
   package static let ownProgram: String = {
     #if os(Linux) || os(Android)
-      // Do not use `CommandLine` on these platforms. `CommandLine` opens a file, which could
+      // Do not use `CommandLine` on these platforms. `CommandLine` opens a file, and the file could
       // receive the descriptor of a closed standard stream.
       program(of: own) ?? "?"
     #else

@@ -62,8 +62,8 @@ enum SystemCalls {
     let placeholders = free.map { _ in open("/dev/null", O_RDWR) }
     defer { for placeholder in placeholders where placeholder != -1 { close(placeholder) } }
     let first = retrying(make)
-    // Another thread may have closed a standard stream in the meantime, so that the file received
-    // the stream's descriptor. In that case, move the file to a higher descriptor.
+    // Another thread may have closed a standard stream after the check above. If the file has
+    // received that stream's descriptor, move the file to a higher descriptor.
     guard case .success(let descriptor) = first, descriptor <= 2 else { return first }
     let moved = retrying { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
     close(descriptor)

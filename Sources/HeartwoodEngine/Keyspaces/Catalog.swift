@@ -106,7 +106,7 @@ package enum Catalog {
       try decoder.finish()
       return name
     } catch {
-      // A valid key whose components are not a single string is not a name.
+      // A valid key is a name only if the key consists of a single string.
       throw error.kind == .invalidArgument ? damaged : error
     }
   }

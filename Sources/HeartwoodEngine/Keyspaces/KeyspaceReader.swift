@@ -3,7 +3,7 @@
 /// A reader retains its snapshot, and the snapshot keeps its generation live. Any number of threads
 /// may use a reader concurrently.
 public struct KeyspaceReader: @unchecked Sendable {
-  // `@unchecked` is safe because the view in `reads` is a pointer into the snapshot, which is
+  // `@unchecked` is safe because the view in `reads` points into the snapshot, and the snapshot is
   // immutable.
   let snapshot: Snapshot
   @usableFromInline let reads: KeyspaceReads

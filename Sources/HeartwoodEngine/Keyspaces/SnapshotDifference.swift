@@ -96,7 +96,7 @@ package struct SnapshotDifference {
         if try !hasEqualValues(old, new) {
           try body(StoreChange(keyspace: name, key: new.key.copied(), kind: .updated))
         }
-        // Most entries of a rewritten leaf are unchanged, so skip them together.
+        // Most entries of a rewritten leaf are unchanged, so skip the unchanged entries together.
         old.skipSame(as: new)
         hasOld = try old.moveToNext()
         hasNew = try new.moveToNext()

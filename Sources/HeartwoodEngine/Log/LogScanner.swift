@@ -182,8 +182,8 @@ package struct LogScanner {
       var frame = group.header.frame
       for image in group.header.images {
         frame = geometry.next(after: frame)
-        // Check that the segment exists, because this loop does not read images up to the durable
-        // watermark.
+        // Check explicitly that the segment exists, because images up to the durable watermark are
+        // not read here.
         guard table[geometry.segment(of: frame)] != nil else { return nil }
         images.append(LogStep.Image(page: image.page, frame: frame, hash: image.hash))
       }

@@ -88,7 +88,7 @@ struct SalvageLog {
   /// the header slot's digest, the method finds the newest image of each page in the page file.
   private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
     // Start with the images right before the end. They belong to the last group, even if the
-    // segment that contained its header has been deleted.
+    // segment that contained the group's header has been deleted.
     var last = end.frame
     while last > 0, let page = try imagePage(at: last) {
       if checkpointedIndex.frame(of: page) == 0 { checkpointedIndex.set(page, to: last) }

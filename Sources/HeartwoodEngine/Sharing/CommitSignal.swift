@@ -191,7 +191,7 @@ package final class CommitSignal: @unchecked Sendable {
     while id == threadID {
       lock.release()
       wake()
-      // Poll at first, because other processes may have cached the result that there are no
+      // Poll at first, because other processes may have cached the fact that there are no
       // observers.
       let isNew = SystemThread.monotonicMilliseconds &- start < 2 * Self.answerMilliseconds
       if let watch, !isNew { watch.wait(milliseconds: Self.checkMilliseconds) }

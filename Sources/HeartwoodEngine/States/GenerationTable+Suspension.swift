@@ -23,8 +23,8 @@ extension GenerationTable {
     try acquireActive()
     defer { lock.release() }
     suspended = true
-    // Wait for threads that are building a state. Each of them holds a lock that must be released
-    // too.
+    // Wait for threads that are building a state. Each such thread holds a lock that must be
+    // released too.
     while !building.isEmpty { lock.wait(milliseconds: 1) }
     files.suspensions.add()
     var failure: StorageError?

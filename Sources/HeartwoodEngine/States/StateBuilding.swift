@@ -123,8 +123,8 @@ extension StoreFiles {
       lowestFree: lowestFree)
     let checkpointed = counters.checkpointed
     guard checkpointed > pageFile.knownState else { return state }
-    // Drop index entries and segments of pages that another process has written back, because they
-    // are no longer needed.
+    // Another process has written pages back. Drop the index entries and segments that are
+    // therefore no longer needed.
     pageFile.adoptState(checkpointed, cache)
     return try state.pruned(checkpointed: checkpointed, gone: [])
   }

@@ -85,7 +85,7 @@ extension OpenSequence {
     _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
   ) throws(StorageError) {
     // Reject counters that are too high. Readers wait while the floor is above the newest commit,
-    // so such a floor would block them forever.
+    // so such a floor would block readers forever.
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(

@@ -86,8 +86,7 @@ struct PartialStore {
 
   /// Removes all files except `locks`, whose lock shows that a process is creating a store.
   private func removeFiles() throws(StorageError) {
-    // Remove nothing in a child process that was forked in the meantime, because the parent still
-    // uses the files.
+    // Remove nothing in a forked child process, because the parent still uses the files.
     try origin.requireOwn(partialPath)
     for name in try fileSystem.list(partialPath) ?? [] where name != "locks" {
       try fileSystem.remove(partialPath + "/" + name)

@@ -22,8 +22,8 @@ extension Store {
       !writerLock.isHeldByThisThread,
       "A store was suspended inside a write. Suspend it after the write has returned.")
     guard firstCore.isPrivate else { return try core.suspend(timeout: options.busyMilliseconds) }
-    // Suspend a private read-only core within `renew`, so that no other thread replaces the core
-    // with an active core in the meantime.
+    // Suspend a private read-only core within `renew`, so that no other thread can replace the core
+    // with an active core during the call.
     _ = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in
       try core.suspend(timeout: options.busyMilliseconds)
       return nil
@@ -43,8 +43,8 @@ extension Store {
   ///   does not hold.
   public func resume() throws {
     try requireOpen()
-    // Return if this thread is in a write. The store is not suspended then, and the thread must not
-    // wait for maintenance.
+    // Return if this thread is in a write. In that case, the store is not suspended, and the thread
+    // must not wait for maintenance.
     guard !writerLock.isHeldByThisThread else { return }
     try core.resume(sequence)
   }

@@ -42,7 +42,7 @@ package struct StoreReplacement {
       try new.rename(to: path)
     } catch {
       // Rename the old store back. If the new store already has its final name, renaming fails, and
-      // the new store stays there.
+      // the new store stays in place.
       try? old.rename(to: path)
       throw error
     }
@@ -62,8 +62,8 @@ package struct StoreReplacement {
       try fileSystem.rename(replacedPath(path), to: path)
       try fileSystem.syncDirectory(OpenSequence.parent(of: path))
     } catch {
-      // Another process may have renamed the store back or completed the replacement in the
-      // meantime, so throw the error only if there is nothing at the path.
+      // Another process may have renamed the store back or completed the replacement. Throw the
+      // error only if there is nothing at the path.
       guard try fileSystem.list(path) != nil else { throw error }
     }
   }

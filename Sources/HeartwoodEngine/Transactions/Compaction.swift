@@ -110,7 +110,7 @@ package struct Compaction {
   private mutating func walk(_ mover: inout PageMover) throws(StorageError) {
     let rows = try Catalog.rows(in: mover.pages.view)
     while mover.budget > 0, let current = tree ?? trees.first {
-      // If the keyspace was removed in the meantime, it no longer has any pages to move.
+      // If the keyspace has since been removed, it has no pages left to move.
       var next: [UInt8]?
       if let root = rows.first(where: { $0.row.root.tree == current })?.row.root {
         next = try mover.moveValues(of: root, from: key)

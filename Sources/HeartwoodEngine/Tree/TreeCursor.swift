@@ -147,8 +147,8 @@ package final class TreeCursor {
   @inline(__always)
   package var key: Bytes {
     precondition(isPositioned, "The cursor is not at an entry. Move it to an entry first.")
-    // The writer may have removed the entry from the node since the cursor moved to it. If the
-    // cursor saves its key, use the saved key.
+    // The writer may have removed the entry from the node since the cursor moved to that entry. If
+    // the cursor saves its key, use the saved key.
     if keySlot != slot, !savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
       keySlot = slot

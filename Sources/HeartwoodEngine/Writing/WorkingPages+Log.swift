@@ -18,8 +18,9 @@ extension WorkingPages {
   /// - Complexity: O(1) below the limit. Above the limit, writes each page in memory once.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
-    // Write each savepoint's pages in separate groups, which a rollback can void. Start with the
-    // outermost savepoint, because readers use the last image of a page that is not void.
+    // Write each savepoint's pages in separate groups, so that a rollback can void these groups.
+    // Start with the outermost savepoint, because readers use the last image of a page that is not
+    // void.
     var parts: [[Departure]] = []
     for page in departures() {
       if parts.last?.first?.owner == page.owner {
@@ -81,9 +82,9 @@ extension WorkingPages {
   package func commit() throws(StorageError) -> GenerationState {
     let images = departures().map(\.image)
     let (point, frames) = try write(imageCount: images.count) { writer throws(StorageError) in
-      // Allocate disk space now, so that a checkpoint cannot run out of it. If the page count has
-      // not grown, the space already exists, because the file always keeps all pages of the newest
-      // commit.
+      // Allocate disk space now, so that a checkpoint cannot run out of space. If the page count
+      // has not grown, the space already exists, because the file always keeps all pages of the
+      // newest commit.
       try files.pageFile.reserve(pageCount, mayHaveBeenCut: pageCount > state.point.pageCount)
       // Create the mappings now, because a failure after the commit would disable writing.
       _ = try files.pageFile.regions(covering: pageCount)
@@ -155,8 +156,8 @@ extension WorkingPages {
       for slot in slot..<geometry.framesPerSegment { region.clearVerified(slot) }
     }
     let allocated = writer.table.segments.dropFirst(state.segments.segments.count)
-    // If other files now have the same names, do not truncate them, because they may belong to
-    // another store.
+    // If other files now have the same names, do not truncate these files, because they may belong
+    // to another store.
     guard let next = allocated.first, (try? requireOpened()) != nil else { return }
     files.allocator.reclaim(after: next.number - 1, allocated: Array(allocated))
   }

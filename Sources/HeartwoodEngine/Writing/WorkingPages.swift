@@ -140,7 +140,7 @@ package final class WorkingPages {
   func cut(to count: PageNumber) { source.pointee.pageCount = count }
 
   func forget(_ number: PageNumber) {
-    // Free pages are never read, so leave any image in the log in the index.
+    // Free pages are never read, so the index may still refer to an image in the log.
     if table.pointee.block(of: number) != nil { enter(nil, of: number) }
   }
 

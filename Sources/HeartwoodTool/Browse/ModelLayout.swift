@@ -161,7 +161,7 @@ struct ModelLayout {
       for (near, far) in [(line.ends[0], line.ends[1]), (line.ends[1], line.ends[0])]
       where near.box != far.box {
         guard let height = self.height(of: far, columns) else { continue }
-        // Subtract the offset of the line's end within its box. This aligns the ends of the line
+        // Subtract the offset of the line's end within the box. This aligns the ends of the line
         // instead of the tops of the boxes.
         let target = height - graph.boxes[near.box].offset(of: near.row)
         let sum = sums[near.box] ?? (0, 0)
@@ -216,7 +216,7 @@ struct ModelLayout {
     let limit = max(Self.preferredWidth, groups.map(\.width).max() ?? 0)
     var corner = Point(x: 0, y: 0)
     var bottom = 0.0
-    // Leave space to the right of a column for lines within it.
+    // Leave space to the right of a column for the lines within the column.
     let space = Self.columnGap / 2
     for columns in groups.sorted(by: { height($0) > height($1) }) {
       if corner.x > 0, corner.x + columns.width > limit {

@@ -35,7 +35,7 @@ enum PageScript {
 
       const entities = take("model").map((facts, position) => ({
         ...facts, position, sort: null, query: "", page: 0,
-        // Reading the rows of a large entity takes time, so wait until they are needed.
+        // Reading the rows of a large entity takes time, so wait until the rows are needed.
         get rows() { return this.parsed ??= take(`rows-${position}`); },
       }));
       const byName = new Map(entities.map(entity => [entity.name, entity]));
@@ -48,7 +48,7 @@ enum PageScript {
       // The pattern above is slow. Most strings match this faster pattern.
       const plain = /^[\n\t -~]*$/;
 
-      // Returns the nodes for a string, in which codes represent invisible characters.
+      // Returns nodes for a string, with codes in place of invisible characters.
       function nodes(text) {
         if (plain.test(text)) return [text];
         const result = [];
@@ -62,7 +62,7 @@ enum PageScript {
         return result;
       }
 
-      // Returns the beginning of a string, which never ends in half a surrogate pair.
+      // Returns the beginning of a string without splitting a surrogate pair.
       function shortened(text, length) {
         const last = text.charCodeAt(length - 1);
         return text.slice(0, length - (last >= 0xD800 && last < 0xDC00 ? 1 : 0)) + "…";
@@ -184,7 +184,7 @@ enum PageScript {
 
       // MARK: Order
 
-      // Returns a value that `<` compares as people expect.
+      // Returns a sort key that `<` orders as people expect.
       function key(value, kind) {
         if (value === null) return null;
         if (kind === "many") return value[0];
@@ -195,7 +195,7 @@ enum PageScript {
         }
         if (kind === "text" || kind === "data") return (value.text ?? value).toLowerCase();
         if (typeof value === "number") return value;
-        // Numbers that JavaScript would round are strings.
+        // Numbers that JavaScript would round are encoded as strings.
         if (kind !== "decimal" && /^-?\d+$/.test(value)) return BigInt(value);
         const number = Number(value.replace("inf", "Infinity"));
         return Number.isNaN(number) ? null : number;
@@ -283,7 +283,8 @@ enum PageScript {
         const sign = make("span", { ariaHidden: "true" });
         const isNumber = ["row", "number", "decimal", "date"].includes(column.kind);
         const button = make("button", { type: "button", className: isNumber ? "number" : "" });
-        // Do not put the sign between the name and the edge to which the values are aligned.
+        // Keep the name next to the edge to which the values are aligned, and put the sign on the
+        // other side.
         button.append(...isNumber ? [sign, " "] : [], ...nodes(column.name), " ",
           ...isNumber ? [] : [sign]);
         button.addEventListener("click", () => toggle(entity, position));
@@ -372,7 +373,7 @@ enum PageScript {
           const anchor = event.target.closest("a");
           if (anchor?.hash && anchor.hash === location.hash) follow();
         });
-        // Building the tables has moved the element that the address names.
+        // Scroll again, because building the tables has moved the element that the address names.
         document.getElementById(location.hash.slice(1))?.scrollIntoView();
         follow();
         document.documentElement.dataset.state = "complete";

@@ -66,7 +66,7 @@ struct SQLiteExport {
       switch stored {
       case .bool(let value): row.append(integer: value ? 1 : 0)
       case .integer(let value): row.append(integer: value)
-      // Store NaN as null, because SQLite cannot store it.
+      // Store NaN as null, because SQLite cannot store NaN.
       case .double(bits: let bits) where Double(bitPattern: bits).isNaN: row.appendNull()
       case .double(bits: let bits): row.append(real: Double(bitPattern: bits))
       case .bytes(let bytes) where type != .json: row.append(blob: bytes)

@@ -179,7 +179,7 @@ extension StorageType {
     switch self {
     case .bool: .declared("BOOLEAN")
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .reference: .integer
-    // Declare no type, because a number that is too large is stored as text.
+    // Declare no type, because a number that is too large for an SQLite integer is stored as text.
     case .uint64: .any
     case .float, .double: .real
     case .date, .uuid, .string, .decimal, .json: .text

@@ -4,7 +4,7 @@ enum DisplayWidth {
   ///
   /// The string must not contain control characters.
   static func of(_ text: String) -> Int {
-    // Handle ASCII text separately, because it is by far the most frequent.
+    // Handle ASCII text separately, because it is by far the most common.
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
     return text.reduce(0) { $0 + of($1) }
   }

@@ -1,8 +1,8 @@
 // This program is linked with libFuzzer, which provides `main` and calls three functions by name.
 //
 // The environment variable `HEARTWOOD_FUZZ_TARGET` contains the name of the target. If
-// `HEARTWOOD_FUZZ_PREPARE` contains a directory, the program writes the seeds and the dictionary of
-// each target to it, and ends.
+// `HEARTWOOD_FUZZ_PREPARE` names a directory, the program writes each target's seeds and dictionary
+// to this directory and then exits.
 
 import Foundation
 import FuzzTargets

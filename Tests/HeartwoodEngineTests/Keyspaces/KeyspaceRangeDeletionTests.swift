@@ -34,7 +34,7 @@ struct KeyspaceRangeDeletionTests {
     guard let first = bounds.0, let second = bounds.1 else {
       return KeyRange(from: bounds.0, upTo: bounds.1)
     }
-    // Sometimes return a range whose bounds are reversed, which is empty.
+    // Sometimes return an empty range with reversed bounds.
     return random.isTrue(in256: 10)
       ? KeyRange(from: max(first, second), upTo: min(first, second))
       : KeyRange(from: min(first, second), upTo: max(first, second))

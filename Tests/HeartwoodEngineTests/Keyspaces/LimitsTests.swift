@@ -99,7 +99,7 @@ struct LimitsTests {
     access: StoreOptions.Access
   ) throws {
     // An entry may take (4,096 - 40) / 4 bytes. The limit includes 14 bytes of overhead and all
-    // bytes of the key after the first 8 bytes. For an integer, this is one byte.
+    // bytes of the key after the first 8 bytes. An integer key has one such byte.
     let quarter = (4096 - 40) / 4
     let long = [UInt8](repeating: 1, count: 100)
     try run(access) { store in

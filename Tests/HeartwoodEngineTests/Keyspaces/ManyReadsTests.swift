@@ -177,8 +177,8 @@ struct ManyReadsTests {
       var model: [Int: Int] = [:]
       try store.write { transaction in
         let keyspace = try transaction.keyspace("k")
-        // Each of the first two visits of a row makes the row larger, and the third visit deletes
-        // it, so leaves are split and merged.
+        // The first two visits to a row enlarge the row, and the third visit deletes it. Leaves are
+        // therefore split and merged.
         try keyspace.getMany(numbers) { index, value in
           let number = numbers[index]
           let met = model[number] ?? 0

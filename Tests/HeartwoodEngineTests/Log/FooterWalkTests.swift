@@ -111,8 +111,8 @@ struct FooterWalkTests {
 
   @Test func `reads footers where there are any, and group headers elsewhere`() throws {
     let log = try LogFixture()
-    // A segment has six frames. The segment holds two commits of two frames each, and the beginning
-    // of a commit that extends into the next segment.
+    // Each segment has six frames, which hold two commits of two frames each and the beginning of a
+    // commit that extends into the next segment.
     for page: PageNumber in 0..<20 { try log.commit(page % 3 == 2 ? [page, 50, 51] : [page]) }
     let count = try log.seal()
     #expect(count >= 4)

@@ -49,8 +49,8 @@ struct GroupChainTests {
     first.isCommit = false
     var second = HandMadeGroup(frame: 2, base: 1)
     second.ordinal = 1
-    // Add the digest of the first group after the change, so that a change to `previous` keeps its
-    // effect.
+    // Apply the change before adding the first group's digest, so that a change to `previous`
+    // remains in effect.
     change?.body(&first, &second)
     let bytes = first.bytes(pageByteCount: LogFixture.pageByteCount, seed: log.seed)
     second.previous &+= HandMadeGroup.digest(of: bytes)

@@ -164,7 +164,7 @@ struct MaintenanceScheduleTests {
       })
     // Later checkpoints failed for the same reason, which was not reported again.
     #expect(waits { reported.withLock { $0.map(\.kind) } == [.corrupt] })
-    // Another process that opens the store learns the kind of the error.
+    // Another process that opens the store can read the kind of the error.
     let other = try Store(
       at: directory.path(of: "store"), options: options, fileSystem: OtherProcess(PosixFileSystem())
     )

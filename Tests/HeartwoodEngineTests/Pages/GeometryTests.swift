@@ -44,7 +44,7 @@ struct GeometryTests {
     #expect(Geometry(pageByteCount: page, segmentByteCount: segment) == nil)
   }
 
-  // Use a separate process, because a failure would be a trap.
+  // Use a separate process, because a failure would trap and end the process.
   @Test(.spawning) func `rejects the largest integers`() async {
     await #expect(processExitsWith: .success) {
       for page in [1, 8, 4096, 65_536, Int.max] {

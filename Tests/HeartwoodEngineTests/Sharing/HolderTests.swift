@@ -90,8 +90,8 @@ struct HolderTests {
       #expect(found.map(\.isReadOnly) == [false, false, true])
       #expect(try #require(found[1].age) > .seconds(1_000_000_000))
       #expect(found[2].age == nil)
-      // When a process has ended, its row no longer names a process, even if another process has
-      // its PID.
+      // After a process has ended, its row no longer names a process, even if another process has
+      // reused the PID.
       try others.unlock(byte: LockByte.holderRow + 1)
       found = try store.holders()
       #expect(found.map(\.name) == ["own", nil, nil])
@@ -192,8 +192,7 @@ struct HolderTests {
       for index in 0..<3 {
         #expect(others.set(.holding(first.frame, Self.stranger + Int32(index))))
       }
-      // The bytes of these locks are adjacent, but do not make their owners holders of the
-      // generation.
+      // These locks use adjacent bytes, but do not make their owners holders of the generation.
       #expect(others.set(.holding(first.frame + 1, Self.stranger + 7)))
       #expect(others.set(.open(Self.stranger + 8, isReadOnly: true)))
       let live = try #require(try store.liveGenerations().first { $0.generation == first })

@@ -72,8 +72,8 @@ struct DecidingElsewhereTests {
       try fixture.elsewhere().run { second in
         try first.keep(put(first, 1), as: "first")
         let generation = try put(first, 2)
-        // The second process makes this commit, so the first process does not have its state in
-        // memory.
+        // The second process makes this commit, so the first process does not have the commit's
+        // state in memory.
         try put(second, 3)
         var hasRun = false
         fileSystem.onLock = { kind, range in

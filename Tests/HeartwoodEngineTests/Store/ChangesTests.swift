@@ -92,7 +92,8 @@ struct ChangesTests {
       let between = try store.snapshot()
       try store.write { transaction in
         let rows = try transaction.keyspace("rows")
-        // Give most rows their old values again. These rows are then in other leaves than before.
+        // Give most rows their old values again. These rows are then in different leaves than
+        // before.
         for number in 100..<3900 where number % 10 != 0 { try rows.put(number, row(number)) }
         for number in 5000..<9000 { try rows.put(number, row(number)) }
       }
@@ -289,8 +290,8 @@ struct ChangesTests {
         lookups.append(store.statistics.cacheLookupCount - start)
       }
     }
-    // The comparison looks up 100 old and 100 new leaves, each of them twice, two catalogs and two
-    // bitmaps.
+    // The comparison looks up two catalogs, two bitmaps, 100 old leaves and 100 new leaves. Each
+    // leaf is looked up twice.
     #expect(lookups == [404, 404])
   }
 }

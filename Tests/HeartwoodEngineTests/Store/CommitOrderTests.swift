@@ -64,8 +64,9 @@ struct CommitOrderTests {
         try put(first, 2)
         let before = segment()
         let unsynced = geometry.segment(of: geometry.next(after: counters.durable))
-        // Fill one more segment than this process knows, counting the segment created in advance.
-        // There are so few segments that their number alone does not reveal the unknown segment.
+        // Fill one more segment than the first process has seen, counting the segment created in
+        // advance. So few segments exist that their number alone does not reveal the unseen
+        // segment.
         let count = try syncCount(first) {
           for number in 3..<20 where segment() < before + 2 { try put(second, number) }
         }

@@ -107,7 +107,7 @@ struct CopyTests {
   @Test func `copies a large value in chunks`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { store in
-      // A value of this length needs an index of two levels.
+      // A value of this length needs a two-level index.
       let value = [UInt8](repeating: 3, count: 4_200_000)
       try store.write { try $0.keyspace("large").put(1, value) }
       let snapshot = try store.snapshot()
@@ -157,7 +157,7 @@ struct CopyTests {
       let snapshot = try store.snapshot()
       let path = fixture.path + "-copy"
       let partial = path + ".partial"
-      // Create a partial copy like the copy of a process that died.
+      // Create the partial copy that a killed process would leave behind.
       do {
         let left = try Store(
           at: partial, options: StoreOptions(), fileSystem: fixture.fileSystem)
@@ -190,7 +190,7 @@ struct CopyTests {
     try original.copy(try original.snapshot(), to: "/copy")
     var absent = 0
     var present = 0
-    // Only the last calls put the copy at its path, so a quick run begins with these calls.
+    // Only the last calls move the copy to its path, so a quick run begins with these calls.
     let step = TestScale.pick(quick: 3, all: 1)
     for call in stride(from: complete.callCount, to: before, by: -step) {
       let (disk, store, _) = try prepared()

@@ -93,7 +93,8 @@ struct CostTests {
       try store.read { _ = try $0.keyspace("rows")?.get(Int64(7)) }
     }
     let after = calls.counts
-    // The first read also verifies pages. With mapped reading, this needs no system calls.
+    // The first read also verifies pages. With mapped reading, the verification needs no system
+    // calls.
     #expect(after - before == CallCounts())
     withExtendedLifetime(held) {}
     #expect(try store.verify().findings == [])
@@ -142,8 +143,8 @@ struct CostTests {
       #expect(found.reads == 1 && found.opens + found.others == 0)
       #expect(found.writes + found.syncs + found.maps == 0)
     }
-    // Wait until the directory has been unchanged for a while. A commit then need not compare its
-    // names again.
+    // Wait until the directory has been unchanged for a while. A commit then need not compare the
+    // file names again.
     SystemThread.sleep(milliseconds: 30)
     try put(0, store, .full)
     expected = CallCounts()

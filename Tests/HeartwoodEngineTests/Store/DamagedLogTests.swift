@@ -84,7 +84,7 @@ struct DamagedLogTests {
       let store = try fixture.open()
       for value: UInt8 in 1...2 { try store.write { try $0.keyspace("k").put(1, [value]) } }
       // These commits do not change the leaf of the first keyspace. Their headers contain durable
-      // watermarks above this leaf.
+      // watermarks that are higher than the leaf's frame.
       for value: UInt8 in 1...3 { try store.write { try $0.keyspace("other").put(1, [value]) } }
       try StoreFixture.expectSound(store)
     }

@@ -87,7 +87,8 @@ struct ForkTests {
         return 0
       }
       #expect(child.wait() == 0)
-      // Neither the release of the objects in the child nor its `exit` may affect the parent.
+      // Neither the release of the objects in the child nor the child's `exit` may affect the
+      // parent.
       let other = ForkedProcess {
         // The child has closed the descriptors of the store, so the same numbers now refer to other
         // files.

@@ -59,7 +59,7 @@ struct FullDiskTests {
       try expectRows(store, count - 10..<count)
       try store.checkpoint()
       try store.compact()
-      // Space has been freed, so more rows can be put.
+      // Space has been freed, so more rows can be stored.
       for number in 0..<100 { try put(store, number) }
       #expect(try disk.used() <= disk.limit)
     }

@@ -30,8 +30,8 @@ struct GenerationTokenTests {
         if number % 9 == 3 { try store.checkpoint() }
       }
       tokens = held.map(\.token)
-      // The other process finds some of these generations in the log, and other generations in the
-      // map or in the page file.
+      // The other process finds some of these generations in the log, and the rest in the map or in
+      // the page file.
       try fixture.elsewhere().run { other in
         for (number, token) in tokens.enumerated() {
           let snapshot = try other.snapshot(at: token)
@@ -87,7 +87,7 @@ struct GenerationTokenTests {
     }
     let found = try copy.run { store in
       for number in UInt8(2)..<5 { try put(number, store) }
-      // This generation has the same position in the log as the token's generation, but other
+      // This generation has the same position in the log as the token's generation, but different
       // contents.
       let generation = try store.snapshot().generation
       #expect(generation == token.generation)

@@ -129,7 +129,7 @@ struct NamedGenerationTests {
     var options = StoreOptions()
     options.segmentByteCount = 1 << 20
     options.durability = .normal
-    // Background maintenance could create a segment between the two checkpoints, which would count
+    // Between the two checkpoints, background maintenance could create a segment that would count
     // as part of the log.
     options.maintenance = .inline
     let fixture = try StoreFixture.onDisk(options)

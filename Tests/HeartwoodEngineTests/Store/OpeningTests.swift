@@ -52,7 +52,7 @@ struct OpeningTests {
       // Opening creates the lock file if it is missing. Creating the lock file is allowed, because
       // the file is always empty.
       if before["locks"] == nil, after["locks"] == [] { after["locks"] = nil }
-      // Report file names instead of bytes, which would be of no use in a message.
+      // Report file names instead of bytes, because bytes would be useless in a message.
       let names = Set(before.keys).union(after.keys)
       // In a debug build, comparing `Data` is many times as fast as comparing arrays.
       let changed = names.filter { before[$0].map { Data($0) } != after[$0].map { Data($0) } }
@@ -249,7 +249,7 @@ struct OpeningTests {
     }
   }
 
-  // Use a separate process, because a failure of this test would be a trap.
+  // Use a separate process, because a failure of this test would trap and end the process.
   @Test(.spawning, .evidence("B2")) func `is not disturbed by a stray segment that appears later`()
     async
   {

@@ -52,8 +52,7 @@ struct PageUsageTests {
       }
       let before = try store.pageUsage(of: store.snapshot()).filter { $0.kind == .leaf }
       for page in before { #expect(page.usedByteCount <= pageByteCount) }
-      // Loading sorted entries fills all leaves except the last one of the tree and the leaf of the
-      // catalog.
+      // Loading sorted entries fills all leaves except the tree's last leaf and the catalog's leaf.
       #expect(before.count { Int($0.usedByteCount) * 10 > pageByteCount * 8 } >= before.count - 2)
       // Each entry uses space for its value, the lengths in its cell, the head of its key, and a
       // slot. Each leaf also has a header and a prefix common to its keys. The catalog is a leaf

@@ -66,7 +66,7 @@ struct ReplacedFileTests {
     let store = try fixture.open()
     let other = try fixture.elsewhere().open()
     for key in 0..<20 { try put(key, in: key % 2 == 0 ? store : other) }
-    // The store compares the names in a different way if they have not changed for a while.
+    // If the file names have not changed for a while, the store compares them in a different way.
     if isIdle { usleep(30_000) }
     try put(20, in: store)
     try put(21, in: other)

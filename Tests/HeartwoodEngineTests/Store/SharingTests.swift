@@ -199,7 +199,7 @@ struct SharingTests {
         try expectReadable(second)
       }
       try expectReadable(first)
-      // A writer can attach to the store, and the readers then see its commits.
+      // A writer can attach to the store, and the readers then see the writer's commits.
       try fixture.elsewhere().run { writer in
         try writer.write { try $0.keyspace("new").put(1, [1]) }
         #expect(try first.snapshot().keyspace("new")?.get(1) == [1])

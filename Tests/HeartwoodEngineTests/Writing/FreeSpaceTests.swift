@@ -7,7 +7,7 @@ import Testing
 struct FreeSpaceTests {
   private func allocate(_ fixture: TreeFixture) throws -> PageNumber {
     let page = try fixture.pages.allocate(.overflow, tree: TreeFixture.tree, level: 0)
-    // Make the page a sufficiently valid overflow page, so that it can be read again.
+    // Turn the page into an overflow page that is valid enough to be read again.
     try fixture.pages.writable(page).store32(1, OverflowLayout.payloadCount.offset)
     return page
   }

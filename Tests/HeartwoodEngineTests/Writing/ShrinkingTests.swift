@@ -128,7 +128,7 @@ struct ShrinkingTests {
       try store.checkpoint()
       #expect(try byteCount(fixture) >= 400_000)
       #expect(try larger?.keyspace("large")?.get(1) == Self.large)
-      // Let the store grow again, with other pages in the same locations.
+      // Let the store grow again, with different pages in the same locations.
       let other = [UInt8](repeating: 0xA5, count: 300_000)
       try store.write { try $0.keyspace("other").put(1, other) }
       let last = try store.snapshot()

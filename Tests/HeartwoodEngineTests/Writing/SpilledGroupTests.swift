@@ -119,7 +119,7 @@ struct SpilledGroupTests {
     }
     #expect(coalesced() == [])
     #expect(coalesced((4, 5), (1, 3)) == [VoidRange(first: 1, last: 5)])
-    // Only the slots of a footer and of a header are between frames 6 and 9.
+    // Only the slots of a footer and a header lie between frames 6 and 9.
     #expect(coalesced((9, 12), (1, 6)) == [VoidRange(first: 1, last: 12)])
     #expect(coalesced((1, 10), (2, 3)) == [VoidRange(first: 1, last: 10)])
     #expect(

@@ -168,8 +168,8 @@ struct BackgroundContextTests {
     }
     await withTaskGroup(of: Bool.self) { group in
       for actor in actors { group.addTask { await actor.block(until: semaphore) } }
-      // This task needs a thread of the pool. If the actors blocked threads of the pool, none would
-      // be free.
+      // This task needs a thread from the pool. If the actors blocked the pool's threads, none
+      // would be free.
       group.addTask {
         try? await Task.sleep(for: .milliseconds(50))
         for _ in actors { semaphore.signal() }

@@ -273,7 +273,8 @@ struct StoreRemovalTests {
         defer { try? file.close() }
         var request = flock()
         request.l_type = Int16(F_WRLCK)
-        // `F_OFD_GETLK` reports a conflicting lock of any other open file, even in this process.
+        // `F_OFD_GETLK` reports a conflicting lock held by any other open file, even in this
+        // process.
         try #require(fcntl(file.fileDescriptor, 36, &request) == 0)
         return request.l_type != Int16(F_UNLCK)
       }

@@ -132,7 +132,8 @@ struct BoundaryTests {
       asked.append(fault)
       return fault === people[0]
     }
-    // Neither a lookup nor a deletion that finds related rows missing calls the handler.
+    // The handler is called neither for a lookup nor for a deletion that finds related rows
+    // missing.
     #expect(try context.existingObject(Person.self, with: ids[1]) == nil)
     context.delete(people[2])
     #expect(asked == [] && cars.allSatisfy { $0.isDeleted })

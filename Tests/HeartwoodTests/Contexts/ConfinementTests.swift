@@ -175,8 +175,8 @@ struct ConfinementTests {
     nonisolated(unsafe) var ages: [Int?] = []
     for number in 2...5 {
       let isOver = DispatchSemaphore(value: 0)
-      // Releasing the object also uses the context, so the thread must release it before it
-      // signals.
+      // Releasing the object also uses the context, so the thread must release the object before
+      // signalling.
       @Sendable func use() {
         let ada = try? context.existingObject(Person.self, with: id)
         ages.append(ada?.age)

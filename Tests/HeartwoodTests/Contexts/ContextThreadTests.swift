@@ -96,7 +96,7 @@ struct ContextThreadTests {
     let fixture = try GraphFixture()
     try fixture.person("Ada")
     let container = fixture.container
-    // Use more blocks than the pool has threads for tasks.
+    // Use more blocks than the pool has threads.
     let count = ProcessInfo.processInfo.activeProcessorCount + 4
     let arrived = Counter()
     let gate = Gate()

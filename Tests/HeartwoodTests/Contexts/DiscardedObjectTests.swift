@@ -136,7 +136,7 @@ struct DiscardedObjectTests {
     #expect(order.managedObjectContext === other && !order.isDeleted)
     let stored = try fixture.context().fetch(FetchRequest<Order>())
     #expect(stored.map(\.title) == ["draft"] && stored.first?.lines.count == 1)
-    // Relating an object whose insertion was reverted inserts it again.
+    // Relating an object whose insertion was reverted inserts the object again.
     let line = OrderLine(context: other)
     other.delete(line)
     order.lines.append(line)
@@ -165,7 +165,7 @@ struct DiscardedObjectTests {
     #expect(order.lines.map(\.number) == [0, 1, 2])
     #expect(order.lines.allSatisfy { $0.order === order })
     #expect(order.pieces.first?.order === order && order.invoice?.order === order)
-    // Relating an object to an inserted object inserts it into the same context.
+    // An object that becomes related to an inserted object is inserted into the same context.
     let line = OrderLine()
     line.order = order
     #expect(line.managedObjectContext === context && order.lines.last === line)

@@ -87,7 +87,7 @@ struct TemporaryIDTests {
   }
 
   @Test(.evidence("U-10")) func `a temporary ID leads to no row elsewhere`() throws {
-    // These rows have small row IDs, which temporary IDs of earlier versions could equal.
+    // These rows have small row IDs. In earlier versions, temporary IDs could equal such row IDs.
     for name in ["one", "two", "three"] { try fixture.person(name) }
     let context = fixture.context()
     let (ada, id) = newPerson("Ada", context)
@@ -263,7 +263,7 @@ struct RenumberedObjectsTests {
     let (old, new) = (ObjectNumber(bits: .min | 5), ObjectNumber(bits: 9 << 40))
     table.record(new, insteadOf: old)
     #expect(table.resolved(old) == new && copy.resolved(old) == old)
-    // Recording the same replacement again, or a cycle, has no effect.
+    // Recording a cycle or the same replacement again has no effect.
     let count = table.changeCount
     table.record(new, insteadOf: old)
     table.record(old, insteadOf: new)

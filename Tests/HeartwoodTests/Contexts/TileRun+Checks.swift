@@ -7,8 +7,8 @@ extension TileRun {
   mutating func check(_ context: Int) throws {
     let rows = reference.rows(context)
     let inChild = random.isTrue(in256: 40)
-    // A child context may show older values of the parent's objects, so look up no object by ID
-    // there.
+    // A child context may show older values of the parent's objects, so do not look up objects by
+    // ID there.
     let some = ids.keys.sorted().filter { _ in !inChild && random.isTrue(in256: 40) }
     let asked = some.compactMap { ids[$0] }
     let answer = try ask(context) { .read($0, inChild: inChild, asked) }

@@ -81,7 +81,7 @@ struct ChangeFeedTests {
     let ids = Set(try fixture.context().fetchObjectIDs(FetchRequest<Person>()))
     var iterator = try container.changeFeed(from: .existingObjects).makeAsyncIterator()
     var seen: [ChangeFeed.Event] = []
-    // The generation does not contain the changes that are made in the meantime.
+    // The generation that the feed reads does not contain the changes made in this loop.
     for number in 0..<300 {
       seen.append(try #require(try await iterator.next()))
       if number % 100 == 7 {

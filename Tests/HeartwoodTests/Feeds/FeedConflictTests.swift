@@ -112,7 +112,7 @@ struct FeedConflictTests {
     let token = try #require(old.last?.token)
     let new = try await source.container.changeFeed(from: .after(token)).all(of: source.container)
     #expect(old.count == 3 && new.count == 2)
-    // If the last event of its generation is missing, the conflict ends when the next generation
+    // If the last event of a generation is missing, the conflict ends when the next generation
     // begins.
     for events in [[old[1], new[0]], [old[1], old[2], new[0]]] {
       var receiver = FeedReceiver(copy.container)

@@ -25,7 +25,7 @@ struct FeedCopyTests {
         for _ in 0..<(1 + random.below(4)) { try step(context) }
         try context.save()
       } catch is ObjectGraphError {
-        // The step violates a rule.
+        // One of the steps violated a rule.
         context.rollback()
       }
     }

@@ -61,7 +61,7 @@ private struct WeightOfOld: Decodable {
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     age = try container.decode(Int.self, forKey: .age)
-    // Catching the error must not hide that the column is needed.
+    // Catching the error must not hide the fact that the column is needed.
     weight = age > 90 ? try? container.decode(Double.self, forKey: .weight) : nil
   }
 }

@@ -50,7 +50,7 @@ extension CrateRun {
     let after = try stored()
     try expect(
       after == store, "a failed save does not change the store", CrateText.difference(store, after))
-    // Automatic merging has reread objects before the save failed (QG-35).
+    // Before the save failed, automatic merging reread objects (QG-35).
     if !context.automaticallyMergesChangesFromParent {
       let left = CrateText.changes(context)
       try expect(

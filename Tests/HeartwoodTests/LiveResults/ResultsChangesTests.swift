@@ -174,7 +174,7 @@ struct ResultsChangesTests {
 
 /// Retains a controller that was created within a block of a background context.
 private final class Held: @unchecked Sendable {
-  // @unchecked because it is created and released only within blocks of its context.
+  // @unchecked because each `Held` is created and released only within blocks of its context.
   static let controllers = Mutex<[Held]>([])
   private let controller: FetchedResultsController<Song>
 

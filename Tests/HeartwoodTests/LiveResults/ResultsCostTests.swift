@@ -50,8 +50,8 @@ struct ResultsCostTests {
     let controller = FetchedResultsController(fetchRequest: request, context: context)
     try controller.performFetch()
     for round in 0..<12 {
-      // Most songs move into one narrow range, which splits nodes in this range and empties other
-      // nodes.
+      // Most songs move into one narrow range. The moves split the nodes in this range and empty
+      // other nodes.
       let start = Int(random.below(600))
       for id in ids where random.isTrue(in256: 100) {
         try writer.existingObject(Song.self, with: id)?.rank = start + Int(random.below(40))

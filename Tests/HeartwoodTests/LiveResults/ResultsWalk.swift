@@ -129,7 +129,8 @@ final class ResultsWalk {
       if let last = list.last { try visit(last) }
     case 8: for song in controller.prefix(ids.count) { try visit(song) }
     case 9:
-      // A conversion loads all objects at once, so the list can change only before or after it.
+      // A conversion loads all objects at once, so the list can change only before or after the
+      // conversion.
       let all = [Array(controller), Array(list), list.sections.flatMap(\.objects)]
       try require(Set(all).count == 1, "conversions differ")
       for (song, id) in zip(all[0], ids) {
@@ -189,8 +190,8 @@ final class ResultsWalk {
   }
 
   private func edit(_ object: Song) {
-    // Read the object first. Without a row in the pinned generation, it stays a fault, which has no
-    // values to edit.
+    // Read the object first. Without a row in the pinned generation, the object remains a fault,
+    // and a fault has no values to edit.
     _ = object.rank
     guard !object.isFault else { return }
     object.rank = random.below(60)

@@ -87,7 +87,7 @@ private final class MergeRun {
       guard succeeds else { throw GraphMismatch("the save did not detect a conflict") }
     } catch let error as ObjectGraphError where error.kind == .mergeConflict && !succeeds {
       refusalCount += 1
-      // Discard the context's changes, so that it reads the store again.
+      // Discard the context's changes, so that the context reads the store again.
       contexts[context].reset()
       reference.copies[context] = [:]
     }

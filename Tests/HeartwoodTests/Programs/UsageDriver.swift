@@ -1,4 +1,4 @@
-// Runs the functions of Usage.swift on a store that contains the data they expect.
+// Runs the functions of Usage.swift on a store that contains the data that these functions expect.
 
 import Foundation
 import Heartwood
@@ -32,7 +32,7 @@ import Heartwood
       )
     }
     try await earthquakes(container, feed: feed)
-    // Import the same feed again, although all its quakes are already stored.
+    // Import the same feed again, although all of its quakes are already stored.
     try await earthquakes(container, feed: feed)
     let count = try container.read(at: .current) { try $0.count(for: FetchRequest<Quake>()) }
     precondition(count == 500)

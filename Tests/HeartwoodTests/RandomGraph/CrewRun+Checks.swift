@@ -186,7 +186,7 @@ extension CrewRun {
     }
     for (tag, names) in difference.updated {
       let reported = (found.updated[tag] ?? []).subtracting(["search", "jobCount", "size"])
-      // Any write of a row may clear its reference to a missing row.
+      // Writing a row may clear its reference to a missing row.
       let open: Set<String> = ["mentor"]
       let isSame = reported.subtracting(open) == names.subtracting(open)
       guard isExact ? isSame : reported.isSuperset(of: names.subtracting(open)) else {

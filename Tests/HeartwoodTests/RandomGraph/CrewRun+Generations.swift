@@ -23,7 +23,7 @@ extension CrewRun {
     default:
       guard workspace.pinned == nil else { return }
       workspace.context.automaticallyMergesChangesFromParent.toggle()
-      // The context merges only saves from now on, so bring it up to date first.
+      // From now on, the context merges only new saves, so bring the context up to date first.
       guard workspace.isMerging else { return }
       if workspace.view.canRebase(store) { try sync(workspace) } else { try rollback(workspace) }
     }
@@ -115,7 +115,7 @@ extension CrewRun {
     guard tags(changes.inserted) == expected.inserted, tags(changes.deleted) == expected.deleted
     else { throw CrewMismatch("the change set is \(changes) instead of \(expected)") }
     for (tag, all) in expected.updated {
-      // Any write of a row may clear its reference to a missing row.
+      // Writing a row may clear its reference to a missing row.
       let names = all.subtracting(["mentor"])
       guard
         names.isEmpty || ids[tag].flatMap({ changes.updated[$0] })?.isSuperset(of: names) == true
@@ -144,7 +144,7 @@ extension CrewRun {
       Set(ids.map { tagsByID[$0] ?? -1 })
     }
     guard named[0] == difference.inserted, named[1] == difference.deleted,
-      // Any write of a row may clear its reference to a missing row.
+      // Writing a row may clear its reference to a missing row.
       named[2].isSuperset(of: difference.updated.filter { $0.value != ["mentor"] }.keys)
     else { throw CrewMismatch("the revert reports \(changes), but changed \(difference)") }
     try expectStored("after a revert")

@@ -73,8 +73,8 @@ extension CrewRun {
     let new = workspace.view.work.inserted
     try save(workspace, rollsBack: false)
     // Compare only if the parent has saved and is up to date. Without automatic merging, the child
-    // does not see the saves of other contexts. The child also does not see the values of existing
-    // rows that new objects became.
+    // does not see the saves of other contexts. If a new object was merged into an existing row,
+    // the child also does not see the row's values.
     let isMet = new.contains { workspace.view.now[$0] == nil }
     guard store.generation != before, !workspace.view.hasChanges, !isStale(workspace),
       child.isMerging || !isOthers && !isMet

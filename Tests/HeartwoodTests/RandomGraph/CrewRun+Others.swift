@@ -10,7 +10,7 @@ extension CrewRun {
     }
     let found = try stored()
     for row in found.rows.values where row.kind.isMember { tokens.insert(row[.token]) }
-    // When a store was just opened, its history may lack earlier transactions.
+    // If a store was just opened, its history may lack earlier transactions.
     let isNew = historyToken == nil
     let new = try containers[0].fetchHistory(after: historyToken)
     historyToken = try containers[0].currentHistoryToken

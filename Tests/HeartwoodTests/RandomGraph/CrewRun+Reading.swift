@@ -10,7 +10,7 @@ extension CrewRun {
     case .refreshAll:
       guard !isStale else { return }
       workspace.context.refreshAllObjects()
-      // Read deleted objects as well, so that they have their values if they are restored.
+      // Read deleted objects as well, so that their values are loaded if the objects are restored.
       for tag in workspace.view.work.deleted {
         guard let row = workspace.view.now[tag], let field = row.kind.fields.first else { continue }
         let object = try workspace.object(tag)

@@ -201,13 +201,13 @@ struct CrewSave {
         let isGone = row[link].contains { !view.isNew($0) && result[$0] == nil }
         guard let new = row[link].first, !view.isNew(new), !isGone, let inverse = link.inverse
         else {
-          // If the partner was removed here, remove a partner that another context has set, too.
+          // If the partner was removed here, also remove a partner that another context has set.
           let isSeparated = row[link].isEmpty || isGone
           let former = isSeparated ? result.targets(tag, link) : before[link]
           for old in former { result.separate(tag, link, old) }
           continue
         }
-        // Separate an object that was its own partner from itself.
+        // If the object was its own partner, separate the object from itself.
         if before[link].contains(tag) { result.separate(tag, link, tag) }
         guard stands(new, isTheirsChanged(new, inverse)), isEdited(new, inverse),
           result[new] != nil, result[tag] != nil

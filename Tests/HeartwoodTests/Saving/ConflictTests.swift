@@ -48,7 +48,7 @@ struct ConflictTests {
       guard case .integer(let mine)? = conflict.mine["age"],
         case .integer(let theirs)? = conflict.theirs?["age"],
         case .integer(let base)? = conflict.base["age"],
-        // This context has not changed the name, so `mine` has the value that was read.
+        // This context has not changed the name, so `mine` contains the value that was read.
         conflict.base["name"] == .string("Ada"), conflict.mine["name"] == .string("Ada")
       else { return }
       conflict.result["age"] = .integer(mine + theirs - base)

@@ -158,7 +158,7 @@ struct EntityEvolutionTests {
       try context.expect("liked.@count == 2", \V3.Owner.name, ["Ada"])
       #expect(ada.liked.map(\.name) == ["Animal2", "Animal2"])
       #expect(ada.liked.allSatisfy { $0.fans == [ada] })
-      // Dogs were removed, so the unique name of the dog is available again.
+      // The class `Dog` was removed, so the unique name of the dog is available again.
       V3.Cat(context: context).name = "Rex"
       try context.save()
       for cat in try context.all(V3.Cat.self) where cat.name == "Rex" { context.delete(cat) }

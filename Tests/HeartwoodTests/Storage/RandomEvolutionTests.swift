@@ -116,8 +116,8 @@ private struct EvolutionRun {
     let thing = things[random.below(things.count)]
     switch random.below(4) {
     case 0:
-      // References without an inverse are not cleared when their target is deleted, so clear them
-      // first.
+      // References without an inverse are not cleared when their target is deleted, so clear such
+      // references first.
       for other in things where other.targets.contains(where: { $0 === thing }) {
         other.targets = other.targets.filter { $0 !== thing }
       }

@@ -159,7 +159,7 @@ struct RelationshipEvolutionTests {
       }
       for track in make(V1.Track.self, 12) {
         let person = people[random.below(people.count)]
-        // Insert tracks at random positions, so that they are not in the order of their creation.
+        // Insert tracks at random positions, so that the tracks are not in creation order.
         person.tracks.insert(track, at: random.below(person.tracks.count + 1))
       }
       for person in people {

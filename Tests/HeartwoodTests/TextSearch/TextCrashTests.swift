@@ -62,7 +62,7 @@ struct TextCrashTests {
     let reader = container.newContext()
     let storms = FetchRequest<Essay>(matching: .word("storm"))
     for context in [reader, pinned] { #expect(try context.count(for: storms) == 40) }
-    // Make so many saves that the waiting entries are merged into the index.
+    // Save so often that the waiting entries are merged into the index.
     for seed in 0..<2 as Range<UInt64> {
       await #expect(processExitsWith: .success) { [path = path as String, seed = seed as UInt64] in
         let container = try PersistentContainer(url: URL(filePath: path), schema: essays)
@@ -109,7 +109,7 @@ struct TextCrashTests {
     where name.hasPrefix("wal-") {
       try FileManager.default.removeItem(atPath: source + "/" + name)
     }
-    // Destroy some pages, except the pages at the beginning, which contain the model.
+    // Destroy some pages, but none of the pages at the beginning, which contain the model.
     let pages = URL(filePath: source).appending(path: "pages")
     let handle = try FileHandle(forUpdating: pages)
     let count = try handle.seekToEnd() / 4096

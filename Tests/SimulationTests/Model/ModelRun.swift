@@ -38,7 +38,7 @@ struct ModelSetting: CustomStringConvertible {
     options.checkpointLogByteCount = options.segmentByteCount * 4
     options.reclaimLogByteCount = options.segmentByteCount * 2
     options.cacheByteCount = pageByteCount * 80
-    // Make transactions that are larger than this spill to the log.
+    // Transactions larger than this limit spill to the log.
     options.transactionMemoryByteCount = pageByteCount * 16
     if case .files(let access, let maintenance) = storage {
       options.access = access
@@ -170,8 +170,8 @@ final class ModelRun {
       report.entryCount == content.entryCount
         && report.keyspaceCount == content.keyspaces.count,
       "verification counted \(report.entryCount) entries in \(report.keyspaceCount) keyspaces")
-    // Background maintenance pins the pages that it is writing back, so wait until it has released
-    // them.
+    // Background maintenance pins the pages that it is writing back, so wait until maintenance has
+    // released these pages.
     for _ in 0..<5000 where store.files.cache.pinnedCount > 0 {
       SystemThread.sleep(milliseconds: 1)
     }

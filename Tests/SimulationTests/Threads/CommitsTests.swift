@@ -196,7 +196,7 @@ struct CommitsTests {
     for number in 1...3 {
       let generation = try Self.put(number, writer)
       var found = await iterator.next()
-      // When the writer opened the store, it may have created a generation.
+      // The writer may have created a generation when it opened the store.
       while let seen = found, seen < generation { found = await iterator.next() }
       #expect(found == generation)
     }

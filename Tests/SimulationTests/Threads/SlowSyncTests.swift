@@ -64,7 +64,7 @@ struct SlowSyncTests {
     }
     worker.start()
     gate.reached.wait()
-    // The worker waits in a sync.
+    // The worker is now blocked in a sync.
     var readOnly = options
     readOnly.isReadOnly = true
     for _ in 0..<20 {

@@ -20,7 +20,7 @@ struct HashRepair {
     seed = pages.withBytes { bytes in
       bytes.count < HeaderSlotLayout.byteCount ? 0 : bytes.load64(HeaderSlotLayout.storeLow.offset)
     }
-    // The names are sorted, so segments are visited in the order of their frames.
+    // The names are sorted, so segments are visited in frame order.
     for name in image.names where name != "counters" {
       guard let bytes = image.files[name] else { continue }
       let block = ByteBlock(count: bytes.count)

@@ -138,8 +138,8 @@ struct ReaderRole {
     } catch let error as StorageError where error.kind == .generationExpired {
       ledger.record(.expired, generation: claim.generation)
       guard handover.currentClaim() == claim else { return }
-      // The locks of a killed sender are released one after another, so its claim may outlast the
-      // pin of the generation for a moment. Wait before treating this as a failure.
+      // The locks of a killed sender are released one after another, so its claim may briefly
+      // outlast the generation's pin. Wait before treating this as a failure.
       usleep(300_000)
       guard handover.currentClaim() != claim else {
         throw SharedContent.Violation("\(claim.generation) expired while it was held: \(error)")

@@ -293,7 +293,7 @@ private final class ScheduledFile: File {
       name, target(range), reads: [ScheduledProcess.anyLockKey], writes: lockKeys(range))
     let isLocked = try inner.lock(kind, range)
     if !isLocked { process.recordRefusal() }
-    // Releasing a byte, or making its lock shared, may unblock participants that wait for it.
+    // Unlocking a byte, or making its lock shared, may unblock participants that wait for the byte.
     if isLocked, kind != .exclusive, range.lowerBound < LockByte.live {
       process.recordReturn(lockKeys(range))
     }
