@@ -76,7 +76,7 @@ extension ManagedObjectContext {
     let entity = entity(of: object)
     guard !entity.isAbstract else {
       fatalError(
-        "\(entity.name) is abstract, so it cannot have objects. Insert an object of a subclass "
+        "\(entity.name) is abstract, so it cannot be instantiated. Insert an object of a subclass "
           + "instead.")
     }
     object.entityDescription = entity

@@ -95,7 +95,7 @@ struct ProgrammerErrorTests {
       let container = try PersistentContainer.inMemory(schema: orders)
       try container.newContext().execute(OwnRequest())
     }
-    #expect(message(result).contains("batch requests"))
+    #expect(message(result).contains("not a batch request"))
   }
 
   @Test(.spawning, .evidence("X-07")) func `a position outside a list traps`() async {
