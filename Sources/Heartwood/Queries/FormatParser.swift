@@ -274,7 +274,7 @@ struct FormatParser {
     let column = current.column
     advance()
     guard !current.isSign("(") else {
-      throw FormatLexer.error(column, "expected a value, but there is no function named \(word)")
+      throw FormatLexer.error(column, "expected a value, but found the unknown function \(word)")
     }
     switch keyword {
     case "SELF": return .variable(0)

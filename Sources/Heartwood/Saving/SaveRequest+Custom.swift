@@ -64,8 +64,8 @@ extension SaveRequest {
       else {
         throw ObjectGraphError(
           .unknownProperty,
-          "The merge policy set the attribute \(name), which \(entity.name) does not have. Use the "
-            + "name of a stored attribute.")
+          "The merge policy set the attribute \(name), but \(entity.name) has no such attribute. "
+            + "Use the name of a stored attribute.")
       }
       after[property.slot] = try checked(value, property, object)
     }
@@ -74,8 +74,8 @@ extension SaveRequest {
       else {
         throw ObjectGraphError(
           .unknownProperty,
-          "The merge policy set the to-one relationship \(name), which \(entity.name) does not "
-            + "have. Use the name of a to-one relationship.")
+          "The merge policy set the to-one relationship \(name), but \(entity.name) has no such "
+            + "relationship. Use the name of a to-one relationship.")
       }
       if let id { try requireTarget(id, property, object) }
       let number = id.map { self.number(of: $0.number) }
