@@ -29,8 +29,8 @@ struct FormatParser {
     guard parser.arguments.isEmpty else {
       throw FormatLexer.error(
         parser.current.column,
-        "the number of placeholders (\(parser.argumentCount - parser.arguments.count)) is lower "
-          + "than the number of arguments (\(parser.argumentCount))")
+        "there are fewer placeholders (\(parser.argumentCount - parser.arguments.count)) than "
+          + "arguments (\(parser.argumentCount))")
     }
     return expression
   }

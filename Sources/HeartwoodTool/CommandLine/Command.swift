@@ -239,7 +239,7 @@ enum Command: String, CaseIterable {
           + "objects, or CSV with a header. Each element updates the object with the same unique "
           + "value, or becomes a new object. If an element lacks a property, the object keeps its "
           + "value for that property.",
-        "The import is one transaction: after an error, nothing has changed. The command does not "
+        "The import is one transaction: if an error occurs, nothing changes. The command does not "
           + "run the program's own code, such as its validation.",
       ]
     case .set:
@@ -262,9 +262,9 @@ enum Command: String, CaseIterable {
     case .stat:
       [
         "Reads every page in use. Each mark of the map stands for one or more adjacent pages. The "
-          + "mark shows the most frequent kind of these pages, and how full the pages of that kind "
-          + "are. If any of the pages is damaged, the mark shows the damage instead.",
-        "On a terminal, the output has colours unless NO_COLOR is set.",
+          + "mark shows the most frequent kind among these pages, and how full the pages of that "
+          + "kind are. If any of the pages is damaged, the mark shows the damage instead.",
+        "On a terminal, the output is coloured unless NO_COLOR is set.",
       ]
     case .generations:
       [
