@@ -17,7 +17,7 @@ struct AtCommand: Command {
                             such as 90m, 24h, 7d, 2w; without DATE, list the states
 
     The command also accepts the options of quakes list. Each import keeps the state
-    that it creates. If there are more states than its option --keep allows, the
+    that it creates. If there are more states than quakes import --keep allows, the
     import releases the oldest states.
     """
 

@@ -17,7 +17,7 @@ enum Download {
     let name = url.absoluteString.visible
     guard ["http", "https"].contains(url.scheme?.lowercased()) else {
       throw CommandError.failure(
-        "\(name) cannot be read. Use a URL with http, https or file.")
+        "\(name) cannot be read. Use an http, https or file URL.")
     }
     let (content, response): (Data, URLResponse)
     do {

@@ -15,10 +15,11 @@ struct FollowCommand: Command {
     Usage: quakes follow FILE...
     Example: quakes follow day.geojson week.geojson
 
-      FILE                  a GeoJSON feed; each is imported separately
+      FILE                  a GeoJSON feed; each feed is imported separately
 
     Immediately after an import, the view is unchanged. The command then merges the
-    new transactions from the history into the view, which shows the new quakes.
+    new transactions from the history into the view. The view then shows the new
+    quakes.
     """
 
   /// The minimum magnitude of the quakes that the command prints.

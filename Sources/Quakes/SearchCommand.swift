@@ -11,7 +11,7 @@ struct SearchCommand: Command {
     Usage: quakes search TEXT [options]
     Example: quakes search "km ne of ridge*"
 
-    All words of TEXT must occur. Words in quotation marks must follow each other.
+    All words of TEXT must occur. Words in quotation marks must occur as a phrase.
     ridg* finds words that begin with ridg, and rigde~ finds similar words. OR, NOT
     and parentheses combine words.
 
@@ -33,7 +33,7 @@ struct SearchCommand: Command {
     while let word = arguments.operand() { words.append(word) }
     guard !words.isEmpty else {
       throw CommandError.usage(
-        "The search text is missing. Use quakes search \"km ne of\", for example.")
+        "The search text is missing. Example: quakes search \"km ne of\"")
     }
     query = TextQuery(userInput: words.joined(separator: " "))
   }

@@ -20,8 +20,8 @@ struct WatchCommand: Command {
       --changes N           end after N changes
       --limit N             in a pipe, print at most N quakes of each change
                             (default: 10)
-      --json                print a line of JSON with at most N quakes, then a line
-                            for each change, with all quakes that it affects
+      --json                print a line of JSON with at most N quakes, then, for
+                            each change, a line with all quakes that it affects
 
     On a terminal, the list fills the screen, newest quakes first. + marks quakes
     that the last change added, and ~ marks quakes that it changed. Press q to quit.

@@ -46,8 +46,8 @@ extension SQLiteTable {
       }
       guard parent.isUnique(foreignKey.parentColumns) else {
         throw invalid(
-          "has a foreign key to columns of the table \(parent.name.sqlQuoted) that form neither "
-            + "its primary key nor a unique index")
+          "has a foreign key to columns that form neither the primary key nor a unique index of "
+            + "the table \(parent.name.sqlQuoted)")
       }
     }
   }

@@ -145,7 +145,7 @@ package final class SQLiteTableWriter {
       guard given > last else {
         throw invalid(
           .unorderedRowid,
-          "received rowid \(given) after rowid \(last), but rowids must ascend")
+          "received rowid \(given) after rowid \(last), but rowids must be in ascending order")
       }
       return given
     }

@@ -115,7 +115,8 @@ struct ImportTests {
     // No server listens on port 1.
     try quakes.run("import", "http://127.0.0.1:1/day.geojson").expectComplaint(
       "http://127.0.0.1:1/day.geojson cannot be reached (", exitCode: 1)
-    try quakes.run("import", "ftp://host/day").expectComplaint("with http, https", exitCode: 1)
+    try quakes.run("import", "ftp://host/day").expectComplaint(
+      "Use an http, https or file URL", exitCode: 1)
   }
 
   @Test(arguments: RealFeeds.paths) func `a real feed is imported once`(path: String) throws {

@@ -122,7 +122,7 @@ struct NodeChecksTests {
     let check = { NodeChecks.check(page.bytes) }
     #expect(check() == nil)
     page.store8(9, PageLayout.kind.offset)
-    #expect(check() == "The page has a kind that is not valid in a tree.")
+    #expect(check() == "A page of this kind cannot be part of a tree.")
     page.store8(PageKind.leaf.rawValue, PageLayout.kind.offset)
     #expect(check() == "A leaf has a level above 0.")
     page.store8(PageKind.branch.rawValue, PageLayout.kind.offset)

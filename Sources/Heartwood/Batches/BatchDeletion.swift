@@ -34,8 +34,8 @@ extension BatchDeleteRequest: ExecutableBatch {
       guard id.space.store == model.space.store, !number.isTemporary else {
         throw ObjectGraphError(
           .foreignObject,
-          "\(id) does not identify a row in this store. Pass only IDs of objects that are saved in "
-            + "the store.",
+          "\(id) does not identify a row in this store. Pass only the IDs of objects that have "
+            + "been saved in this store.",
           objectID: id)
       }
       guard let storage = model.storage(of: number), storage.entity.isKind(of: entity),
@@ -43,9 +43,9 @@ extension BatchDeleteRequest: ExecutableBatch {
       else {
         throw ObjectGraphError(
           .unknownEntity,
-          "All IDs in a batch deletion of \(entity.name) must belong to the same entity: "
-            + "\(entity.name) or an entity that inherits from it. Use a separate request for each "
-            + "entity, and pass the class of that entity.",
+          "All IDs in a batch deletion must identify objects of one entity, which must be "
+            + "\(entity.name) or inherit from \(entity.name). Use a separate request for each "
+            + "entity, and pass the class of that entity to the request.",
           objectID: id)
       }
       return number

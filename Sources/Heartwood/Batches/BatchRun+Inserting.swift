@@ -6,7 +6,8 @@ extension BatchRun {
     guard !entity.isAbstract else {
       throw ObjectGraphError(
         .unknownEntity,
-        "\(entity.name) is abstract, so it cannot have objects. Insert an object of a subentity.")
+        "\(entity.name) is abstract, so it cannot be instantiated. Insert an object of a subentity "
+          + "instead.")
     }
     let storage = model.storage(of: entity)
     let change = RowChange(

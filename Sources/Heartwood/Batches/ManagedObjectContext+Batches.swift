@@ -16,8 +16,8 @@ extension ManagedObjectContext {
     defer { confinement?.leave() }
     guard let request = request as? any ExecutableBatch else {
       fatalError(
-        "\(type(of: request)) is not one of Heartwood's batch requests. Use a BatchInsertRequest, "
-          + "BatchUpdateRequest or BatchDeleteRequest.")
+        "\(type(of: request)) is not a batch request that Heartwood supports. Use a "
+          + "BatchInsertRequest, BatchUpdateRequest or BatchDeleteRequest.")
     }
     if let storeContext = otherStoreContext(for: request.objectType) {
       return try storeContext.execute(request)

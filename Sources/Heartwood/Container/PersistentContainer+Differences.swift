@@ -101,8 +101,8 @@ extension PersistentContainer {
       let names = changed.map(\.attached.name).joined(separator: ", ")
       throw ObjectGraphError(
         .multipleStores,
-        "Objects in several stores have changed: \(names). A revert can change only one store. Use "
-          + "a container that contains only the store to be reverted.")
+        "Objects have changed in several stores: \(names). A revert can change only one store. Use "
+          + "a container that contains only the store that you want to revert.")
     }
     guard let found = changed.first ?? all.first else {
       throw StorageError(.invalidArgument, "The container has no stores. Add a store first.")

@@ -151,7 +151,7 @@ extension PersistentContainer {
     guard attachedStores.contains(where: { token.position(in: $0.model.space.store) != nil }) else {
       throw StorageError(
         .foreignStore,
-        "The token belongs to the history of another store. Use a token from this container.")
+        "The token comes from another store's history. Use a token from this container.")
     }
   }
 

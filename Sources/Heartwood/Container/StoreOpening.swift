@@ -103,8 +103,9 @@ struct StoreOpening {
       guard first >= version, stage.target.version > first else {
         throw ObjectGraphError(
           .invalidModel,
-          "The migration stage to version \(stage.target.version) is out of order. List the "
-            + "stages in ascending order, each with a target version above its source version.")
+          "The migration stage to version \(stage.target.version) is out of order. List the stages "
+            + "in ascending order. The target version of each stage must be higher than its source "
+            + "version.")
       }
       version = stage.target.version
     }
@@ -127,7 +128,7 @@ extension Schema {
     guard failures.count > 1 else { throw first }
     var all = ObjectGraphError(
       .invalidModel,
-      "The model has \(failures.count) errors. See `failures` for the list, and correct them all.")
+      "The model has \(failures.count) errors. Correct all errors that are listed in `failures`.")
     all.failures = failures
     throw all
   }

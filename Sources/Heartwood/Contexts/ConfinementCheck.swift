@@ -43,8 +43,8 @@ final class ConfinementCheck {
       // Use `fatalError`, because `precondition` would drop the message in a release build.
       guard isFree else {
         fatalError(
-          "A context was used by two threads at once. Use a BackgroundContext, or one context for "
-            + "each thread.")
+          "Two threads used a context at the same time. Use a BackgroundContext, or a separate "
+            + "context for each thread.")
       }
     }
     depth += 1

@@ -16,9 +16,9 @@ extension ManagedObjectContext {
     // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard object.source === self else {
       fatalError(
-        "This \(type(of: object)) is not in this context and cannot be deleted here. If it was "
-          + "saved, look it up in this context by its objectID. If it is unsaved, delete it in the "
-          + "context that it was inserted into.")
+        "This \(type(of: object)) is not in this context and cannot be deleted here. If it has "
+          + "been saved, look it up in this context by its objectID. Otherwise, delete it in the "
+          + "context into which it was inserted.")
     }
     // Use a work list instead of recursion, because a cascade can be arbitrarily deep.
     var work: [Deletion] = []

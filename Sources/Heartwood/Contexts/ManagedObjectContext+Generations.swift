@@ -73,8 +73,8 @@ extension ManagedObjectContext {
     if case .within = pin {
       throw ObjectGraphError(
         .childContext,
-        "The context of a migration stage always reads from the stage's transaction. Do not pin it "
-          + "to a generation.")
+        "The context of a migration stage always reads from the stage's transaction. Do not pin "
+          + "this context to a generation.")
     }
     guard let token, !token.isCurrent else {
       for storeContext in storeContexts { storeContext.pin = token == nil ? .none : .atNextRead }
@@ -83,8 +83,9 @@ extension ManagedObjectContext {
     guard autoMerge == nil else {
       throw ObjectGraphError(
         .autoMergeNeedsCurrentGeneration,
-        "A context with automaticallyMergesChangesFromParent always reads the newest generation. "
-          + "Turn that property off before pinning the context, or pin the context to .current.")
+        "A context always reads the newest generation while automaticallyMergesChangesFromParent "
+          + "is true. Set that property to false before you pin the context, or pin the context to "
+          + ".current.")
     }
     try pin(to: token)
   }

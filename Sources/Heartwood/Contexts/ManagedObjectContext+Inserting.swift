@@ -55,8 +55,9 @@ extension ManagedObjectContext {
     // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard object.source == nil else {
       fatalError(
-        "This \(type(of: object)) belongs to another context and cannot be inserted into a second "
-          + "one. Save it in its own context, and then look it up in this context by its objectID.")
+        "This \(type(of: object)) belongs to another context and cannot be inserted into this "
+          + "context. Save it in its own context, and then look it up in this context by its "
+          + "objectID.")
     }
     guard !object.hasRow else {
       fatalError(
@@ -77,7 +78,7 @@ extension ManagedObjectContext {
     let entity = entity(of: object)
     guard !entity.isAbstract else {
       fatalError(
-        "\(entity.name) is abstract, so it cannot have objects. Insert an object of a subclass "
+        "\(entity.name) is abstract, so it cannot be instantiated. Insert an object of a subclass "
           + "instead.")
     }
     object.entityDescription = entity

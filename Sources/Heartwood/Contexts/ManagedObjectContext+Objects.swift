@@ -12,8 +12,8 @@ extension ManagedObjectContext {
     }
     guard isOwn(id), let object = object(id.number) as? M else {
       fatalError(
-        "\(id) does not identify an object of class \(M.self) in this container. Pass the class of "
-          + "the object, and use a context of the container that the ID comes from.")
+        "\(id) does not identify an object of class \(M.self) in this container. Pass the object's "
+          + "class, and use a context of the container that provided the ID.")
     }
     return object
   }
@@ -185,8 +185,8 @@ extension ManagedObjectContext {
       throw ObjectGraphError(
         .foreignObject,
         "This \(type(of: object)) does not belong to this context. Use the object with its own "
-          + "context. A new object that belongs to no context can be inserted into this context. A "
-          + "saved object can be looked up by its objectID.")
+          + "context. If it belongs to no context, insert it into this context. If it has been "
+          + "saved, look it up in this context by its objectID.")
     }
   }
 }

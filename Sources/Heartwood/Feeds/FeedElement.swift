@@ -119,8 +119,8 @@ struct FeedElement: Decodable {
           ImportKey("after"),
           DecodingError.Context(
             codingPath: data.codingPath,
-            debugDescription: "The event lacks the values after the change. Include these values "
-              + "in the feed."))
+            debugDescription: "The event does not contain the object's values after the change. "
+              + "Include these values in the feed."))
       }
       values = try Self.container("after", in: data).map { try FeedValues(plan, $0) }
     }

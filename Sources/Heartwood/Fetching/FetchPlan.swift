@@ -151,7 +151,7 @@ struct FetchPlan {
     guard case .value(let value) = term.content else {
       throw QueryResolver.unsupported(
         "\(term.name) is \(term.type.phrase), but only single values can be fetched. Use a key "
-          + "path that has one value for each object.")
+          + "path that yields one value for each object.")
     }
     return value
   }

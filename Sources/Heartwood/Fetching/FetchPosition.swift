@@ -20,7 +20,7 @@ extension FetchRequest {
       throw ObjectGraphError(
         .foreignObject,
         "A page cannot begin after an object that belongs to no context. Call `after` before you "
-          + "save the deletion of the object."
+          + "save the object's deletion."
       )
     }
     let model = context.model
@@ -28,13 +28,12 @@ extension FetchRequest {
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
     guard textQuery == nil || !sortDescriptors.isEmpty else {
       throw QueryResolver.unsupported(
-        "If objects are sorted by relevance, a page cannot begin after an object. Use an offset "
-          + "instead.")
+        "A fetch that sorts by relevance cannot begin after an object. Use an offset instead.")
     }
     guard let order = try FetchOrder(self, resolver, nil) else {
       throw QueryResolver.unsupported(
-        "If a sort descriptor has a comparator, a page cannot begin after an object. Sort by "
-          + "stored values, or use an offset.")
+        "A fetch that sorts with a comparator cannot begin after an object. Sort by stored values, "
+          + "or use an offset.")
     }
     if object.isFault { context.fire(object) }
     let scope = QueryScope(model, nil, variableCount: 1) { context.object($0) }

@@ -193,8 +193,9 @@ private struct ValueContainer: SingleValueDecodingContainer, Decoder {
     do { return try Value(storedValue: value) } catch {
       throw Self.mismatch(
         type, codingPath,
-        "\(type) has no value \(value.text ?? "nil"). Declare the property with the type of the "
-          + "attribute, or as its raw value if stored values may be unknown.")
+        "\(value.text ?? "nil") is not a valid value of \(type). Declare the property with the "
+          + "attribute's type. If stored values may be unknown, declare the property with the raw "
+          + "type instead.")
     }
   }
 

@@ -215,7 +215,8 @@ extension ImportedRow {
     }
     throw missing(
       plan.key(of: property),
-      "The element has no value for \(property.name), which identifies its object. Add the value.")
+      "The element has no value for \(property.name), so its object cannot be identified. Add the "
+        + "value.")
   }
 
   /// Returns the first unique attribute for which a related object has a value.
@@ -228,8 +229,8 @@ extension ImportedRow {
     if let present { return present }
     throw missing(
       ImportKey(plan.uniqueProperties.first?.name ?? "a unique attribute"),
-      "The related object has no value for a unique attribute, which would identify it. Add the "
-        + "value.")
+      "The related object cannot be identified, because it has no value for a unique attribute. "
+        + "Add the value.")
   }
 
   /// Returns the error for a related object that does not exist and cannot be created because its

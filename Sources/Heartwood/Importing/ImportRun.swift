@@ -151,7 +151,8 @@ struct ImportRun {
     guard !entity.isAbstract, let type = entity.type as? ManagedObject.Type else {
       throw ObjectGraphError(
         .unknownEntity,
-        "\(entity.name) is abstract, so it cannot have objects. Import objects of a subclass.")
+        "\(entity.name) is abstract, so it cannot be instantiated. Import objects of a subclass "
+          + "instead.")
     }
     let object = type.init()
     context.insert(object)

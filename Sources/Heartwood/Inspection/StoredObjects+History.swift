@@ -60,8 +60,8 @@ extension StoredObjects {
       throw ObjectGraphError(
         .incompatibleSchema,
         "The store's model changed between \(snapshot.generation) and "
-          + "\(other.snapshot.generation), so their objects cannot be compared. Compare exports of "
-          + "the two generations instead.")
+          + "\(other.snapshot.generation), so the objects of these generations cannot be compared. "
+          + "Compare exports instead.")
     }
     return try container.changes(
       from: QueryGenerationToken(generation: snapshot.token),

@@ -140,7 +140,7 @@ private struct CSVRows: ImportedRows {
         throw ObjectGraphError(
           .unknownProperty,
           "The header contains \(name ?? "an empty column"), but \(plan.entity.name) has no such "
-            + "attribute or to-one relationship. Correct the first line.")
+            + "attribute or to-one relationship. Correct the header.")
       }
       return property
     }

@@ -25,8 +25,8 @@ package final class StoredObjects {
     guard let stored = state.model else {
       throw ObjectGraphError(
         .unknownEntity,
-        "The store contains no objects: no program has opened it with a model. Use the commands "
-          + "for keys and values instead.")
+        "The store contains no objects, because no program has opened it with a model. Use the "
+          + "commands for keys and values instead.")
     }
     let declarations = try StoredDeclarations.read(keyspace) ?? StoredDeclarations()
     let schema = try StoredSchema.schema(of: stored, declarations)

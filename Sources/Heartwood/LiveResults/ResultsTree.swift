@@ -39,7 +39,7 @@ final class ResultsTree {
     /// Returns the index of an object's entry in this leaf, which must contain the object.
     func position(of number: ObjectNumber) -> Int {
       guard let position = entries.firstIndex(where: { $0.number == number }) else {
-        preconditionFailure("An object is not in the leaf to which the table maps it.")
+        preconditionFailure("The table maps an object to a leaf that does not contain it.")
       }
       return position
     }

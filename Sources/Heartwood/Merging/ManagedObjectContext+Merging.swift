@@ -218,8 +218,8 @@ extension ManagedObjectContext {
     guard store == model.space.store else {
       throw StorageError(
         .foreignStore,
-        "The changes belong to a store that this context does not use. Merge the changes into a "
-          + "context whose container has that store.")
+        "The changes come from a store that this context does not use. Merge the changes into a "
+          + "context whose container contains that store.")
     }
     try requireReadable()
     advance()

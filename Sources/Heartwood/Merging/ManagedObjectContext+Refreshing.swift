@@ -87,9 +87,9 @@ extension ManagedObjectContext {
     }
     throw ObjectGraphError(
       .unsavedRelationships,
-      "\(entity.name).\(property.name) has unsaved changes, which this refresh would discard. "
-        + "Save or revert them first. To discard them, pass force: true, and refresh the related "
-        + "objects in the same way.",
+      "\(entity.name).\(property.name) has unsaved changes, which this refresh would discard. Save "
+        + "or revert these changes first. To discard them, pass force: true, and refresh the "
+        + "related objects in the same way.",
       objectID: ManagedObjectID(object.number, model.space))
   }
 

@@ -19,15 +19,15 @@ struct CompositeElement {
     guard !fields.isEmpty else {
       throw ObjectGraphError(
         .invalidModel,
-        "A composite value must be a structure with stored properties, but \(type) is not. Change "
-          + "its declaration.")
+        "\(type) is not a structure with stored properties, so it cannot be a composite value. "
+          + "Change its declaration.")
     }
     let former = type.formerElementNames
     for name in former.keys where !fields.contains(where: { $0.label == name }) {
       throw ObjectGraphError(
         .invalidModel,
-        "\(type) has no stored property \(name), but formerElementNames contains it as a key. Use "
-          + "the current names of stored properties as keys.")
+        "formerElementNames contains the key \(name), but \(type) has no stored property with that "
+          + "name. Use the current names of stored properties as keys.")
     }
     var result: [CompositeElement] = []
     for field in fields {

@@ -10,11 +10,12 @@ struct DerivationBuilder {
     let property = try content.property(rule.attribute, of: entity)
     guard property.isAttribute else {
       throw Self.refusal(
-        entity, property, "it is not a stored attribute. Declare it with @Attribute.")
+        entity, property,
+        "The property is not a stored attribute. Declare the property with @Attribute.")
     }
     guard !entity.family.contains(where: { $0.derives(property.slot) }) else {
       throw Self.refusal(
-        entity, property, "it is already derived. Remove one of its Derived rules.")
+        entity, property, "The attribute is already derived. Remove one of its Derived rules.")
     }
     let derived = try source(of: property, rule.formula, entity)
     for member in entity.family { member.derived.append(derived) }

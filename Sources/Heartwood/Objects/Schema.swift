@@ -128,9 +128,9 @@ public struct Schema: Sendable {
       guard let path = PropertyProbe.path(keyPath, in: self) else {
         throw ObjectGraphError(
           .unknownProperty,
-          "\(keyPath.phrase) does not refer to a stored property of the model. "
-            + "Declare the property with a wrapper such as @Attribute, or pass its class to the "
-            + "Schema. For composite values, use a stored property.")
+          "\(keyPath.phrase) does not refer to a stored property of the model. Declare the "
+            + "property with a wrapper such as @Attribute, or pass its class to the Schema. In a "
+            + "composite value, refer to a stored property.")
       }
       paths.withLock { $0[key] = path }
       return path

@@ -17,7 +17,7 @@ extension SchemaBuilder {
     _ rule: TextIndex, of entity: EntityDescription, _ content: Schema.Content
   ) throws(ObjectGraphError) -> TextIndexDescription {
     guard !entity.family.contains(where: { $0.textIndex != nil }) else {
-      throw refusal("An entity can have only one text index, so remove one of the rules.")
+      throw refusal("An entity can have only one text index. Remove the other TextIndex rules.")
     }
     guard (1...TextIndexDescription.maxAttributeCount).contains(rule.attributes.count) else {
       throw refusal("Declare 1 to \(TextIndexDescription.maxAttributeCount) attributes.")
@@ -26,7 +26,8 @@ extension SchemaBuilder {
     for keyPath in rule.attributes {
       let property = try content.property(keyPath, of: entity)
       guard case .attribute(.string, _) = property.kind, !slots.contains(property.slot) else {
-        throw refusal("\(property.name) is not a string, or is listed twice. Remove it.")
+        throw refusal(
+          "\(property.name) is not a string, or is listed twice. Remove it from the rule.")
       }
       slots.append(property.slot)
     }

@@ -187,8 +187,8 @@ struct SchemaBuilder {
       var names: Set<String> = []
       for property in entity.properties where !names.insert(property.storedName).inserted {
         fail(
-          "In the store, \(entity.type) has two properties named \(property.storedName). Rename "
-            + "one of the properties.")
+          "Two properties of \(entity.type) have the same name in the store, "
+            + "\(property.storedName). Rename one of the properties.")
       }
     }
   }

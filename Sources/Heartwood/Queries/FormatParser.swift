@@ -29,8 +29,8 @@ struct FormatParser {
     guard parser.arguments.isEmpty else {
       throw FormatLexer.error(
         parser.current.column,
-        "the number of placeholders (\(parser.argumentCount - parser.arguments.count)) is lower "
-          + "than the number of arguments (\(parser.argumentCount))")
+        "there are fewer placeholders (\(parser.argumentCount - parser.arguments.count)) than "
+          + "arguments (\(parser.argumentCount))")
     }
     return expression
   }
@@ -274,7 +274,7 @@ struct FormatParser {
     let column = current.column
     advance()
     guard !current.isSign("(") else {
-      throw FormatLexer.error(column, "expected a value, but there is no function named \(word)")
+      throw FormatLexer.error(column, "expected a value, but found the unknown function \(word)")
     }
     switch keyword {
     case "SELF": return .variable(0)

@@ -111,8 +111,8 @@ final class PredicateTranslation {
     guard Swift.type(of: keyPath).rootType is ManagedObject.Type else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "\(keyPath.phrase) does not refer to a stored property. Use only stored properties of "
-          + "objects in a predicate.")
+        "\(keyPath.phrase) does not refer to a stored property. In a predicate, use only stored "
+          + "properties of objects.")
     }
     if PropertyProbe.isID(keyPath, in: schema) { return base }
     let path = try schema.path(keyPath)
@@ -120,7 +120,7 @@ final class PredicateTranslation {
       throw ObjectGraphError(
         .unsupportedPredicate,
         "A key path in a predicate must name a single stored property, but this key path reads "
-          + "several: "
+          + "several properties: "
           + path.map { "\($0.entity.name).\($0.property.name)" }.joined(separator: ", ")
           + ". Use these stored properties directly in the predicate.")
     }

@@ -10,8 +10,8 @@ extension QueryResolver {
       )
     default:
       throw Self.unsupported(
-        "The predicate uses \(collection.phrase) as a collection. Use a to-many relationship, an "
-          + "attribute that is an array or a set of simple values, or a list instead.")
+        "The predicate uses \(collection.phrase) as a collection. Instead, use a list, a to-many "
+          + "relationship, or an attribute that is an array or set of simple values.")
     }
   }
 

@@ -99,7 +99,7 @@ extension QueryResolver {
         throw ObjectGraphError(
           .unknownProperty,
           entity.isComposite(name)
-            ? "\(entity.name).\(name) is a composite value. Use one of its elements."
+            ? "\(entity.name).\(name) is a composite value. Use one of its elements instead."
             : "\(entity.name) has no property named \(name). Use the name of a stored property.")
       }
       property = found

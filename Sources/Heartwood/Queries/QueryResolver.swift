@@ -204,7 +204,7 @@ final class QueryResolver {
     guard let type = variables[variable] else {
       throw Self.unsupported(
         "The predicate uses a variable outside the closure or SUBQUERY that declares it. Use the "
-          + "variable only there.")
+          + "variable only inside that closure or SUBQUERY.")
     }
     return QueryTerm("a variable", type) { $0.variables[variable] }
   }

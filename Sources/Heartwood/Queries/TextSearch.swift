@@ -15,8 +15,8 @@ final class TextSearch {
     }
     guard index.tokenizer.isKnown else {
       throw QueryResolver.unsupported(
-        "The text index of \(entity.name) has a custom tokenizer, which this program does not "
-          + "contain. Search with the program that defines the tokenizer.")
+        "The text index of \(entity.name) uses a custom tokenizer that this program does not "
+          + "define. Search with the program that defines the tokenizer.")
     }
     self.index = index
     self.entity = entity

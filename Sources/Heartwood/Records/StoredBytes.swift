@@ -15,7 +15,8 @@ extension RawSpan {
   func number() throws(StorageError) -> Int64 {
     guard byteCount == 8 else {
       throw StorageError(
-        .corrupt, "A stored number is \(byteCount) instead of 8 bytes long. Restore a backup.")
+        .corrupt,
+        "A stored number must be 8 bytes long, but has a length of \(byteCount). Restore a backup.")
     }
     return withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
   }

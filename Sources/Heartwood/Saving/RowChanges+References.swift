@@ -53,7 +53,7 @@ extension RowChanges {
     ObjectGraphError(
       .mergeConflict,
       "\(change.storage.entity.name).\(property.name) refers to an object that another context has "
-        + "deleted. Set the relationship to another object or nil, or set a mergePolicy.",
+        + "deleted. Set the relationship to another object or to nil, or set a mergePolicy.",
       objectID: id(change.reportedNumber))
   }
 

@@ -64,8 +64,8 @@ extension SaveRequest {
       else {
         throw ObjectGraphError(
           .unknownProperty,
-          "The merge policy set the attribute \(name), which \(entity.name) does not have. Use the "
-            + "name of a stored attribute.")
+          "The merge policy set the attribute \(name), but \(entity.name) has no such attribute. "
+            + "Use the name of a stored attribute.")
       }
       after[property.slot] = try checked(value, property, object)
     }
@@ -74,8 +74,8 @@ extension SaveRequest {
       else {
         throw ObjectGraphError(
           .unknownProperty,
-          "The merge policy set the to-one relationship \(name), which \(entity.name) does not "
-            + "have. Use the name of a to-one relationship.")
+          "The merge policy set the to-one relationship \(name), but \(entity.name) has no such "
+            + "relationship. Use the name of a to-one relationship.")
       }
       if let id { try requireTarget(id, property, object) }
       let number = id.map { self.number(of: $0.number) }
@@ -97,7 +97,7 @@ extension SaveRequest {
     } catch {
       throw refusal(
         property, object,
-        "to \(value), which the attribute cannot store. Use a value of the attribute's type.")
+        "The attribute cannot store \(value). Use a value of the attribute's type.")
     }
   }
 
@@ -113,8 +113,8 @@ extension SaveRequest {
     else {
       throw refusal(
         property, object,
-        "to \(id), but the relationship cannot refer to that object. Use an object of the "
-          + "destination class from the same store.")
+        "The relationship cannot refer to \(id). Use an object of the destination class from the "
+          + "same store.")
     }
   }
 
@@ -123,7 +123,8 @@ extension SaveRequest {
   ) -> ObjectGraphError {
     ObjectGraphError(
       .validation,
-      "The merge policy set \(entity(object).name).\(property.name) \(reason)",
+      "The merge policy set an invalid value for \(entity(object).name).\(property.name). "
+        + "\(reason)",
       objectID: id(object))
   }
 }

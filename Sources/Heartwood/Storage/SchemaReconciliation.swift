@@ -392,8 +392,8 @@ extension StoredModel.StoredEntity {
     guard layouts.count < Int(UInt16.max) else {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "The store has run out of numbers for record layouts of \(entity.name), so its properties "
-          + "cannot be changed. Create a new store, and copy the objects into it.")
+        "The store has run out of record layout numbers for \(entity.name), so the properties of "
+          + "\(entity.name) cannot be changed. Create a new store, and copy the objects into it.")
     }
     layouts.append(.init(columns: columns))
   }

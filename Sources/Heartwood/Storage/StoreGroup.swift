@@ -40,7 +40,8 @@ final class StoreGroup: Sendable {
       if token.isCurrent { return try store.snapshot() }
       if let generation = generation(of: token) { return try store.snapshot(at: generation) }
       throw StorageError(
-        .foreignStore, "The token does not cover the store \(name). Use a token that covers it.")
+        .foreignStore,
+        "The token does not cover the store \(name). Use a token that covers this store.")
     }
 
     /// Returns the generation that a token specifies for this store, or `nil` if the token does not
@@ -182,9 +183,9 @@ final class StoreGroup: Sendable {
   private static func known(_ attached: AttachedStore) -> StorageError {
     StorageError(
       .invalidArgument,
-      "The container already has this store (\(attached.name)). Use that store, or remove it "
-        + "before you add this one. A copy of a store counts as the same store, because its "
-        + "objects have the same IDs.")
+      "The container already contains this store (\(attached.name)). Use the existing store, or "
+        + "remove it first. A copy of a store counts as the same store, because its objects have "
+        + "the same IDs.")
   }
 
   /// Checks that no store in the container has a class with the given entity's name.
@@ -244,7 +245,7 @@ final class StoreGroup: Sendable {
     throw StorageError(
       .foreignStore,
       "The token comes from a store that is not in the container. Add that store, or use a token "
-        + "that comes from this container.")
+        + "from this container.")
   }
 
   /// Returns a token for a generation of one store and the newest generations of all other stores.

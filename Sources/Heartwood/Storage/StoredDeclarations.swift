@@ -47,7 +47,7 @@ package struct StoredDeclarations: Codable, Equatable {
       throw StorageError(
         .corrupt,
         "The store's declarations cannot be decoded. To write them again, open the store with a "
-          + "program that contains its classes. The error was: \(error)")
+          + "program that contains the store's classes. The error was: \(error)")
     }
   }
 

@@ -37,7 +37,9 @@ struct StoredSchema {
 
   private static func damage(_ entity: String) -> StorageError {
     StorageError(
-      .corrupt, "The store's model is inconsistent at the entity \(entity). Restore a backup.")
+      .corrupt,
+      "The store's model contains an inconsistent description of the entity \(entity). Restore a "
+        + "backup.")
   }
 
   // MARK: Entities

@@ -36,8 +36,8 @@ final class TextIndexWriter {
     guard tokenizer.isKnown else {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "The text index of \(index.entity.name) has a custom tokenizer, which this program does "
-          + "not contain. Change the objects with the program that defines the tokenizer.")
+        "The text index of \(index.entity.name) uses a custom tokenizer that this program does not "
+          + "define. Change the objects with the program that defines the tokenizer.")
     }
   }
 

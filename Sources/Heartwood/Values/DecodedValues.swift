@@ -29,7 +29,7 @@ extension AttributeValue {
       // Reject invalid values, such as raw values without a case and numbers that are out of range.
       _ = try Self(storedValue: value)
     } catch {
-      throw failure("\(Self.self) has no value \(value.text ?? "nil").")
+      throw failure("\(value.text ?? "nil") is not a valid value of \(Self.self).")
     }
     return value
   }

@@ -123,7 +123,7 @@ package struct BackupFile {
     try flush()
     precondition(
       offset + UInt64(BackupLayout.digestByteCount) == header.fileByteCount,
-      "The number of images differs from the number in the header.")
+      "The number of page images differs from the number in the header.")
     block.bytes.store64(digest, 0)
     try file.write([block.bytes.bytes.slice(0, BackupLayout.digestByteCount)], at: offset)
     try file.sync()

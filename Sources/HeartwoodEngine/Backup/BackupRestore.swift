@@ -159,6 +159,7 @@ private struct RestoredPages {
 
   private func missing(_ page: PageNumber) -> StorageError {
     .corrupt(
-      "No backup file contains this page, which is in use. Restore another generation.", page: page)
+      "This page is in use, but no backup file contains it. Restore another generation.",
+      page: page)
   }
 }

@@ -95,8 +95,8 @@ struct BackupRun {
     guard newest.descends(from: point, store.maintenance.lineages) else {
       throw StorageError(
         .foreignStore,
-        "This store was restored to an earlier state than the directory's newest backup. "
-          + "Use a new directory for the restored store.", file: path)
+        "This store was restored to a state that is older than the newest backup in the directory. "
+          + "Use a new directory for backups of the restored store.", file: path)
     }
   }
 

@@ -44,7 +44,7 @@ struct ReplicaStep {
     else {
       throw StorageError(
         .foreignStore,
-        "The backup file does not continue the state of the replica. If the source was restored to "
+        "The backup file does not continue from the replica's state. If the source was restored to "
           + "an earlier state, create a new replica.", file: header.name.text)
     }
     let first = geometry.segment(of: geometry.next(after: files.counters.checkpointed))

@@ -13,8 +13,8 @@ package struct Attempts {
     guard count < Limits.maxAttemptCount else {
       throw StorageError(
         .busy,
-        "Cannot \(action): the files changed during each of \(count) attempts. Check whether"
-          + " another program writes to the store's directory, then try again.", file: file)
+        "Cannot \(action): the files changed during each of \(count) attempts. Check whether "
+          + "another program is writing to the store's directory, then try again.", file: file)
     }
   }
 }

@@ -127,7 +127,7 @@ package struct Recovery {
     }
     guard durableWatermark < stop else {
       throw .corrupt(
-        "The log is damaged: frame \(stop) is missing or invalid, but all frames up to frame "
+        "The log is damaged: frame \(stop) is missing or invalid, although all frames up to frame "
           + "\(durableWatermark) had been synced. Restore a backup. To examine the damage later, "
           + "copy the damaged files first.",
         file: geometry.segmentName(geometry.segment(of: stop)))

@@ -71,8 +71,8 @@ package struct StoreSalvage {
     }
     if files.unreadable.count > 0 {
       report.notes.append(
-        "Some blocks of the files (\(files.unreadable.count)) could not be read. If the disk is "
-          + "failing, copy it with a rescue tool, and salvage the copy.")
+        "Some file blocks could not be read (block count: \(files.unreadable.count)). If the disk "
+          + "is failing, copy it with a rescue tool, and salvage the copy.")
     }
     return report
   }

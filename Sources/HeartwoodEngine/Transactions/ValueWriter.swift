@@ -66,7 +66,7 @@ public struct ValueWriter: ~Copyable {
   mutating func finish(under key: Bytes, in writer: KeyspaceWriter) throws(StorageError) {
     precondition(
       writer.keyspace === keyspace,
-      "A value writer was exchanged with the writer of another keyspace. Use each writer only in "
+      "A value writer was replaced with the writer of another keyspace. Use each writer only in "
         + "the closure that receives it.")
     guard givenByteCount == byteCount else {
       try discard()

@@ -21,7 +21,7 @@ package enum NodeChecks {
     case .overflowIndex:
       return checkOverflowIndex(page, level)
     case .bitmap, nil:
-      return "The page has a kind that is not valid in a tree."
+      return "A page of this kind cannot be part of a tree."
     }
   }
 
@@ -75,7 +75,7 @@ package enum NodeChecks {
     for index in 0..<node.count {
       let cell = node.leafSlot(index)
       guard cell >= heapStart, cell + header <= page.count else {
-        return "A slot points outside the area of the cells."
+        return "A slot points outside the cell area."
       }
       let suffix = Int(page.load16(cell))
       let value = page.load16(cell + 2)
@@ -125,7 +125,7 @@ package enum NodeChecks {
       var suffix = slot
       if slot > NodeLayout.maxCelllessSuffix {
         guard slot >= heapStart, slot + header <= page.count else {
-          return "A slot points outside the area of the cells."
+          return "A slot points outside the cell area."
         }
         suffix = Int(page.load16(slot))
         guard suffix > NodeLayout.maxCelllessSuffix else {

@@ -73,7 +73,7 @@ package struct TreeChecks {
       let isInOrder = [first, node.count - 1].allSatisfy { index in
         bounds.contains(key(of: node, index), isSeparator: !node.isLeaf)
       }
-      if !isInOrder { record("Page \(number) contains keys outside the separators around it.") }
+      if !isInOrder { record("Page \(number) contains keys that are not between its separators.") }
     }
     if node.isLeaf {
       entryCount += node.count

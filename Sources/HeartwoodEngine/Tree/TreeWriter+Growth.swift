@@ -76,7 +76,8 @@ extension TreeWriter {
     // could be outside this range and break the order of the branch.
     guard isBetween(entry.key, node, position) else {
       throw .corrupt(
-        "A child contains keys outside the separators around it. Restore a backup.", page: number)
+        "A child node contains keys that are not between its separators. Restore a backup.",
+        page: number)
     }
     return NodeEditor(page).insert(entry, at: position)
   }

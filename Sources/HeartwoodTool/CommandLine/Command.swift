@@ -127,7 +127,7 @@ enum Command: String, CaseIterable {
   var summary: String {
     switch self {
     case .entities: "show the model: entities with their properties and sizes"
-    case .query: "show the objects of an entity that meet a condition"
+    case .query: "show an entity's objects that meet a condition"
     case .object: "show an object, its related objects and its versions"
     case .browse: "write an HTML page with the model and the objects"
     case .history: "list the transactions in the history"
@@ -181,7 +181,7 @@ enum Command: String, CaseIterable {
       [
         "The page shows one generation and needs neither the store nor a network connection. Its "
           + "tables can be searched and sorted, and its links follow relationships.",
-        "--limit sets the maximum number of rows of each entity (default: 10,000). The page "
+        "--limit sets the maximum number of rows for each entity (default: 10,000). The page "
           + "contains the first 4 KiB of each value (256 bytes of binary data), and 20 members of "
           + "each to-many relationship. The page shows how much it omits.",
       ]
@@ -199,8 +199,8 @@ enum Command: String, CaseIterable {
       [
         "Prints an event in the CloudEvents format for each change to an object. The command runs "
           + "until it is interrupted or, with --once, until it has printed all existing changes. "
-          + "Each event contains the values in the generation that it names. With --after, the "
-          + "events begin after the transaction with that number.",
+          + "Each event names a generation, and contains the object's values in that generation. "
+          + "With --after, the events begin after the transaction with that number.",
         "With --consumer, the events begin after the events that this consumer has acknowledged. "
           + "The history keeps all later transactions. A first run with --snapshot begins with all "
           + "existing objects. With --acknowledge, the command acknowledges events after writing "
@@ -225,9 +225,9 @@ enum Command: String, CaseIterable {
       ]
     case .export:
       [
-        "Writes the attributes and to-one relationships of the objects of ENTITY, but not of "
-          + "entities that inherit from ENTITY. A relationship is written as the unique value of "
-          + "its destination. The import command reads both JSON lines and CSV.",
+        "Writes the attributes and to-one relationships of each object of ENTITY. The command "
+          + "omits objects of entities that inherit from ENTITY. A relationship is written as the "
+          + "unique value of its destination. The import command reads both JSON lines and CSV.",
         "With --format sqlite, the command writes all objects to a new SQLite file with foreign "
           + "keys and indexes. The file contains a table for each entity, and a view for each "
           + "entity that inherits from another entity.",
@@ -237,8 +237,9 @@ enum Command: String, CaseIterable {
       [
         "Reads FILE, or standard input if FILE is -. The input is a JSON array, a sequence of JSON "
           + "objects, or CSV with a header. Each element updates the object with the same unique "
-          + "value, or becomes a new object. Properties that an element lacks keep their values.",
-        "The import is one transaction: after an error, nothing has changed. The command does not "
+          + "value, or becomes a new object. If an element lacks a property, the object keeps its "
+          + "value for that property.",
+        "The import is one transaction: if an error occurs, nothing changes. The command does not "
           + "run the program's own code, such as its validation.",
       ]
     case .set:
@@ -261,9 +262,9 @@ enum Command: String, CaseIterable {
     case .stat:
       [
         "Reads every page in use. Each mark of the map stands for one or more adjacent pages. The "
-          + "mark shows the most frequent kind of these pages, and how full the pages of that kind "
-          + "are. If any of the pages is damaged, the mark shows the damage instead.",
-        "On a terminal, the output has colours unless NO_COLOR is set.",
+          + "mark shows the most frequent kind among these pages, and how full the pages of that "
+          + "kind are. If any of the pages is damaged, the mark shows the damage instead.",
+        "On a terminal, the output is coloured unless NO_COLOR is set.",
       ]
     case .generations:
       [
@@ -296,9 +297,10 @@ enum Command: String, CaseIterable {
         "The first backup writes all pages. Each later backup writes only the pages that have "
           + "changed since the previous backup. Programs can use the store during a backup. If "
           + "DIRECTORY does not exist, the command creates it.",
-        "--keep removes restore points after each backup. 2h,24hourly,30daily keeps all restore "
-          + "points of the last 2 hours, and the last restore point of each of 24 hours and 30 "
-          + "days. Named restore points always remain.",
+        "--keep removes restore points after each backup. For example, 2h,24hourly,30daily keeps "
+          + "all restore points from the last 2 hours, and the last restore point from each of the "
+          + "24 most recent hours and 30 most recent days that have restore points. Named restore "
+          + "points always remain.",
       ]
     case .restore:
       [

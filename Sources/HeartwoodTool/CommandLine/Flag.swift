@@ -78,7 +78,7 @@ enum Flag: String, CaseIterable {
     case .skipInvalid: "list elements that cannot be imported, and continue"
     case .yes: "make the change"
     case .every: "repeat at this interval, such as 10s, until interrupted"
-    case .keep: "thin the restore points, as in 2h,24hourly,30daily"
+    case .keep: "the restore points to keep, as in 2h,24hourly,30daily"
     case .fork: "give the new store its own identity"
     case .follow: "wait for new generations until interrupted"
     case .after: "begin after this transaction of the history"

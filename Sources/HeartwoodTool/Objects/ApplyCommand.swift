@@ -15,7 +15,7 @@ enum ApplyCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
     guard invocation.has(.sourceStore) == invocation.has(.consumer) else {
       throw ToolFailure.usage(
-        "--source STORE and --consumer NAME require each other. Use both options.")
+        "--source STORE and --consumer NAME must be used together. Add the missing option.")
     }
     let handle = try InputFile.handle(invocation.required(.file))
     var total = FeedReport()
@@ -54,7 +54,8 @@ enum ApplyCommand {
       throw ToolFailure.refused(
         "The last line is incomplete. The command applied "
           + "\(HumanText.count(total.appliedCount, "event")) before that line. Run the command "
-          + "again with the complete feed. It skips events that are already applied.")
+          + "again with the complete feed. The command skips events that have already been "
+          + "applied.")
     }
     if invocation.wantsJSON {
       return try output.json(

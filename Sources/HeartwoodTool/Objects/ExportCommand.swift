@@ -38,7 +38,7 @@ extension ExportCommand {
   private static func writeSQLite(_ invocation: Invocation, _ output: Output) throws {
     guard invocation[.entity] == nil, let path = invocation[.output] else {
       throw ToolFailure.usage(
-        "--format sqlite writes all entities to a file. Use --output FILE without ENTITY.")
+        "--format sqlite writes all entities to a file. Use --output FILE, and omit ENTITY.")
     }
     let progress = TerminalProgress()
     let count = try ObjectAccess.withObjects(invocation) { objects, _ in

@@ -81,8 +81,8 @@ enum FollowCommand {
       guard after <= newest else {
         throw ToolFailure.refused(
           "The history ends with transaction \(newest), but --after specifies transaction "
-            + "\(after). The store was restored to an earlier state, or is another store. Begin "
-            + "again with --snapshot.")
+            + "\(after). The store was restored to an earlier state, or the path refers to another "
+            + "store. Begin again with --snapshot.")
       }
       return .after(container.historyToken(after: after))
     }

@@ -58,7 +58,7 @@ enum HistoryCommand {
   static func number(_ text: String) throws(ToolFailure) -> Int64 {
     if let number = Int64(text), number >= 0 { return number }
     throw .usage(
-      "--after \(text) is invalid. Use a transaction number, which heartwoodctl history lists.")
+      "--after \(text) is invalid. Use a transaction number that heartwoodctl history lists.")
   }
 
   private static func document(_ transaction: StoredObjects.Transaction) -> Document {

@@ -25,7 +25,7 @@ struct VerificationTests {
       case .childTwice, .treesExchanged, .rootInUseTwice, .valuePageTwice:
         "has more than one reference"
       case .childMissing: "which does not exist"
-      case .childrenExchanged: "outside the separators"
+      case .childrenExchanged: "not between its separators"
       case .wrongTree, .wrongBranchLevel: "is not the expected node"
       case .keysOutOfOrder, .separatorsOutOfOrder: "not in ascending order"
       case .wrongCount: "but the catalog records 201"

@@ -69,8 +69,8 @@ private final class Slow: ManagedObject {
 @Suite("Two threads in a context at once")
 struct ConfinementTests {
   private static let message =
-    "A context was used by two threads at once. Use a BackgroundContext, or one context for each "
-    + "thread."
+    "Two threads used a context at the same time. Use a BackgroundContext, or a separate context "
+    + "for each thread."
 
   /// Sets the environment variable that enables the confinement checks in release builds.
   private static func askForChecks() { setenv("HEARTWOOD_CHECKS", "1", 1) }

@@ -16,7 +16,7 @@ struct ProgrammerErrorTests {
       let contexts = (container.newContext(), container.newContext())
       contexts.1.insert(Order(context: contexts.0))
     }
-    #expect(message(inserted).contains("cannot be inserted into a second one"))
+    #expect(message(inserted).contains("cannot be inserted into this context"))
     let related = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let contexts = (container.newContext(), container.newContext())
@@ -95,7 +95,7 @@ struct ProgrammerErrorTests {
       let container = try PersistentContainer.inMemory(schema: orders)
       try container.newContext().execute(OwnRequest())
     }
-    #expect(message(result).contains("batch requests"))
+    #expect(message(result).contains("not a batch request"))
   }
 
   @Test(.spawning, .evidence("X-07")) func `a position outside a list traps`() async {

@@ -320,8 +320,8 @@ struct JSONImportTests {
 
   @Test func `errors describe what is wrong with a value`() throws {
     for (text, reason) in [
-      (#"{"code": "a", "count": 40000}"#, "Int16 has no value 40000."),
-      (#"{"code": "a", "scale": "other"}"#, "has no value other."),
+      (#"{"code": "a", "count": 40000}"#, "40000 is not a valid value of Int16."),
+      (#"{"code": "a", "scale": "other"}"#, "other is not a valid value of"),
       (#"{"code": 1}"#, "Expected to decode String"),
     ] {
       let error = #expect(throws: ObjectGraphError.self) { try upsert(text) }

@@ -112,8 +112,8 @@ struct CompositeModelTests {
     .evidence("M-02"), .evidence("M-07"),
     arguments: [
       (BadClosure.self, "Unstorable.action"), (BadLazy.self, "lazy"),
-      (BadEmpty.self, "but Empty is not"),
-      (BadReference.self, "but Reference is not"), (BadNames.self, "title"),
+      (BadEmpty.self, "Empty is not a structure"),
+      (BadReference.self, "Reference is not a structure"), (BadNames.self, "title"),
       (BadIndex.self, "stored property"), (BadComputed.self, "stored property"),
     ] as [(ManagedObject.Type, String)])
   func `must be a structure whose elements can be stored`(

@@ -62,7 +62,7 @@ struct ModelTests {
   func `an invalid model throws with all its errors`() throws {
     #expect(try refusal(Lonely.self).contains("Lonely.others has no inverse"))
     let doubled = try refusal(Doubled.self)
-    #expect(doubled.contains("two properties named name") && doubled.contains("list"))
+    #expect(doubled.contains("same name in the store, name") && doubled.contains("list"))
     #expect(try refusal(Crossed.self).contains("Crossed.keeper"))
   }
 

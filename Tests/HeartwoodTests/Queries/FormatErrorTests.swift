@@ -31,7 +31,7 @@ struct FormatErrorTests {
       ),
       ("idols.@median.legs = 1", "7 of the predicate format: expected @count, @sum, @min, @max"),
       ("idols.4", "7 of the predicate format: expected the name of a property, but found"),
-      ("FUNCTION(legs)", "1 of the predicate format: expected a value, but there is no function"),
+      ("FUNCTION(legs)", "1 of the predicate format: expected a value, but found the unknown fun"),
       (
         "legs == 99999999999999999999",
         "9 of the predicate format: expected an integer that fits in"

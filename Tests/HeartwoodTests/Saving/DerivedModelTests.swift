@@ -132,8 +132,8 @@ struct DerivedModelTests {
     }
     let message = "\(error)"
     for reason in [
-      "Loose.note cannot be derived: it is not a stored attribute", "Loose.constant",
-      "Loose.upper cannot be derived: it is already derived",
+      "Loose.note cannot be derived: The property is not a stored", "Loose.constant",
+      "Loose.upper cannot be derived: The attribute is already derived",
       "Loose.upperOfUpper cannot be derived: upper is itself derived",
       "Loose.upperOfNote cannot be derived: note is not a stored attribute",
       "Loose.upperOfConstant cannot be derived: ",
