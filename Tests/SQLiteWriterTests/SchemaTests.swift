@@ -119,8 +119,8 @@ struct SchemaTests {
 
   @Test func `may have any length around the capacity of page 1`() throws {
     let scratch = try Scratch()
-    // Page 1 has room for 3,996 bytes, and any other page has room for 4,096 bytes. At 4,061 bytes,
-    // the row begins to overflow.
+    // Page 1 has room for 3,996 bytes, and any other page has room for 4,096 bytes. Rows of
+    // more than 4,061 bytes overflow.
     for length in Array(3890...3960) + Array(4000...4030) {
       let path = scratch.path(of: "\(length)")
       let writer = try SQLiteFileWriter(path: path)

@@ -51,6 +51,14 @@ struct ImportCommandTests {
     try store.run("verify").expectFine()
   }
 
+  @Test func `rejects a CSV header that does not name attributes`() throws {
+    for (text, complaint) in [
+      ("name,colour\nA,red\n", "contains colour"), ("name,\nA,1\n", "without a name"),
+    ] {
+      try run("Team", text, "--format", "csv").expectComplaint(complaint, exitCode: 1)
+    }
+  }
+
   @Test func `names the element that violates a constraint`() throws {
     let before = try store.generation()
     try run(

@@ -6,6 +6,8 @@ package struct FastPaths {
   package var areOn = true
   /// The number of new objects whose rows were written without a ``RowChange``.
   package var insertionCount = 0
+  /// The number of updated objects whose rows were written without a ``RowChange``.
+  package var updateCount = 0
   /// The number of fetches that created objects for all rows without a search.
   package var fetchCount = 0
 }

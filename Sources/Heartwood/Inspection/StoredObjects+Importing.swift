@@ -136,11 +136,17 @@ private struct CSVRows: ImportedRows {
     self.objects = objects
     let names = try records.next() ?? []
     columns = try names.map { name in
-      guard let name, let property = plan.entity.columns.first(where: { $0.name == name }) else {
+      guard let name else {
         throw ObjectGraphError(
           .unknownProperty,
-          "The header contains \(name ?? "an empty column"), but \(plan.entity.name) has no such "
-            + "attribute or to-one relationship. Correct the header.")
+          "The header contains a column without a name. Add the name of an attribute or to-one "
+            + "relationship of \(plan.entity.name), or remove the column.")
+      }
+      guard let property = plan.entity.columns.first(where: { $0.name == name }) else {
+        throw ObjectGraphError(
+          .unknownProperty,
+          "The header contains \(name), but \(plan.entity.name) has no such attribute or to-one "
+            + "relationship. Correct the header.")
       }
       return property
     }

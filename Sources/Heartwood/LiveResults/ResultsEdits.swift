@@ -159,7 +159,7 @@ struct ResultsEdits {
   ) -> (removed: [Placed], inserted: [Placed]) {
     var left = removed.filter { window.contains($0.position) }
     var entered = inserted.filter { window.contains($0.position) }
-    // The maximum number of positions by which an entry that stayed in place can have shifted.
+    // The maximum distance by which the insertions and removals can have shifted another entry.
     let reach = max(removed.count, inserted.count)
     for position in Self.edges(of: window, reach, count: oldCount) {
       guard let after = positionAfter(position), !window.contains(after) else { continue }

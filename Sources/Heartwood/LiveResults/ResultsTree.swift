@@ -86,7 +86,7 @@ final class ResultsTree {
 
   // MARK: Lookup
 
-  /// Returns the entry of an object, or `nil` if the object is not in the list.
+  /// Returns the entry for an object, or `nil` if the object is not in the list.
   subscript(number: ObjectNumber) -> Entry? {
     leaves[number].map { $0.entries[$0.position(of: number)] }
   }

@@ -15,17 +15,17 @@ import Foundation
 public struct Attribute<Value: AttributeValue> {
   @usableFromInline var stored: Value
 
-  /// Declares an attribute and its value in new objects.
+  /// Declares an attribute and its initial value.
   @inlinable
   public init(wrappedValue: Value) {
     stored = wrappedValue
     if PropertyRecorder.isRecording { Self.recordDeclaration() }
   }
 
-  /// Declares an attribute and its value in new objects.
+  /// Declares an attribute and its initial value.
   ///
   /// - Parameters:
-  ///   - wrappedValue: The value in new objects.
+  ///   - wrappedValue: The initial value.
   ///   - name: The attribute's name in the store. The default is the name of the property.
   ///   - renamedFrom: The attribute's stored names in earlier versions of the model.
   ///   - preservesValueOnDeletion: `true` to keep the value in the history when the object is
@@ -43,7 +43,7 @@ public struct Attribute<Value: AttributeValue> {
     )
   }
 
-  /// Declares an attribute, the rules for its values, and its value in new objects.
+  /// Declares an attribute, the rules for its values, and its initial value.
   ///
   /// ```swift
   /// @Attribute(.unique) var code: String = ""
@@ -51,7 +51,7 @@ public struct Attribute<Value: AttributeValue> {
   /// ```
   ///
   /// - Parameters:
-  ///   - wrappedValue: The value in new objects.
+  ///   - wrappedValue: The initial value.
   ///   - rule: A rule for the values of the attribute.
   ///   - otherRules: More rules.
   ///   - name: The attribute's name in the store. The default is the name of the property.

@@ -14,10 +14,10 @@
 public struct Composite<Value: CompositeValue> {
   @usableFromInline var stored: Value
 
-  /// Declares a composite attribute and its value in new objects.
+  /// Declares a composite attribute and its initial value.
   ///
   /// - Parameters:
-  ///   - wrappedValue: The value in new objects.
+  ///   - wrappedValue: The initial value.
   ///   - name: The attribute's name in the store's model, which is used as the prefix of the column
   ///     names. The default is the name of the property. The rest of the API always uses the name
   ///     of the property.

@@ -7,7 +7,7 @@ extension ManagedObjectContext {
     for (object, outcome) in request.outcomes {
       switch outcome {
       case .saved, .deleted: break
-      case .inserted: finish(object, version: request.base)
+      case .inserted, .updated: finish(object, version: request.base)
       case .unchanged:
         object.state.remove(.updated)
         // Discard edits that changed nothing in the row, such as a reference to a new object that
@@ -26,6 +26,11 @@ extension ManagedObjectContext {
         $0.isDeleted && registered[$0.number]?.takeUnretainedValue().isDeleted == false
       }
     let isOther = request.isContested || !request.changes.replaced.isEmpty || deletesOthers
+    if isOther {
+      for (object, outcome) in request.outcomes where outcome == .updated {
+        forgetMembers(of: object, entity(of: object))
+      }
+    }
     for change in request.changes.list where !change.isDeleted {
       guard let object = registered[change.number]?.takeUnretainedValue() else { continue }
       if change.isOfObject {
@@ -168,6 +173,7 @@ extension ManagedObjectContext {
       switch outcome {
       case .deleted: change.deleted.insert(id)
       case .inserted: change.inserted.insert(id)
+      case .updated: change.updated.insert(id)
       case .saved:
         if request.isNew(object.number) {
           change.inserted.insert(id)

@@ -22,7 +22,7 @@ struct ListEdits {
 
   subscript(key: Key) -> Edit { edits[key] ?? Edit() }
 
-  /// Adds a list without edits, for example because only the order of its members may have changed.
+  /// Adds a list whose members are neither added nor removed, because their order may have changed.
   ///
   /// If the list is already included, this method has no effect.
   mutating func include(_ owner: ObjectNumber, _ slot: Int) {

@@ -11,6 +11,8 @@ struct SaveRequest {
     case saved
     /// The object was inserted, and its row was written without a ``RowChange``.
     case inserted
+    /// Attributes of the object were updated, and its row was written without a ``RowChange``.
+    case updated
     /// The object had no edits, and its row was not written.
     case unchanged
     /// The object must be read again, because another context has changed its row.
@@ -29,7 +31,7 @@ struct SaveRequest {
   let changes: RowChanges
   /// The permanent numbers of inserted objects, keyed by their current numbers.
   private let numbers = RenumberedObjects()
-  private(set) var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
+  var outcomes: [(object: ManagedObject, outcome: Outcome)] = []
   /// The errors for values that cannot be encoded or stored.
   var unstorable: [ObjectGraphError] = []
   /// A Boolean value that indicates whether the last call to `values(of:)` returned null for a
@@ -63,7 +65,11 @@ struct SaveRequest {
       _ = try check(object)
     }
     for object in context.deleted { try delete(object) }
-    for object in context.updated { try update(object) }
+    let changesOnlyAttributes = changesOnlyAttributes
+    for object in context.updated {
+      if changesOnlyAttributes, try updateAttributes(of: object) { continue }
+      try update(object)
+    }
     for object in inserted { try insert(object) }
     try unstorable.throwAll(.validation, "cannot be stored")
     try changes.write()

@@ -40,7 +40,7 @@ final class EntityStorage: Sendable {
   let preservedColumns: [PropertyDescription]
   /// The preserved attributes of variable length.
   let preservedVariableColumns: [PropertyDescription]
-  /// A Boolean value that indicates whether any attribute of variable length is a decimal number.
+  /// A Boolean value that indicates whether any attribute is a decimal number.
   let hasDecimals: Bool
   /// The minimum length of a new record, in bytes.
   let fixedByteCount: Int
@@ -54,6 +54,11 @@ final class EntityStorage: Sendable {
   let pairings: [PropertyDescription]
   /// The to-one relationships without an inverse.
   let oneWayReferences: [PropertyDescription]
+  /// The slots of the attributes that belong to no unique index.
+  ///
+  /// If the entity has a to-one relationship without an inverse, the set is empty, because saving
+  /// an object of the entity also clears references to deleted objects.
+  let independentSlots: SlotSet
   /// The keyspaces of the indexes that the entity itself declares, in the order of the indexes.
   let indexKeyspaces: [String]
   /// The keyspace of the text index that the entity itself declares, if any.
@@ -71,6 +76,12 @@ final class EntityStorage: Sendable {
     references = entity.relationships.filter(\.isReference)
     pairings = references.filter { entity.inverses[$0.slot]?.property.isReference ?? false }
     oneWayReferences = references.filter { entity.inverses[$0.slot] == nil }
+    let uniqueSlots = SlotSet(entity.indexes.filter(\.isUnique).flatMap(\.slots))
+    independentSlots =
+      oneWayReferences.isEmpty
+      ? SlotSet(
+        entity.columns.filter { $0.isAttribute && !uniqueSlots.contains($0.slot) }.map(\.slot))
+      : SlotSet()
     number = stored.number
     let known = entity.properties.map { property in try? stored.stored(property) }
     let numbers = zip(entity.properties, known).compactMap { property, known in
@@ -179,7 +190,7 @@ final class EntityStorage: Sendable {
 
   /// Encodes a record that contains the values of an object in memory.
   ///
-  /// - Precondition: The entity has no relationships.
+  /// - Precondition: The targets of the object's to-one relationships have permanent numbers.
   func encode(
     _ object: ManagedObject, version: UInt64, with encoder: inout RecordEncoder
   ) throws {

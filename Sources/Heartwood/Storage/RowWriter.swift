@@ -5,7 +5,7 @@
 /// for every row. Skipping the checks is safe, because only one thread uses the properties.
 final class RowWriter {
   private let transaction: WriteTransaction
-  private let model: StoreModel
+  let model: StoreModel
   private let history: HistoryWriter?
   @exclusivity(unchecked) private var keyspaces: [String: KeyspaceWriter] = [:]
   /// The keyspaces of records, indexed by the position of their entity.
@@ -32,7 +32,7 @@ final class RowWriter {
     history = model.tracksHistory ? HistoryWriter(transaction, origin) : nil
   }
 
-  private func keyspace(_ name: String) throws -> KeyspaceWriter {
+  func keyspace(_ name: String) throws -> KeyspaceWriter {
     if let known = keyspaces[name] { return known }
     let new = try transaction.keyspace(name)
     keyspaces[name] = new
@@ -116,6 +116,14 @@ final class RowWriter {
     }
   }
 
+  /// Returns the version of a row, or `nil` if the row does not exist.
+  func version(_ number: ObjectNumber, _ storage: EntityStorage) throws -> UInt64? {
+    guard !number.isTemporary else { return nil }
+    return try objects(storage).withValue(number.row) { value in
+      try value.withRecord(storage.layouts) { $0.version }
+    }
+  }
+
   /// Returns whether a row exists.
   func exists(_ number: ObjectNumber, _ storage: EntityStorage) throws -> Bool {
     guard !number.isTemporary else { return false }
@@ -188,20 +196,53 @@ final class RowWriter {
     return true
   }
 
-  /// Updates the entries that list a row as a member of the inverse relationships of its
-  /// references.
-  func putReferences(
-    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
-    before: [StoredValue]?
-  ) throws {
-    for (slot, name) in model.references(of: storage.entity) {
-      let old = before?[slot] ?? .null
-      let new = values[slot]
-      guard old != new else { continue }
-      let edges = try keyspace(name)
-      if !old.isNull { try edges.delete(EntryKey.key([old, .integer(number.bits)])) }
-      if !new.isNull { try edges.put(EntryKey.key([new, .integer(number.bits)]), []) }
+  /// Writes the row and the index entries of an object whose attributes have changed.
+  ///
+  /// The record is encoded from the memory of the object.
+  ///
+  /// - Parameter originals: The current values in the row of all properties that may have changed,
+  ///   keyed by slot.
+  /// - Returns: `false` if no value has changed, or if a value cannot be stored or may be too large.
+  ///   In that case, nothing is written.
+  /// - Precondition: The changed properties are attributes that belong to no unique index.
+  func putAttributes(
+    _ number: ObjectNumber, _ storage: EntityStorage, _ object: ManagedObject,
+    _ originals: [Int: StoredValue]
+  ) throws -> Bool {
+    let properties = storage.entity.properties
+    var changed = SlotSet()
+    do {
+      for (slot, original) in originals {
+        let value = try object.storedValue(properties[slot])
+        if !value.isIdentical(to: original) { changed.insert(slot) }
+      }
+      guard !changed.isEmpty else { return false }
+      try storage.encode(object, version: transaction.base, with: &encoder)
+    } catch {
+      return false
     }
+    guard !storage.needsCheck(encoder.record) else { return false }
+    try objects(storage).put(number.row, encoder.record)
+    try history?.updated(
+      number,
+      storage.entity.columns.compactMap {
+        changed.contains($0.slot) ? storage.propertyNumbers[$0.slot] : nil
+      })
+    for index in storage.entity.indexes where index.slots.contains(where: changed.contains) {
+      let after = try index.slots.map { try object.storedValue(properties[$0]) }
+      let before = zip(index.slots, after).map { slot, value in originals[slot] ?? value }
+      let keyspace = try entries(index)
+      try keyspace.delete(EntryKey.entry(before, number, isUnique: false))
+      try keyspace.put(EntryKey.entry(after, number, isUnique: false), [])
+    }
+    if let texts = try texts(storage), let index = storage.entity.textIndex,
+      index.slots.contains(where: changed.contains)
+    {
+      let after = try index.slots.map { try object.storedValue(properties[$0]) }
+      let before = zip(index.slots, after).map { slot, value in originals[slot] ?? value }
+      try texts.change(number.row, fromTexts: before.map(\.string), toTexts: after.map(\.string))
+    }
+    return true
   }
 
   private func recordInHistory(
@@ -285,72 +326,6 @@ final class RowWriter {
         return false
       }
       return EntryKey.key(index.slots.map { row.values[$0] }) == key
-    }
-  }
-
-  // MARK: Edges
-
-  /// Returns the last component of each of an object's edge keys: a position or an object number.
-  private func lastComponents(_ edges: KeyspaceWriter, _ owner: ObjectNumber) throws -> [Int64] {
-    let range = EntryRange([.integer(owner.bits)])
-    var components: [Int64] = []
-    try edges.forEach(from: range.lower, upTo: range.upper) { key, _ in
-      components.append(try key.lastKeyComponent())
-      return true
-    }
-    return components
-  }
-
-  /// Returns the numbers of the objects that a keyspace lists for `object`.
-  ///
-  /// - Parameter name: The name of a keyspace of edges, or of an index over a to-one relationship.
-  func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
-    let range = EntryRange([.integer(object.bits)])
-    var numbers: [ObjectNumber] = []
-    try keyspace(name).forEach(from: range.lower, upTo: range.upper) { key, value in
-      numbers.append(try EntryKey.number(key, value))
-      return true
-    }
-    return numbers
-  }
-
-  /// Replaces the members of an ordered relationship, writing only the positions that differ.
-  func putList(
-    _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], before: [ObjectNumber]
-  ) throws {
-    let edges = try keyspace(name)
-    let positions = before.isEmpty ? [] : try lastComponents(edges, owner)
-    for (position, member) in members.enumerated() {
-      // Compare the stored positions too, because they may have gaps if another context has written
-      // the list.
-      if position < before.count, before[position] == member, positions[position] == position {
-        continue
-      }
-      try edges.put(
-        EntryKey.key([.integer(owner.bits), .integer(Int64(position))]), EntryKey.value(member))
-    }
-    for position in positions where position >= members.count {
-      try edges.delete(EntryKey.key([.integer(owner.bits), .integer(position)]))
-    }
-  }
-
-  /// Returns whether an object is listed as a member of an unordered relationship.
-  func hasEdge(_ name: String, _ owner: ObjectNumber, _ member: ObjectNumber) throws -> Bool {
-    let key = EntryKey.key([.integer(owner.bits), .integer(member.bits)])
-    return try keyspace(name).withValue(key) { _ in } != nil
-  }
-
-  /// Adds members to the list of an unordered to-many relationship or, if `areAdded` is `false`,
-  /// removes them.
-  ///
-  /// The inverse relationship is not changed.
-  func changeEdges(
-    _ name: String, _ owner: ObjectNumber, _ members: [ObjectNumber], areAdded: Bool
-  ) throws {
-    let edges = try keyspace(name)
-    for member in members {
-      let key = EntryKey.key([.integer(owner.bits), .integer(member.bits)])
-      if areAdded { try edges.put(key, []) } else { try edges.delete(key) }
     }
   }
 }

@@ -49,7 +49,7 @@ final class StoreView {
     return nil
   }
 
-  /// A Boolean value that indicates whether the view is empty because a generation does not cover
+  /// A Boolean value that indicates whether the view is empty because its generation does not cover
   /// the store.
   var isEmpty: Bool {
     if case .empty = source { return true }

@@ -20,7 +20,7 @@ package struct StoredDeclarations: Codable, Equatable {
     let number: UInt16
     /// The delete rule of a relationship.
     var deleteRule: DeleteRule?
-    /// The property's value in new objects, or `nil` if the value is null or differs between
+    /// The property's initial value, or `nil` if the value is null or differs between
     /// objects.
     var initialValue: StoredValue?
     /// A Boolean value that indicates whether the history keeps the property's value when an object

@@ -36,7 +36,7 @@ extension MutableBytes {
     }
   }
 
-  /// Runs `body` with `count` zero bytes, on the stack if they fit.
+  /// Calls `body` with a buffer of `count` zero bytes, which is on the stack if it fits there.
   package static func withZeros<R>(count: Int, _ body: (MutableBytes) -> R) -> R {
     withStackBytes(count: count) { bytes in
       bytes.clear(0, count)

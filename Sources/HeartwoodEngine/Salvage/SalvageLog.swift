@@ -251,8 +251,8 @@ struct SalvageLog {
   /// Finds the chain of commits that covers the newest frame in the page file.
   ///
   /// The log contains every commit after the checkpointed commit. Therefore, if the page file
-  /// contains frames of a chain or ends right before the chain, the chain starts at or before the
-  /// checkpointed generation. The end of that chain is the newest generation.
+  /// contains frames from a chain, or if the frame that precedes the chain is its newest frame, the
+  /// chain starts at or before the checkpointed generation. The end of that chain is the newest generation.
   private mutating func followWithoutHeader(_ newestInPages: FrameNumber) throws(StorageError) {
     var starts: [GroupHeader] = []
     try forEachHeader(from: 0) { header, _ in

@@ -5,7 +5,7 @@ enum SalvageText {
 
   static func write(_ document: SalvageDocument, _ output: Output) throws {
     try output.line(
-      "Salvaged generation \(document.generation) to the new store "
+      "Salvaged generation \(document.generation) into the new store "
         + "\(QuotedText.escaped(document.target)).")
     try output.line(
       "\(HumanText.count(document.damagedPageCount)) of "

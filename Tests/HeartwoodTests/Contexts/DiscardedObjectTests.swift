@@ -136,7 +136,7 @@ struct DiscardedObjectTests {
     #expect(order.managedObjectContext === other && !order.isDeleted)
     let stored = try fixture.context().fetch(FetchRequest<Order>())
     #expect(stored.map(\.title) == ["draft"] && stored.first?.lines.count == 1)
-    // Relating an object whose insertion was reverted inserts the object again.
+    // If an object's insertion was reverted, adding the object to a relationship inserts it again.
     let line = OrderLine(context: other)
     other.delete(line)
     order.lines.append(line)

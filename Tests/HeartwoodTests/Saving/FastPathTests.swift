@@ -89,26 +89,6 @@ struct FastPathTests {
     (sample as? FineSample)?.digits = Int8(truncatingIfNeeded: random.next())
   }
 
-  /// Returns all entries of all keyspaces except the model and the history, which contain times
-  /// and random numbers.
-  private func entries(_ store: Store) throws -> [String: [[UInt8]]] {
-    let snapshot = try store.snapshot()
-    var result: [String: [[UInt8]]] = [:]
-    for name in try snapshot.keyspaceNames
-    where !["heartwood.history", "heartwood.model"].contains(name) {
-      try snapshot.keyspace(name)?.forEach { key, value in
-        // The version of a row depends on how many pages the transactions before it have written.
-        let versionCount = name.hasPrefix("objects.") ? 8 : 0
-        result[name, default: []] += [
-          key.withUnsafeBytes { Array($0) },
-          value.withUnsafeBytes { Array($0.dropFirst(versionCount)) },
-        ]
-        return true
-      }
-    }
-    return result
-  }
-
   /// Saves new objects in several saves, some of them together with other changes.
   ///
   /// - Returns: The results that are visible to a program.
@@ -139,26 +119,14 @@ struct FastPathTests {
         context.delete(samples.remove(at: position))
       }
       try context.save()
-      seen += samples.map { "\(name($0.objectID)) \($0.hasChanges) \($0.isInserted)" }
+      seen += samples.map { "\($0.objectID.name) \($0.hasChanges) \($0.isInserted)" }
       seen.append("\(context.hasChanges) \(context.insertedObjects.count)")
     }
-    for transaction in try fixture.container.fetchHistory(after: nil) {
-      seen += transaction.changes.map { "\(name($0.objectID)) \(words($0.kind))" }.sorted()
-    }
+    seen += try fixture.recordedChanges()
     let request = FetchRequest<Sample>(sort: [SortDescriptor(\.time)])
     let found = try fixture.context().fetch(request)
-    seen += found.map { "\(name($0.objectID)) \($0.time) \($0.share) \($0.isOld) \($0.text)" }
-    return (try entries(fixture.container.store), seen, context.fastPaths.insertionCount)
-  }
-
-  /// Returns the entity and the row of an ID, without the random ID of the store.
-  private func name(_ id: ManagedObjectID) -> String {
-    id.uriRepresentation.pathComponents.suffix(2).joined(separator: "/")
-  }
-
-  private func words(_ kind: PersistentHistoryChange.Kind) -> String {
-    if case .update(let properties) = kind { return "update \(properties.sorted())" }
-    return "\(kind)"
+    seen += found.map { "\($0.objectID.name) \($0.time) \($0.share) \($0.isOld) \($0.text)" }
+    return (try fixture.storedEntries(), seen, context.fastPaths.insertionCount)
   }
 
   @Test(.evidence("C-01"), .evidence("H-02"), arguments: TestScale.seeds(quick: 2, all: 20))
