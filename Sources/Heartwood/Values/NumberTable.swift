@@ -10,9 +10,7 @@
 /// entries would account for a tenth of the time needed to fetch and release objects.
 package struct NumberTable<Value> {
   private struct Entry {
-    /// The key of an entry with a value.
-    ///
-    /// In an entry without a value, the number is 1 if the entry is a tombstone, and 0 otherwise.
+    /// The key if the entry has a value. Otherwise, 1 if the entry is a tombstone, or 0 if it is not.
     var number: Int64
     var value: Value?
 
