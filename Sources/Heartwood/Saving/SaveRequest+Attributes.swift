@@ -19,8 +19,9 @@ extension SaveRequest {
 
   /// Writes the row of an object whose attributes have changed.
   ///
-  /// - Returns: `false` if ``update(_:)`` must write the row: nothing has changed, another context
-  ///   has changed the row, or a value cannot be stored. In that case, nothing is written.
+  /// - Returns: `false` if ``update(_:)`` must handle the object: no value has changed, another
+  ///   context has changed the row, a value cannot be stored, the object is a fault, or a related
+  ///   object has no row. In that case, nothing is written.
   /// - Precondition: ``changesOnlyAttributes`` is `true`.
   mutating func updateAttributes(of object: ManagedObject) throws -> Bool {
     guard let originals = object.changes?.originals, !object.isFault else { return false }

@@ -74,13 +74,15 @@ struct TextHighlights {
   func snippet(wordCount: Int) -> TextSnippet {
     let count = max(1, wordCount)
     guard tokens.count > count else { return TextSnippet(text: text, highlights: ranges) }
-    var (best, bestCount, end) = (0, 0, 0)
+    var (best, bestCount, end) = (0...0, 0, 0)
     for start in found.indices {
       while end < found.count, found[end] - found[start] < count { end += 1 }
-      if end - start > bestCount { (best, bestCount) = (found[start], end - start) }
+      guard end - start > bestCount else { continue }
+      (best, bestCount) = (found[start]...found[end - 1], end - start)
     }
-    // Start before the first match, to show some of the words that precede it.
-    let first = min(max(0, best - count / 4), tokens.count - count)
+    // Start before the first match, to show some of the words that precede it, but show all matches.
+    let lead = min(count / 4, count - best.count)
+    let first = min(max(0, best.lowerBound - lead), tokens.count - count)
     let last = first + count - 1
     let lower = first == 0 ? 0 : tokens[first].sourceStart
     let upper = last == tokens.count - 1 ? text.utf8.count : tokens[last].sourceEnd

@@ -3,104 +3,104 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-private final class Shop: ManagedObject {
+private final class Market: ManagedObject {
   @Attribute var name: String = ""
-  @ToMany(inverse: \Order.shop) var orders: Set<Order>
-  override class var entity: Entity { Entity("Shop") { Unique(\Shop.name) } }
+  @ToMany(inverse: \Sale.market) var sales: Set<Sale>
+  override class var entity: Entity { Entity("Market") { Unique(\Market.name) } }
 }
 
-private class Order: ManagedObject {
+private class Sale: ManagedObject {
   @Attribute var code: String = ""
   @Attribute var number: Int = 0
   @Attribute var weight: Double? = nil
   @Attribute var note: String = ""
   @Attribute var sent: Date? = nil
   @Attribute var payload: Data = Data()
-  @ToOne(inverse: \Shop.orders) var shop: Shop?
-  @ToOne(inverse: \Receipt.order) var receipt: Receipt?
+  @ToOne(inverse: \Market.sales) var market: Market?
+  @ToOne(inverse: \Invoice.sale) var invoice: Invoice?
   override class var entity: Entity {
-    Entity("Order") {
-      Unique(\Order.code)
-      Index(\Order.sent)
-      Index(\Order.shop, \Order.number)
-      TextIndex(\Order.note)
+    Entity("Sale") {
+      Unique(\Sale.code)
+      Index(\Sale.sent)
+      Index(\Sale.market, \Sale.number)
+      TextIndex(\Sale.note)
     }
   }
 }
 
-private final class GiftOrder: Order {
+private final class GiftSale: Sale {
   @Attribute var card: String? = nil
-  override class var entity: Entity { Entity("GiftOrder") }
+  override class var entity: Entity { Entity("GiftSale") }
 }
 
-private final class Receipt: ManagedObject {
+private final class Invoice: ManagedObject {
   @Attribute var total: Int = 0
-  @ToOne(inverse: \Order.receipt) var order: Order?
+  @ToOne(inverse: \Sale.invoice) var sale: Sale?
 }
 
 /// A class whose objects are written without consequences when they are inserted.
-private final class Entry: ManagedObject {
+private final class LooseNote: ManagedObject {
   @Attribute var text: String = ""
 }
 
 @Suite("Fast updates")
 struct FastUpdateTests {
   private static let schema = Schema(
-    Shop.self, Order.self, GiftOrder.self, Receipt.self, Entry.self)
+    Market.self, Sale.self, GiftSale.self, Invoice.self, LooseNote.self)
   private static let numbers = [0, -0.0, 1.5, .nan, .infinity]
   private static let notes = ["", "red", "red apples", "e\u{301}", "é", "green pears, red"]
 
   /// Changes one attribute, or sets it to the value that it already has.
-  private func changeAttribute(_ order: Order, _ random: inout SeededGenerator) {
+  private func changeAttribute(_ sale: Sale, _ random: inout SeededGenerator) {
     switch random.below(7) {
-    case 0: order.number = random.below(4)
+    case 0: sale.number = random.below(4)
     case 1:
-      order.weight =
+      sale.weight =
         random.isTrue(in256: 60) ? nil : Self.numbers[random.below(Self.numbers.count)]
-    case 2: order.note = Self.notes[random.below(Self.notes.count)]
+    case 2: sale.note = Self.notes[random.below(Self.notes.count)]
     case 3:
       let date = Date(timeIntervalSinceReferenceDate: Double(random.below(9)))
-      order.sent = random.isTrue(in256: 60) ? nil : date
-    case 4: order.payload = Data(random.bytes(random.below(30)))
-    case 5: order.number = order.number
-    default: (order as? GiftOrder)?.card = random.isTrue(in256: 60) ? nil : "card"
+      sale.sent = random.isTrue(in256: 60) ? nil : date
+    case 4: sale.payload = Data(random.bytes(random.below(30)))
+    case 5: sale.number = sale.number
+    default: (sale as? GiftSale)?.card = random.isTrue(in256: 60) ? nil : "card"
     }
   }
 
   /// Changes something that other rows may depend on.
   private func changeOther(
-    _ order: Order, _ orders: [Order], _ context: ManagedObjectContext,
+    _ sale: Sale, _ sales: [Sale], _ context: ManagedObjectContext,
     _ random: inout SeededGenerator
   ) throws {
     switch random.below(6) {
-    case 0: order.code = "c\(random.below(1000))"
-    case 1: order.shop = try context.fetch(FetchRequest<Shop>()).randomElement(using: &random)
-    case 2: order.receipt = random.isTrue(in256: 128) ? nil : Receipt(context: context)
-    case 3: order.receipt = orders.randomElement(using: &random)?.receipt
-    case 4: context.delete(order)
-    default: Entry(context: context).text = "entry \(random.below(9))"
+    case 0: sale.code = "c\(random.below(1000))"
+    case 1: sale.market = try context.fetch(FetchRequest<Market>()).randomElement(using: &random)
+    case 2: sale.invoice = random.isTrue(in256: 128) ? nil : Invoice(context: context)
+    case 3: sale.invoice = sales.randomElement(using: &random)?.invoice
+    case 4: context.delete(sale)
+    default: LooseNote(context: context).text = "entry \(random.below(9))"
     }
   }
 
-  private func insertOrders(_ context: ManagedObjectContext) throws {
-    let shops = ["north", "south"].map { name in
-      let shop = Shop(context: context)
-      shop.name = name
-      return shop
+  private func insertSales(_ context: ManagedObjectContext) throws {
+    let markets = ["north", "south"].map { name in
+      let market = Market(context: context)
+      market.name = name
+      return market
     }
     for number in 0..<20 {
-      let order = number % 3 == 0 ? GiftOrder(context: context) : Order(context: context)
-      order.code = "o\(number)"
-      order.shop = number % 5 == 0 ? nil : shops[number % 2]
+      let sale = number % 3 == 0 ? GiftSale(context: context) : Sale(context: context)
+      sale.code = "o\(number)"
+      sale.market = number % 5 == 0 ? nil : markets[number % 2]
       if number % 4 == 0 {
-        order.receipt = Receipt(context: context)
-        order.receipt?.total = number
+        sale.invoice = Invoice(context: context)
+        sale.invoice?.total = number
       }
     }
     try context.save()
   }
 
-  /// Saves random changes to orders in two contexts, which change the same rows now and then.
+  /// Saves random changes to sales in two contexts, which change the same rows now and then.
   ///
   /// - Returns: The results that are visible to a program.
   private func run(
@@ -108,7 +108,7 @@ struct FastUpdateTests {
   ) throws -> (entries: [String: [[UInt8]]], seen: [String], count: Int) {
     var random = SeededGenerator(seed: seed)
     let fixture = try GraphFixture(Self.schema)
-    try insertOrders(fixture.context())
+    try insertSales(fixture.context())
     let contexts = [fixture.context(), fixture.context()]
     var seen: [String] = []
     for context in contexts {
@@ -118,13 +118,13 @@ struct FastUpdateTests {
     }
     for _ in 0..<40 {
       let context = contexts[random.isTrue(in256: 190) ? 0 : 1]
-      let request = FetchRequest<Order>(sort: [SortDescriptor(\.code)])
-      let orders = try context.fetch(request)
+      let request = FetchRequest<Sale>(sort: [SortDescriptor(\.code)])
+      let sales = try context.fetch(request)
       for _ in 0..<random.below(5) {
-        if let order = orders.randomElement(using: &random) { changeAttribute(order, &random) }
+        if let sale = sales.randomElement(using: &random) { changeAttribute(sale, &random) }
       }
-      if random.isTrue(in256: 50), let order = orders.randomElement(using: &random) {
-        try changeOther(order, orders, context, &random)
+      if random.isTrue(in256: 50), let sale = sales.randomElement(using: &random) {
+        try changeOther(sale, sales, context, &random)
       }
       if random.isTrue(in256: 20) { context.undo() }
       do {
@@ -134,17 +134,17 @@ struct FastUpdateTests {
         context.rollback()
       }
       seen.append("\(context.hasChanges) \(context.updatedObjects.count)")
-      seen += orders.filter { !$0.isDeleted }.map(describe)
+      seen += sales.filter { !$0.isDeleted }.map(describe)
       if random.isTrue(in256: 90) { for each in contexts { each.refreshAllObjects() } }
     }
     seen += try fixture.recordedChanges()
     return (try fixture.storedEntries(), seen, contexts.reduce(0) { $0 + $1.fastPaths.updateCount })
   }
 
-  private func describe(_ order: Order) -> String {
-    "\(order.objectID.name) \(order.code) \(order.number) \(order.weight as Any) \(order.note) "
-      + "\(order.sent as Any) \(order.payload.count) \(order.shop?.name ?? "none") "
-      + "\(order.receipt?.total ?? -1) \(order.hasChanges) \(order.shop?.orders.count ?? 0)"
+  private func describe(_ sale: Sale) -> String {
+    "\(sale.objectID.name) \(sale.code) \(sale.number) \(sale.weight as Any) \(sale.note) "
+      + "\(sale.sent as Any) \(sale.payload.count) \(sale.market?.name ?? "none") "
+      + "\(sale.invoice?.total ?? -1) \(sale.hasChanges) \(sale.market?.sales.count ?? 0)"
   }
 
   @Test(
@@ -166,31 +166,31 @@ struct FastUpdateTests {
   func `updates that can affect other rows, or may be too large, take no fast path`() throws {
     let fixture = try GraphFixture(Self.schema)
     let context = fixture.context()
-    try insertOrders(context)
-    let orders = try context.fetch(FetchRequest<Order>(sort: [SortDescriptor(\.code)]))
-    let changes: [(Order) -> Void] = [
+    try insertSales(context)
+    let sales = try context.fetch(FetchRequest<Sale>(sort: [SortDescriptor(\.code)]))
+    let changes: [(Sale) -> Void] = [
       { $0.code = "new" },
-      { $0.shop = nil },
+      { $0.market = nil },
       { $0.payload = Data(repeating: 1, count: 1 << 20) },
-      { order in
-        order.number += 1
-        Shop(context: context).name = "west"
+      { sale in
+        sale.number += 1
+        Market(context: context).name = "west"
       },
-      { order in
-        order.number += 1
-        context.delete(orders[7])
+      { sale in
+        sale.number += 1
+        context.delete(sales[7])
       },
     ]
     for change in changes {
-      change(orders[1])
+      change(sales[1])
       try context.save()
     }
     #expect(context.fastPaths.updateCount == 0)
-    orders[1].number += 1
-    Entry(context: context).text = "isolated"
+    sales[1].number += 1
+    LooseNote(context: context).text = "isolated"
     try context.save()
     #expect(context.fastPaths.updateCount == 1 && context.fastPaths.insertionCount == 1)
-    let changed = FetchRequest<Order>(where: #Predicate { $0.number > 0 })
+    let changed = FetchRequest<Sale>(where: #Predicate { $0.number > 0 })
     #expect(try fixture.context().count(for: changed) == 1)
   }
 }

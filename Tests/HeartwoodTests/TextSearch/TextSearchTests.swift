@@ -137,6 +137,10 @@ struct TextSearchTests {
     let snippet = try essay.snippet(of: .phrase("needle in"), in: \Essay.body, wordCount: 8)
     #expect(snippet.text == "…word28 word29 needle in hay word31 word32 word33…")
     #expect(snippet.highlights.map { String(snippet.text[$0]) } == ["needle", "in"])
+    let wide = try essay.snippet(
+      of: .word("word28") || .word("word33"), in: \Essay.body, wordCount: 9)
+    #expect(wide.text == "…word27 word28 word29 needle in hay word31 word32 word33…")
+    #expect(wide.highlights.count == 2)
     let start = try essay.snippet(of: .word("none"), in: \Essay.body, wordCount: 2)
     #expect(start.text == "word0 word1…" && start.highlights == [])
     let whole = try essay.snippet(of: .word("swift"), in: \Essay.title)
