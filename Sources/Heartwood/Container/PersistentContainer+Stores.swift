@@ -65,7 +65,7 @@ extension PersistentContainer {
   ///
   /// - Parameter url: The directory of the store.
   /// - Throws: `invalidArgument` if the container has no such store; any error from the final
-  ///   checkpoint. If the checkpoint fails, the store is removed nevertheless.
+  ///   checkpoint. The store is removed even if the checkpoint fails.
   /// - Complexity: Waits for running transactions, and runs a checkpoint, as `Store.close` does.
   public func removeStore(url: URL) throws {
     let removed = try group.remove(url)
