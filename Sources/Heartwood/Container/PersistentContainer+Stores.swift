@@ -105,9 +105,9 @@ extension PersistentContainer {
 
   /// Throws an error for a class that a new store requires but that was not specified.
   ///
-  /// A class of the new store refers to this class or inherits from it. The message of the error
-  /// begins with `reason`. If the class already belongs to another store, the message ends with
-  /// `remedy`.
+  /// A class of the new store refers to the missing class or inherits from it. The message of the
+  /// error begins with `reason`. If the class already belongs to another store, the message ends
+  /// with `remedy`.
   private func requireNamed(
     _ entity: EntityDescription, _ reason: String, _ remedy: String
   ) throws {
