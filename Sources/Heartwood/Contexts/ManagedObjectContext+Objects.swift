@@ -255,7 +255,8 @@ extension ManagedObjectContext: ObjectSource {
 
   /// Marks a fault as deleted because its row or its store no longer exists.
   ///
-  /// In a pinned generation, the row may not exist yet, so the fault usually stays unchanged.
+  /// In a pinned context, the row may exist only in a newer generation, so the fault usually stays
+  /// unchanged.
   ///
   /// - Throws: `missingObject` or `removedStore` if the context's settings do not allow the fault
   ///   to be marked as deleted.
