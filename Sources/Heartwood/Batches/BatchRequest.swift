@@ -138,8 +138,8 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
 
   /// Creates a request for the rows with the given IDs.
   ///
-  /// All IDs must belong to the same entity, which must be the entity of `M` or one of its
-  /// subentities. IDs whose rows no longer exist are ignored.
+  /// The IDs must all belong to one entity: that of `M` or one of its subentities. IDs whose rows
+  /// no longer exist are ignored.
   public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
 }
 
@@ -167,7 +167,7 @@ final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
-  /// The key paths that the closure used for the previous row and their slots, in order of use.
+  /// The key paths that the closure used for the previous row, in order of use, each with its slot.
   ///
   /// The request's closure usually uses the same key paths in the same order for every row.
   /// Remembering their slots therefore avoids most lookups.

@@ -48,7 +48,7 @@ protocol ExecutableBatch: BatchRequest {
   /// The class of the rows that the request changes.
   var objectType: ManagedObject.Type { get }
   var resultType: BatchResultType { get }
-  /// The description of the request in the log.
+  /// The text that describes the request in the log.
   var phrase: String { get }
   /// A Boolean value that indicates whether the request changes relationships.
   var changesRelationships: Bool { get }

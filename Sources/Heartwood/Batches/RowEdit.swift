@@ -1,4 +1,4 @@
-/// A request that edits rows of entities without classes and enforces the model's rules.
+/// A request that edits the rows of entities that have no class, enforcing the model's rules.
 ///
 /// Unique constraints, delete rules, derived attributes, indexes and the history work as in a save.
 struct RowEdit: ExecutableBatch {

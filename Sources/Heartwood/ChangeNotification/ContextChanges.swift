@@ -8,7 +8,7 @@ public struct ContextChange: Sendable {
     case willSave
     /// A save has succeeded.
     case didSave
-    /// The program changed objects, or objects were read again.
+    /// The program changed objects, or objects were reread.
     case objectsDidChange
   }
 
@@ -18,7 +18,7 @@ public struct ContextChange: Sendable {
   public internal(set) var inserted: Set<ManagedObjectID> = []
   /// The updated objects.
   ///
-  /// New objects are never included, even if they change again.
+  /// New objects are never included, even if they change after their insertion.
   public internal(set) var updated: Set<ManagedObjectID> = []
   /// The deleted objects.
   public internal(set) var deleted: Set<ManagedObjectID> = []

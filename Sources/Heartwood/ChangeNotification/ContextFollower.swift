@@ -1,6 +1,6 @@
 /// An object that maintains lists of a context's objects and is notified when the objects change.
 protocol ContextFollower: AnyObject {
-  /// Called after an object has changed or has been read again.
+  /// Called after an object has changed or been reread.
   func recordChange(of object: ManagedObject, isRefreshed: Bool)
   /// Called after an operation, such as a save, that may have cleared the unsaved changes of any
   /// object.
@@ -17,8 +17,8 @@ extension ManagedObjectContext {
   /// Updates the context's results controllers and notifies their observers.
   ///
   /// The context calls this method at the end of each save, merge, batch request, pin change, undo,
-  /// rollback, reset and call to ``performAndWait(_:)``. ``BackgroundContext/perform(_:)`` also
-  /// calls this method at the end. After a change, the container's
+  /// rollback and reset, and at the end of ``performAndWait(_:)`` and
+  /// ``BackgroundContext/perform(_:)``. After a change, the container's
   /// ``PersistentContainer/viewContext`` calls this method as soon as the main actor is free.
   /// Reading from a controller updates that controller immediately.
   public func processPendingChanges() {

@@ -6,7 +6,7 @@ final class ContextObserver {
   private unowned let storeContext: ManagedObjectContext
   private let registrar = ObservationRegistrar()
   private var observations = NumberTable<ObjectObservation>()
-  /// The objects that may have changed since observers read their values.
+  /// The objects that may have changed since observers read values from them.
   private var changed: Set<ManagedObject> = []
   /// The counts of inserted, updated and deleted objects that observers last saw.
   ///

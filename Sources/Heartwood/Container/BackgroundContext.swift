@@ -48,8 +48,8 @@ public actor BackgroundContext {
   /// runs while `body` waits, and ends before the outer call does. If calls on two contexts wait
   /// for each other, neither call ever finishes.
   ///
-  /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns. Other
-  /// calls may run before the caller's next call, and those calls would see unsaved changes.
+  /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns: other
+  /// calls may run before the caller's next call, and they would see unsaved changes.
   ///
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws.

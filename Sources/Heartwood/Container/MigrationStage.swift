@@ -2,7 +2,7 @@
 ///
 /// Most changes need no stage, because a store is migrated to the model automatically. Add a stage
 /// for a change that needs code, such as combining two name attributes into one. Declare the
-/// classes of earlier versions again, in a separate namespace:
+/// classes of each earlier version in a separate namespace:
 ///
 /// ```swift
 /// enum V1 {
@@ -40,7 +40,7 @@ public struct MigrationStage: Sendable {
   let willMigrate: Body?
   let didMigrate: Body?
 
-  /// Creates a stage that only performs the automatic migration.
+  /// Creates a stage that performs only the automatic migration.
   ///
   /// Use this stage if a migration must pass through an intermediate version.
   ///

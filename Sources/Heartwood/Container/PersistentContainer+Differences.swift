@@ -12,8 +12,8 @@ extension PersistentContainer {
   /// - Throws: `generationExpired`; `foreignStore` if a token's store is not in the container;
   ///   `removedStore` if that store was removed; `corrupt` or `io`.
   /// - Complexity: The cost does not depend on the size of the store. The method reads two rows for
-  ///   each updated object. The database pages that were written between the two generations are
-  ///   each read a few times. Memory use grows with the number of changed objects.
+  ///   each updated object. It reads each database page that was written between the two
+  ///   generations a few times. Memory use grows with the number of changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {
@@ -33,7 +33,7 @@ extension PersistentContainer {
     return changes
   }
 
-  /// Reverts all objects to their state in a given generation by creating one new generation.
+  /// Reverts all objects to their state in a given generation, creating one new generation.
   ///
   /// All changes saved since that generation are reverted: deleted rows are restored with their
   /// IDs, and rows inserted since then are deleted. Indexes, relationships and the history are

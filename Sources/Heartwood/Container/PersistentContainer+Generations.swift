@@ -6,8 +6,8 @@ public struct NamedGeneration: Hashable, Sendable {
   public let name: String
   /// A token for pinning contexts to the generation.
   public let token: QueryGenerationToken
-  /// The time of the generation's commit, or of the latest commit if the generation covers several
-  /// stores.
+  /// The time of the generation's commit or, if it covers several stores, of the latest of their
+  /// commits.
   public let date: Date
 }
 

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension PersistentContainer {
-  /// Returns the transactions in the history after a token.
+  /// Returns the transactions that follow a token in the history.
   ///
   /// Each save or batch request by any process is one transaction. Transactions of one store are in
   /// commit order. Transactions of different stores are ordered by time. For a store that the token
@@ -65,7 +65,7 @@ extension PersistentContainer {
   ///     The tokens of these consumers then expire. Until the consumers register again, they do not
   ///     hold back further deletions.
   /// - Throws: `foreignStore` if the token belongs to another store; `historyExpired` if the store
-  ///   was restored to a state before the token; any error from writing the store.
+  ///   was restored to a state from before the token; any error from writing the store.
   /// - Complexity: Deletes each entry in the deleted transactions, and syncs once.
   public func deleteHistory(before token: PersistentHistoryToken, force: Bool = false) throws {
     let attachedStores = group.attachedStores
@@ -182,8 +182,8 @@ extension PersistentContainer {
   /// - Parameters:
   ///   - name: The consumer's name, which must be short enough for a key.
   ///   - token: The last transaction that the consumer has processed. In stores that the token does
-  ///     not cover, or if there is no token, an existing consumer keeps its position. In the same
-  ///     cases, a new consumer starts at the oldest transaction.
+  ///     not cover, or if there is no token, an existing consumer keeps its position, and a new
+  ///     consumer starts at the oldest transaction.
   /// - Throws: `historyExpired` if the token's position, or a transaction after it, is no longer in
   ///   the history; `foreignStore`; any error from writing the store.
   /// - Complexity: Writes one row, unless the position is unchanged.

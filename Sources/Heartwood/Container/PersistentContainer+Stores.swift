@@ -65,7 +65,7 @@ extension PersistentContainer {
   ///
   /// - Parameter url: The directory of the store.
   /// - Throws: `invalidArgument` if the container has no such store; any error from the final
-  ///   checkpoint. If the checkpoint fails, the store is removed nevertheless.
+  ///   checkpoint. The store is removed even if the checkpoint fails.
   /// - Complexity: Waits for running transactions, and runs a checkpoint, as `Store.close` does.
   public func removeStore(url: URL) throws {
     let removed = try group.remove(url)
@@ -105,9 +105,9 @@ extension PersistentContainer {
 
   /// Throws an error for a class that a new store requires but that was not specified.
   ///
-  /// A class of the new store refers to this class or inherits from it. The message of the error
-  /// begins with `reason`. If the class already belongs to another store, the message ends with
-  /// `remedy`.
+  /// A class of the new store refers to the missing class or inherits from it. The message of the
+  /// error begins with `reason`. If the class already belongs to another store, the message ends
+  /// with `remedy`.
   private func requireNamed(
     _ entity: EntityDescription, _ reason: String, _ remedy: String
   ) throws {

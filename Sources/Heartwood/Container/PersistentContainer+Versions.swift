@@ -7,7 +7,7 @@ extension PersistentContainer {
   /// Without the history, versions between two readable generations are missing.
   ///
   /// - Parameters:
-  ///   - id: The ID of the object. The object may have since been deleted.
+  ///   - id: The ID of the object. The object may have been deleted since.
   ///   - source: The starting generation, which must be the older of the two.
   ///   - target: The final generation, or `.current` for the newest generation.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `foreignObject` if the object

@@ -55,7 +55,7 @@ public final class PersistentContainer: Sendable {
   ///   - url: The directory of the store.
   ///   - schema: The model.
   ///   - options: The options.
-  /// - Throws: `invalidModel` with all errors in the classes; `incompatibleSchema` with the
+  /// - Throws: `invalidModel`, listing all errors in the classes; `incompatibleSchema`, listing the
   ///   differences from the store's model; an error from a migration stage; a `StorageError` if the
   ///   store cannot be opened, for example `readOnly` if the store requires a migration but must
   ///   not be changed.
@@ -96,7 +96,7 @@ public final class PersistentContainer: Sendable {
   ///     which is freed with the last of these containers. Without a name, the store is private to
   ///     this container.
   ///   - schema: The model.
-  /// - Throws: `invalidModel` with all errors in the classes.
+  /// - Throws: `invalidModel`, listing all errors in the classes.
   public static func inMemory(
     name: String? = nil, schema: Schema
   ) throws -> PersistentContainer {
@@ -156,7 +156,7 @@ public final class PersistentContainer: Sendable {
 
   /// Creates a context.
   ///
-  /// A context must be used by one thread at a time.
+  /// A context must be used by only one thread at a time.
   public func newContext() -> sending ManagedObjectContext {
     ManagedObjectContext(group)
   }

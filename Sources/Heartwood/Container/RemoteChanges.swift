@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A sequence that yields the newest history token after each commit to any store of a container,
-/// by any container or process.
+/// A sequence that yields the newest history token after each commit to a container's stores,
+/// including commits by other containers and processes.
 ///
 /// ```swift
 /// for await _ in container.remoteChanges {
@@ -17,7 +17,7 @@ import Synchronization
 /// commits between two iterations of the loop are combined into one element. Adding a store also
 /// yields an element. If a commit changed no object, or if ``ContainerOptions/tracksHistory`` is
 /// `false`, the commit is not in the history and yields the same token again. Without the history,
-/// ``PersistentContainer/changes(from:to:)`` finds the changes.
+/// use ``PersistentContainer/changes(from:to:)`` to find the changes.
 public struct RemoteChanges: AsyncSequence, Sendable {
   /// A token for the newest position in the history.
   public typealias Element = PersistentHistoryToken

@@ -1,4 +1,4 @@
-/// The migration of a store to a schema while the store is being opened.
+/// The migration of a store to a schema, performed while the store is being opened.
 ///
 /// The custom stages run first, followed by the automatic migration.
 struct StoreOpening {

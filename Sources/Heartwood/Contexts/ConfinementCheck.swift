@@ -11,9 +11,9 @@ import Synchronization
 /// the check is off unless `HEARTWOOD_CHECKS=1` is set in the environment. The check resembles Core
 /// Data's `-com.apple.CoreData.ConcurrencyDebug 1`.
 final class ConfinementCheck {
-  /// The thread that is using the context, or 0 if there is none.
+  /// The thread that is using the context, or 0 if no thread is using it.
   private let user = Atomic<UInt>(0)
-  /// The number of calls to `enter` by the thread in `user` without a matching call to `leave`.
+  /// The number of `enter` calls by the thread in `user` that have no matching `leave` call yet.
   ///
   /// No other thread accesses this variable.
   private var depth = 0
@@ -31,9 +31,9 @@ final class ConfinementCheck {
   /// Returns a new check for a context and its children, or `nil` if checking is off.
   static func ifOn() -> ConfinementCheck? { isOn ? ConfinementCheck() : nil }
 
-  /// Records that this thread is using the context, and traps if another thread is using it.
+  /// Records that the calling thread is using the context, and traps if another thread is using it.
   ///
-  /// The same thread can nest calls to this method.
+  /// A thread can nest calls to this method.
   func enter() {
     let thread = SystemThread.current
     if user.load(ordering: .relaxed) != thread {

@@ -1,6 +1,6 @@
 /// A store context's fast paths, and counts of how often they were used.
 ///
-/// To compare the results of the fast paths and the general paths, tests turn the fast paths off.
+/// Tests turn the fast paths off to compare their results with those of the general paths.
 package struct FastPaths {
   /// A Boolean value that indicates whether the context uses fast paths.
   package var areOn = true
@@ -8,6 +8,6 @@ package struct FastPaths {
   package var insertionCount = 0
   /// The number of updated objects whose rows were written without a ``RowChange``.
   package var updateCount = 0
-  /// The number of fetches that created objects for all rows without a search.
+  /// The number of fetches that read all rows and created their objects directly.
   package var fetchCount = 0
 }

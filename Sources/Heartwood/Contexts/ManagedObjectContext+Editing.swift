@@ -126,7 +126,7 @@ extension ManagedObjectContext {
     updated.insert(object)
   }
 
-  /// Returns whether the next change to a property is the first change since the object was read or
+  /// Returns whether the next change to a property would be its first since the object was read or
   /// inserted.
   func isFirstChange(of object: ManagedObject, _ property: PropertyDescription) -> Bool {
     object.isInserted
@@ -211,7 +211,7 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
-  /// Restores the values and members that an object had when it was read.
+  /// Restores the values and relationship members that an object had when it was read.
   func revertChanges(of object: ManagedObject) {
     guard let changes = object.changes, let entity = object.entityDescription else { return }
     for (slot, value) in changes.originals {

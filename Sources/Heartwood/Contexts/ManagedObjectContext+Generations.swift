@@ -3,7 +3,7 @@ import Synchronization
 extension ManagedObjectContext {
   /// The effect of a save on a context's pin.
   public enum GenerationAfterSave: Sendable {
-    /// The context is pinned to the generation that the save created.
+    /// The pin moves to the generation that the save created.
     case advance
     /// The pin is removed.
     case unpin

@@ -91,8 +91,8 @@ extension ManagedObjectContext {
     return hidesDeletedObjects(inverseOf: inverse)
   }
 
-  /// Returns whether a relationship's delete rule makes the inverse relationship omit an object
-  /// that was deleted in this context.
+  /// Returns whether a relationship's delete rule makes its inverse omit objects that were deleted
+  /// in this context.
   private func hidesDeletedObjects(inverseOf property: PropertyDescription) -> Bool {
     switch property.options.deleteRule ?? .nullify {
     case .nullify, .cascade: true
@@ -115,7 +115,7 @@ extension ManagedObjectContext {
     hidingMembers = []
   }
 
-  /// Adds omitted stored members back to an edited list.
+  /// Restores the stored members that an edited list omits.
   private func showHiddenMembers(of object: ManagedObject, _ property: PropertyDescription) {
     guard let edit = object.changes?.members[property.slot], let base = edit.base,
       let mine = object.members(property)

@@ -87,8 +87,8 @@ extension ManagedObjectContext {
   /// Returns the object with the given number.
   ///
   /// Returns `nil` if the object is deleted or has no row in the pinned generation, or if it is a
-  /// new object whose insertion was reverted. The insertion of a new object was reverted if neither
-  /// this context nor any of its parents contains the object.
+  /// new object whose insertion was reverted. A new object's insertion counts as reverted if
+  /// neither this context nor any of its parents contains the object.
   private func existingObject(_ number: ObjectNumber) -> ManagedObject? {
     let number = resolved(number)
     var context: ManagedObjectContext? = number.isTemporary ? self : nil
@@ -148,7 +148,7 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// For each relationship that this context changed, returns the parent object's members, keyed by
+  /// Returns the members that each relationship changed in this context has in the parent, keyed by
   /// slot.
   ///
   /// Call this method before pushing any changes, because pushing one side of a relationship
@@ -168,8 +168,8 @@ extension ManagedObjectContext {
 
   /// Applies an object's changes to the parent's object.
   ///
-  /// - Parameter before: The parent's members of the changed relationships before the push, keyed
-  ///   by slot.
+  /// - Parameter before: The members that the changed relationships had in the parent before the
+  ///   push, keyed by slot.
   private func push(
     _ object: ManagedObject, to parent: ManagedObjectContext, _ before: [Int: [ObjectNumber]]
   ) {

@@ -63,12 +63,13 @@ extension ManagedObjectContext {
 
   /// Returns whether an ID belongs to this store.
   ///
-  /// The number alone does not identify the store, because stores assign numbers independently.
+  /// An object number alone does not identify the store, because stores assign numbers
+  /// independently.
   func isOwn(_ id: ManagedObjectID) -> Bool {
     id.space === model.space || id.space.store == model.space.store
   }
 
-  /// Returns a row's object, filled from the record unless the object is already up to date.
+  /// Returns a row's object, filling it from the record unless it is already up to date.
   ///
   /// An object with unsaved changes is not filled. Returns `nil` if the entity's class is not a
   /// subclass of `ManagedObject`.
@@ -254,7 +255,8 @@ extension ManagedObjectContext: ObjectSource {
 
   /// Marks a fault as deleted because its row or its store no longer exists.
   ///
-  /// In a pinned generation, the row may not exist yet, so the fault usually stays unchanged.
+  /// In a pinned context, the row may exist only in a newer generation, so the fault usually stays
+  /// unchanged.
   ///
   /// - Throws: `missingObject` or `removedStore` if the context's settings do not allow the fault
   ///   to be marked as deleted.

@@ -19,7 +19,8 @@ extension ManagedObjectContext {
   /// the old number.
   ///
   /// - Returns: The objects that must leave their contexts because another object in the same
-  ///   context already has the new number. Objects of parents precede objects of children.
+  ///   context already has the new number. Objects in parent contexts precede those in child
+  ///   contexts.
   func exchange(_ old: ObjectNumber, for number: ObjectNumber) -> [ReplacedObject] {
     var replacedObjects: [ReplacedObject] = []
     if let object = registered.removeValue(of: old)?.takeUnretainedValue() {

@@ -1,9 +1,9 @@
 /// Rereads member lists that were read earlier than one of their members.
 ///
 /// A fetch rereads unchanged objects, but not their related objects with unsaved changes (F-09).
-/// Such a related object's list may therefore lack objects that refer to the related object, or
-/// contain objects that do not. Before such a member is removed or added, the context rereads the
-/// list and records the edit on both sides.
+/// The list of such an object may therefore lack objects that refer to it, or contain objects that
+/// do not. Before one of these is added or removed, the context rereads the list, so that the edit
+/// is recorded on both sides.
 extension ManagedObjectContext {
   /// Returns whether `object` may have been read earlier than `member`.
   func isOlder(_ object: ManagedObject, than member: ManagedObject) -> Bool {

@@ -43,7 +43,7 @@ extension ManagedObjectContext {
 
   // MARK: Routing
 
-  /// Returns the other store context that handles a class.
+  /// Returns the store context, other than this one, that handles a class.
   ///
   /// Returns `nil` if this store context handles the class, or if the class is not assigned to a
   /// store.
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
     return otherStoreContext { $0.schema.entity(of: type) != nil }
   }
 
-  /// Returns the other store context that handles a store.
+  /// Returns the store context, other than this one, that handles a store.
   ///
   /// Returns `nil` if this store context handles the store, or if the container does not have the
   /// store.
@@ -72,7 +72,7 @@ extension ManagedObjectContext {
     return storeContext(of: attached)
   }
 
-  /// Returns the other store context that an object belongs to.
+  /// Returns the store context, other than this one, that an object belongs to.
   ///
   /// Returns `nil` if the object belongs to this store context or to no store context.
   func otherStoreContext(holding object: ManagedObject) -> ManagedObjectContext? {
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
 
   // MARK: Saving
 
-  /// Returns the store contexts with changes to save: at most one, except in a child context.
+  /// Returns the store contexts that have changes to save: at most one, except in a child context.
   ///
   /// - Throws: `multipleStores` if several stores have changes; `removedStore` if a store context
   ///   belongs to a removed store.
@@ -133,7 +133,7 @@ extension ManagedObjectContext {
   /// Pins all stores to their newest generations.
   ///
   /// - Parameter created: A store context and the generation that it has just created, or `nil`.
-  ///   Its store is pinned to the created generation instead of the newest one.
+  ///   The store of that context is pinned to the created generation instead of the newest one.
   func pinNewest(_ created: (storeContext: ManagedObjectContext, generation: Generation)? = nil)
     throws
   {

@@ -1,6 +1,6 @@
 /// A workspace in which a program fetches, creates and changes objects.
 ///
-/// A save commits all changes as one generation. A context and its objects must be used by one
+/// A save commits all changes as one generation. A context and its objects must be used by only one
 /// thread at a time. Debug builds trap if two threads use a context at once. Release builds trap
 /// only if `HEARTWOOD_CHECKS=1` is set in the environment. A context has at most one object for
 /// each row. A context references its objects weakly, unless they have unsaved changes.
@@ -19,8 +19,8 @@ public final class ManagedObjectContext {
   let parent: ManagedObjectContext?
   /// The root context that owns this store context, or `nil` for a root context.
   unowned let owner: ManagedObjectContext?
-  /// A Boolean value that indicates whether another context owns this store context, even if the
-  /// owner has been deallocated.
+  /// A Boolean value that indicates whether this store context was created with an owner, which may
+  /// have been deallocated since.
   let isOwned: Bool
   /// The store contexts of all stores except the first store, created on first use.
   @exclusivity(unchecked) var otherStoreContexts: [ManagedObjectContext] = []
@@ -78,7 +78,8 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var inserted = ObjectList()
   @exclusivity(unchecked) var updated = ObjectList()
   @exclusivity(unchecked) var deleted = ObjectList()
-  /// The indexes of objects with unsaved changes, one for each unique attribute that was looked up.
+  /// The indexes over objects with unsaved changes, one for each unique attribute that has been
+  /// looked up.
   @exclusivity(unchecked) var pendingValues: [PendingValues] = []
   /// The unchanged objects that the next save checks for conflicts.
   var watched: Set<ManagedObject> = []
@@ -132,7 +133,7 @@ public final class ManagedObjectContext {
   package let renumbered: RenumberedObjects
   /// The generation that the context reads.
   var pin = Pin.none
-  /// The view used by the last read without a pin.
+  /// The view that the last unpinned read used.
   ///
   /// The context holds the view weakly; `model.recentViews` retains the view for a short time.
   weak var recentView: StoreView?
@@ -238,7 +239,7 @@ public final class ManagedObjectContext {
     if let faultError = rootContext.faultError { throw faultError }
   }
 
-  /// Records that an object could not be read because of an error, unless an error is already
+  /// Records an error that prevented an object from being read, unless an error is already
   /// recorded.
   func recordFaultError(_ error: any Error) {
     if rootContext.faultError == nil { rootContext.faultError = error }

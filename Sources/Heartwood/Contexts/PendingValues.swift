@@ -3,9 +3,9 @@ import Foundation
 /// An index that finds objects with unsaved changes by the value of one unique attribute.
 ///
 /// Without the index, finding or creating n objects would take O(n²) time. A changed object is
-/// added at the first search after the change. From then on, each assignment marks the object as
-/// stale, and the next search adds it again. An entry may be outdated, so a search verifies the
-/// object's current value.
+/// added at the first search after the change. From then on, each assignment to the attribute marks
+/// the object as stale, and the next search adds it again. An entry may be outdated, so a search
+/// verifies the object's current value.
 struct PendingValues {
   let property: PropertyDescription
   let entity: EntityDescription
@@ -18,10 +18,9 @@ struct PendingValues {
   private var inserted = ObjectList.Cursor()
   private var updated = ObjectList.Cursor()
 
-  /// The number of entries that the index may contain in addition to two entries for each changed
-  /// object.
+  /// The number of entries that the index may contain beyond two for each changed object.
   ///
-  /// When the index contains more entries, it is rebuilt.
+  /// An index with more entries is rebuilt.
   private static let maxSpareCount = 64
 
   init(_ property: PropertyDescription, of entity: EntityDescription) {
@@ -92,7 +91,7 @@ extension ManagedObjectContext {
     registered[number]?.takeUnretainedValue()
   }
 
-  /// Records that a property may have changed in an object with unsaved changes.
+  /// Records that a property of an object with unsaved changes may have changed.
   ///
   /// If `property` is `nil`, any property may have changed.
   func markPendingValueStale(of object: ManagedObject, _ property: PropertyDescription? = nil) {

@@ -53,8 +53,8 @@ extension ChangeFeed {
     public let generation: Generation
     /// The number of the newest transaction in ``generation``.
     ///
-    /// In the last event of a generation, this is the number of the event's own transaction. Once
-    /// that event has been processed, a copy of the store matches the generation.
+    /// In the last event of a generation, this is the number of the event's own transaction. Once a
+    /// consumer has processed that event, its copy of the store matches the generation.
     public let newestTransaction: Int64
     /// A token from which a feed can resume.
     ///
@@ -73,7 +73,7 @@ extension ChangeFeed {
     /// The identifier of the event.
     ///
     /// The identifier is the same in all feeds of the store. It consists of the transaction number,
-    /// followed by the position of the change, by the ID of the existing object, or by `complete`.
+    /// followed by the position of the change, the ID of the existing object, or `complete`.
     public var id: String {
       switch operation {
       case .existing: "\(transaction)-\(objectID?.shortText ?? "")"
@@ -85,7 +85,7 @@ extension ChangeFeed {
     /// The name of the object's entity, or `nil` if the operation is `complete`.
     public var entityName: String? { objectID?.entityName }
 
-    /// Returns the event as a JSON document on one line, in the format of CloudEvents 1.0.
+    /// Returns the event as a one-line JSON document in CloudEvents 1.0 format.
     ///
     /// `heartwoodctl follow` writes this format, and ``FeedReceiver`` reads it.
     ///
