@@ -5,7 +5,7 @@
 /// search.
 struct FetchPlan {
   private let resolved: ResolvedRequest
-  /// The order by stored values, or `nil` if the sort descriptors compare anything else.
+  /// The order based on stored values, or `nil` if the sort descriptors compare anything else.
   ///
   /// If the property is `nil`, the objects are created first and then sorted in memory.
   let order: FetchOrder?
@@ -90,13 +90,13 @@ struct FetchPlan {
   /// The entities that the conditions depend on, including the entity of the requested objects.
   var referencedEntities: [EntityDescription] { resolved.referencedEntities }
 
-  /// The planning-time numbers of the objects that the conditions specify.
+  /// The objects that the conditions specify, identified by their numbers at planning time.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
   /// The number of variables that a scope for the conditions needs.
   var variableCount: Int { resolved.variableCount }
 
-  /// A Boolean value that indicates whether every row matches because there are no conditions.
+  /// A Boolean value that indicates whether there are no conditions, so every row matches.
   var isEverything: Bool { resolved.conditions.isEmpty }
 
   /// The number of conditions, all of which must hold.
@@ -132,7 +132,7 @@ struct FetchPlan {
     resolved.storages.contains { $0.number == number.entity }
   }
 
-  /// Returns a function that reads the value at a key path of an object.
+  /// Returns a function that reads an object's value at a key path.
   ///
   /// If the key path is `nil`, the function returns a reference to the object itself.
   func value(at keyPath: AnyKeyPath?, _ model: StoreModel) throws -> QueryTerm.Value {
