@@ -1,7 +1,7 @@
 import Foundation
 
-/// A sequence of events, in commit order, for the changes that any context or process makes to a
-/// container's objects.
+/// A sequence of events that report, in commit order, the changes that any context or process makes
+/// to a container's objects.
 ///
 /// ```swift
 /// let feed = try container.changeFeed(from: .existingObjects, consumer: "search")
@@ -41,7 +41,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     case oldestTransaction
     /// The feed begins after a token.
     ///
-    /// If the token does not cover a store, that store's oldest transaction comes first.
+    /// For a store that the token does not cover, the feed begins with the oldest transaction.
     case after(PersistentHistoryToken)
   }
 
@@ -114,8 +114,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// Records that the consumer has processed all events up to a position, such as the position in a
   /// ``FeedReport``.
   ///
-  /// - Throws: The same errors as acknowledging an event.
-  /// - Complexity: The same as acknowledging an event.
+  /// - Throws: The same errors as ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)``.
+  /// - Complexity: The same as ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)``.
   public func acknowledge(_ position: PersistentHistoryToken) throws {
     try container.advanceHistoryConsumer(try requireConsumer(), to: position)
   }

@@ -280,8 +280,8 @@ struct FeedBatch {
   /// Returns the number of a related object.
   ///
   /// Returns `nil` if a later event deletes the object, or if the object was deleted in this store
-  /// and the merge policy keeps the deletion. An unknown object is inserted, because its own event
-  /// may not have arrived yet.
+  /// and the merge policy keeps the deletion. Otherwise, a missing object is inserted, because its
+  /// own event may not have arrived yet.
   private mutating func target(
     _ reference: FeedReference, _ source: String
   ) throws -> ObjectNumber? {

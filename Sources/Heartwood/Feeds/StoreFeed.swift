@@ -11,7 +11,7 @@ struct StoreFeed {
     case position(HistoryPosition?)
   }
 
-  /// The objects that have not been returned yet from a generation.
+  /// The existing objects that the feed has not returned yet.
   private struct Existing {
     let view: FeedView
     /// The history position from which changes to these objects are read.
@@ -205,7 +205,7 @@ struct StoreFeed {
     previous = values.includesBefore ? state.view : nil
   }
 
-  /// Returns the next change to an object whose class is known, skipping returned changes.
+  /// Returns the next change to an object whose class is known, skipping changes already returned.
   private mutating func nextChange(
     _ cursor: inout HistoryCursor
   ) throws -> HistoryCursor.Change? {

@@ -26,8 +26,8 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   /// If an object cannot be read, the result is a fault, and the context's
   /// ``ManagedObjectContext/faultError`` is set.
   ///
-  /// - Complexity: If the last access was to another batch, this access loads a batch, which reads
-  ///   one row for each of the batch's objects.
+  /// - Complexity: If the last access was to another batch, this access loads the object's batch,
+  ///   reading one row for each object in that batch.
   public subscript(position: Int) -> M {
     guard let object = batches.object(at: position) as? M else {
       preconditionFailure("A fetch of \(M.self) returned an object of another class.")

@@ -96,7 +96,7 @@ struct FetchPlan {
   /// The number of variables that a scope for the conditions needs.
   var variableCount: Int { resolved.variableCount }
 
-  /// A Boolean value that indicates whether there are no conditions, so every row matches.
+  /// A Boolean value that indicates whether the plan has no conditions and so matches every row.
   var isEverything: Bool { resolved.conditions.isEmpty }
 
   /// The number of conditions, all of which must hold.
@@ -141,7 +141,7 @@ struct FetchPlan {
     return try value(of: try resolver.term(at: keyPath))
   }
 
-  /// Returns a function that reads the value of an expression for an object.
+  /// Returns a function that evaluates an expression for an object.
   func value(of expression: QueryExpression, _ model: StoreModel) throws -> QueryTerm.Value {
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
     return try value(of: try resolver.resolve(expression))
@@ -169,7 +169,7 @@ struct FetchPlan {
     return true
   }
 
-  /// The name of each condition, including the values that the condition compares.
+  /// The name of each condition, including the condition's values.
   var namesWithValues: [String] {
     resolved.terms.map { term in
       // Show values only for a condition with a single demand, because the demands of a compound
