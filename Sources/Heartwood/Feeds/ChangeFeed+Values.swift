@@ -73,7 +73,7 @@ struct Reference: Sendable {
 
 /// An entity in a feed's events.
 final class FeedEntity: Sendable {
-  /// A property, and the JSON keys of its value.
+  /// A property with the JSON keys for its value.
   struct Property: Sendable {
     let description: PropertyDescription
     let keys: [ImportKey]

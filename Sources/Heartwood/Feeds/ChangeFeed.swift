@@ -1,7 +1,7 @@
 import Foundation
 
-/// A sequence of events, in commit order, for the changes that any context or process makes to a
-/// container's objects.
+/// A sequence of events that report, in commit order, the changes that any context or process makes
+/// to a container's objects.
 ///
 /// ```swift
 /// let feed = try container.changeFeed(from: .existingObjects, consumer: "search")
@@ -27,7 +27,7 @@ import Foundation
 public struct ChangeFeed: AsyncSequence, Sendable {
   /// A change to an object.
   public typealias Element = Event
-  /// Any error from reading the store.
+  /// Any error that reading the store can throw.
   public typealias Failure = any Error
 
   /// The position at which a feed begins.
@@ -39,8 +39,9 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     case existingObjects
     /// The feed begins with the oldest transaction in the history.
     case oldestTransaction
-    /// The feed begins after a token or, for a store that the token does not cover, with the oldest
-    /// transaction.
+    /// The feed begins after a token.
+    ///
+    /// For a store that the token does not cover, the feed begins with the oldest transaction.
     case after(PersistentHistoryToken)
   }
 
@@ -67,7 +68,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// The position is never `now`.
   private let start: Start
 
-  /// Creates the feed of a container.
+  /// Creates a feed for a container.
   ///
   /// - Throws: The same errors as ``PersistentContainer/changeFeed(from:consumer:values:)``.
   init(
@@ -113,8 +114,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// Records that the consumer has processed all events up to a position, such as the position in a
   /// ``FeedReport``.
   ///
-  /// - Throws: The same errors as for an event.
-  /// - Complexity: The same as for an event.
+  /// - Throws: The same errors as ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)``.
+  /// - Complexity: The same as ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)``.
   public func acknowledge(_ position: PersistentHistoryToken) throws {
     try container.advanceHistoryConsumer(try requireConsumer(), to: position)
   }
@@ -147,7 +148,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   /// Returns a sequence of arrays, each of which contains the events that are available when the
   /// loop requests the array.
   ///
-  /// The sequence waits only for the first event of an array.
+  /// The sequence waits only for the first event of each array.
   ///
   /// - Parameter maxCount: The maximum number of events in an array.
   public func batches(ofAtMost maxCount: Int) -> Batches { Batches(feed: self, maxCount: maxCount) }
@@ -177,8 +178,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     ///
     /// - Returns: The event, or `nil` if the task is cancelled or the store is closed.
     /// - Throws: `historyExpired`, `incompatibleSchema`; `generationExpired` if the store was
-    ///   suspended while existing objects were being read; any error from reading the store. The
-    ///   iteration then ends.
+    ///   suspended while existing objects were being read; any error from reading the store. An
+    ///   error ends the iteration.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> Event? {
@@ -198,7 +199,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
       return nil
     }
 
-    /// Waits for the next event, and returns that event with all events that immediately follow.
+    /// Waits for the next event, then returns it with the later events that are already available.
     fileprivate mutating func nextBatch(
       _ maxCount: Int, isolation actor: isolated (any Actor)?
     ) async throws -> [Event] {
@@ -242,7 +243,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   public struct Batches: AsyncSequence, Sendable {
     /// A nonempty array of events.
     public typealias Element = [Event]
-    /// Any error from reading the store.
+    /// Any error that reading the store can throw.
     public typealias Failure = any Error
 
     fileprivate let feed: ChangeFeed

@@ -86,7 +86,7 @@ struct FeedBatch {
   /// Returns a failure for a model error.
   ///
   /// The failure names the event about the affected object. If that object has no event, for
-  /// example because it is only related to objects with events, the failure names all events.
+  /// example because only related objects have events, the failure names all events.
   private func failure(
     _ error: ObjectGraphError, _ elements: ArraySlice<FeedElement>
   ) -> FeedFailure {
@@ -133,7 +133,7 @@ struct FeedBatch {
   /// Returns the change to an object, or `nil` if the object was deleted in this store and the
   /// merge policy keeps the deletion.
   ///
-  /// An object that is neither known nor found by a unique attribute is inserted.
+  /// If an object is neither known nor found by a unique attribute, the method inserts it.
   private mutating func change(
     _ subject: FeedSubject, _ event: FeedElement, _ entity: EntityDescription, _ values: FeedValues
   ) throws -> RowChange? {
@@ -161,8 +161,8 @@ struct FeedBatch {
     return try insert(subject, entity)
   }
 
-  /// Returns the number of an object with one of the unique values, unless that object already
-  /// corresponds to another object in the source.
+  /// Returns the number of an object with one of the given unique values, unless that object
+  /// already corresponds to another object in the source.
   private mutating func find(
     _ subject: FeedSubject, _ entity: EntityDescription,
     _ values: [(property: PropertyDescription, value: StoredValue)]
@@ -279,8 +279,9 @@ struct FeedBatch {
 
   /// Returns the number of a related object.
   ///
-  /// Returns `nil` if a later generation deletes the object, or if the merge policy keeps the
-  /// object deleted in this store. The object's own event may not have arrived yet.
+  /// Returns `nil` if a later event deletes the object, or if the object was deleted in this store
+  /// and the merge policy keeps the deletion. Otherwise, a missing object is inserted, because its
+  /// own event may not have arrived yet.
   private mutating func target(
     _ reference: FeedReference, _ source: String
   ) throws -> ObjectNumber? {

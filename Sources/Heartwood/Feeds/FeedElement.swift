@@ -47,7 +47,7 @@ struct FeedElement: Decodable {
   let isLast: Bool
   /// A Boolean value that indicates whether this event is the last of its generation.
   var isLastOfGeneration: Bool { isLast && transaction >= newestTransaction }
-  /// The number of the newest transaction whose changes the values contain.
+  /// The number of the newest transaction whose changes are reflected in the values.
   let newestTransaction: Int64
   /// The time of the transaction or, for existing objects, the time of the generation, in
   /// milliseconds since 1970.
@@ -127,7 +127,7 @@ struct FeedElement: Decodable {
     key = try Self.key(of: plan.entity, in: data)
   }
 
-  /// Returns the value of the unique attribute that a key contains, or `nil` if there is none.
+  /// Returns the unique attribute's value from an event's key, or `nil` if there is none.
   fileprivate static func key(
     of entity: EntityDescription, in data: KeyedDecodingContainer<ImportKey>
   ) throws -> StoredValue? {
@@ -150,7 +150,7 @@ struct FeedElement: Decodable {
   }
 }
 
-/// A related object in an event.
+/// An event's reference to a related object.
 struct FeedReference: Decodable {
   /// The object's ID in the store from which the event comes.
   let id: String

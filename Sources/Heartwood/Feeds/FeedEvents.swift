@@ -1,4 +1,4 @@
-/// An object of another store.
+/// An object in another store.
 struct FeedSubject: Hashable {
   /// The URI of the store.
   let source: String

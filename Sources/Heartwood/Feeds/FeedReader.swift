@@ -9,8 +9,8 @@ package struct FeedReader {
   private let group: StoreGroup
   private let values: ChangeFeed.IncludedValues
   private var stores: [StoreFeed] = []
-  /// The index of the store whose current transaction or existing objects have only partly been
-  /// returned.
+  /// The index of the store from which the current transaction, or the snapshot of existing
+  /// objects, has been returned only in part.
   private var current: Int?
 
   /// Creates a reader.
@@ -46,7 +46,7 @@ package struct FeedReader {
     }
   }
 
-  /// The positions in the histories, or `nil` while existing objects are being read.
+  /// The position in each store's history, or `nil` while existing objects are being read.
   private var token: PersistentHistoryToken? {
     guard stores.count > 1 else {
       guard let store = stores.first, !store.isReadingExisting else { return nil }

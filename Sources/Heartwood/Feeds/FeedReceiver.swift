@@ -37,7 +37,7 @@ public struct FeedReceiver {
   /// Creates a receiver.
   ///
   /// - Parameters:
-  ///   - container: The container to whose objects the events are applied.
+  ///   - container: The container to which the events are applied.
   ///   - author: The author of the transactions.
   ///   - mergePolicy: The policy for objects that were edited in this store. By default, all values
   ///     of an event are applied to such objects.
@@ -94,9 +94,9 @@ public struct FeedReceiver {
   /// events contain the values of their generation. Once the later events have been added, the
   /// method applies all events or throws an error.
   ///
-  /// - Parameter isComplete: Whether there are no later events.
-  /// - Returns: The number of events, and the position in the other store's history up to which
-  ///   events have been applied. If the store's commits are durable, the applied events are durable
+  /// - Parameter isComplete: Whether the last event has been added.
+  /// - Returns: The number of events, and the position that the applied events have reached in the
+  ///   other store's history. If the store's commits are durable, the applied events are durable
   ///   too.
   /// - Throws: `mergeConflict` if there is a conflict and the policy is ``MergePolicy/error``;
   ///   `constraintConflict`, `deniedDelete`, `unknownEntity` or `validation` if an event violates
@@ -137,9 +137,9 @@ public struct FeedReceiver {
   /// Returns `nil` if no generation ends at or after the given index.
   ///
   /// A program that omits events may omit the last event of a generation. A generation therefore
-  /// also ends before the first transaction that cannot belong to it. However, if the feed was
-  /// interrupted within a generation, that generation does not end at the interruption: the next
-  /// generation begins with the remaining transactions.
+  /// also ends before the first transaction that cannot belong to it. However, an interrupted
+  /// generation does not end at the interruption, because its remaining transactions arrive as part
+  /// of the next generation.
   private func endOfGeneration(of source: String?, from index: Int) -> Int? {
     func isOwn(_ event: FeedElement) -> Bool { source == nil || event.source == source }
     guard var last = waiting[..<index].last(where: isOwn), !last.isLastOfGeneration else {

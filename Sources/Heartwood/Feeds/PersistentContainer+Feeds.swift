@@ -25,10 +25,11 @@ extension PersistentContainer {
 
   // MARK: Applying
 
-  /// Applies a complete series of events from another container's feed, such as the events in a
-  /// file, to objects of the same entities.
+  /// Applies a complete series of events from another container's feed to objects of the same
+  /// entities.
   ///
-  /// For details, and for feeds that do not end, see ``FeedReceiver``.
+  /// The events can come from a file. For details, and for feeds that do not end, see
+  /// ``FeedReceiver``.
   ///
   /// - Parameters:
   ///   - events: Events as JSON documents, in their original order, with the values after the

@@ -2,16 +2,16 @@ import Foundation
 
 /// A feed that returns the available events of one store without waiting for new events.
 struct StoreFeed {
-  /// The start of a store's feed.
+  /// The position at which a store's feed begins.
   enum Start {
     /// The feed begins with the objects of the newest generation.
     case existingObjects
-    /// The feed begins at a position in the history or, without a position, with the oldest
-    /// transaction.
+    /// The feed begins at the given position in the history, or with the oldest transaction if the
+    /// position is `nil`.
     case position(HistoryPosition?)
   }
 
-  /// The objects of a generation that have not been returned yet.
+  /// The existing objects that the feed has not returned yet.
   private struct Existing {
     let view: FeedView
     /// The history position from which changes to these objects are read.
@@ -40,7 +40,7 @@ struct StoreFeed {
   private let entities: [FeedEntity]
   /// The store's URI, as it appears in events.
   private let source: String
-  /// The last event returned from a transaction that has only partly been returned.
+  /// The last event returned from the current transaction, if more of its events remain.
   ///
   /// The feed continues after this event.
   private var last: (transaction: Int64, index: Int)?
@@ -205,7 +205,7 @@ struct StoreFeed {
     previous = values.includesBefore ? state.view : nil
   }
 
-  /// Returns the next unreturned change to an object whose class is known.
+  /// Returns the next change to an object whose class is known, skipping changes already returned.
   private mutating func nextChange(
     _ cursor: inout HistoryCursor
   ) throws -> HistoryCursor.Change? {
@@ -284,7 +284,7 @@ struct StoreFeed {
 }
 
 extension FeedEntity {
-  /// Returns the key contained in a row whose values are indexed by slot.
+  /// Returns the key from a row's values, which are indexed by slot.
   fileprivate func key(in row: [StoredValue]) -> ChangeFeed.Key? {
     key.flatMap { property in
       let value = row[property.slot]
@@ -298,7 +298,7 @@ extension FeedEntity {
     return value(of: key, in: tombstone).map { ChangeFeed.Key(property: key, value: $0) }
   }
 
-  /// Returns those values of a deleted object that the history preserves.
+  /// Returns the values that the history preserves for a deleted object.
   fileprivate func values(in tombstone: [(UInt16, String)]) -> ChangeFeed.Values {
     ChangeFeed.Values(
       entity: self, attributes: attributes.map { value(of: $0.description, in: tombstone) },

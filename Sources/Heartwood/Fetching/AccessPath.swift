@@ -7,7 +7,7 @@ struct AccessPath {
     case objects([ObjectNumber])
     /// Lookups of rows through the entries of an index.
     case index(IndexUse)
-    /// Lookups of the rows found in each of several indexes.
+    /// Lookups of the rows that all of the given indexes yield.
     case all([IndexUse])
     /// Lookups of the rows that a text index yields.
     case text(TextSearch)
@@ -19,7 +19,7 @@ struct AccessPath {
   var direction: Bool?
   /// The number of leading sort terms that determine the order in which the path yields rows.
   ///
-  /// The property is `nil` if the path orders rows by all terms or by no term.
+  /// The property is `nil` if the path orders rows by all of the terms or by none.
   var leadingTermCount: Int?
   /// The estimated number of rows to examine.
   let rowCount: Double
@@ -29,9 +29,9 @@ struct AccessPath {
 
 /// A planner that chooses the cheapest access path for a plan.
 ///
-/// At planning time, the planner estimates from an index's tree how many rows the index yields. The
-/// store therefore needs no statistics. The unit of cost is one row that is read sequentially and
-/// checked against the conditions. The costs were measured once, and are accurate to within a
+/// At planning time, the planner uses an index's tree to estimate how many rows the index yields.
+/// The store therefore needs no statistics. The unit of cost is one row that is read sequentially
+/// and checked against the conditions. The costs were measured once, and are accurate to within a
 /// factor of two on the tested machines.
 struct AccessPlanner {
   /// The cost of an index entry that is read sequentially.

@@ -26,8 +26,8 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   /// If an object cannot be read, the result is a fault, and the context's
   /// ``ManagedObjectContext/faultError`` is set.
   ///
-  /// - Complexity: If the last access was to another batch, this access reads one row for each
-  ///   object in the batch.
+  /// - Complexity: If the last access was to another batch, this access loads the object's batch,
+  ///   reading one row for each object in that batch.
   public subscript(position: Int) -> M {
     guard let object = batches.object(at: position) as? M else {
       preconditionFailure("A fetch of \(M.self) returned an object of another class.")
@@ -54,8 +54,8 @@ final class ObjectBatches {
   /// The generation of the fetch, or `nil` in a child context, which reads from its parent.
   private let view: StoreView?
   private let size: Int
-  /// The objects without a row, keyed by the temporary numbers that they had at the time of the
-  /// fetch.
+  /// The objects that had no rows at the time of the fetch, keyed by the temporary numbers that
+  /// they had then.
   private let unsaved: [ObjectNumber: ManagedObject]
   private var batch: [ManagedObject] = []
   private var start = 0

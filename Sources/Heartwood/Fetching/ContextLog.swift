@@ -20,7 +20,7 @@ public enum ContextLog {
     case off = 0
     /// Logs each fetch, save and batch request, with its duration.
     case operations = 1
-    /// Also logs the values that conditions compare.
+    /// Also logs the values in the conditions.
     case values = 2
     /// Also logs the IDs that were found or saved.
     case objectIDs = 3
@@ -50,7 +50,7 @@ public enum ContextLog {
     set { output.withLock { $0 = newValue } }
   }
 
-  /// The description of a fetch in the log.
+  /// The log's description of a fetch.
   struct Fetch {
     let plan: FetchPlan
     /// The access path, if the log level includes access paths.

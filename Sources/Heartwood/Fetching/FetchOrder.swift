@@ -17,7 +17,7 @@ struct FetchOrder {
     let isDecimal: Bool
     /// A Boolean value that indicates whether all values have the same size.
     let hasFixedLength: Bool
-    /// The text search whose relevance values the term sorts by, or `nil` if the term sorts by
+    /// The text search, if the term sorts by its relevance values, or `nil` if the term sorts by
     /// another value.
     var textSearch: TextSearch?
   }
@@ -77,7 +77,7 @@ struct FetchOrder {
   /// order.
   var endsReversed: Bool { terms.last?.isReversed ?? false }
 
-  /// Returns the sort keys of the object that has the given number and is the subject of `scope`.
+  /// Returns the sort keys of the object with the given number, which is the subject of `scope`.
   func keys(_ number: ObjectNumber, _ scope: QueryScope) throws -> Keys {
     Keys(values: try Values(of: terms, scope), number: number)
   }
@@ -129,9 +129,9 @@ extension FetchOrder.Term {
     try self.init(try resolver.term(at: section), isReversed: false, "be used for sections")
   }
 
-  /// Creates the term for a value in the format language, such as `team.name`.
+  /// Creates the term for a path in the format language, such as `team.name`.
   ///
-  /// - Throws: `predicateSyntax` if the text cannot be parsed; `unknownProperty` if the text does
+  /// - Throws: `predicateSyntax` if the path cannot be parsed; `unknownProperty` if the path does
   ///   not refer to a value that has an order.
   init(_ path: String, isReversed: Bool, _ resolver: QueryResolver) throws {
     let term = try resolver.resolve(try FormatParser.expression(path, []))
@@ -258,7 +258,7 @@ private enum StoredOrder {
   case plain
   case decimal
 
-  /// Creates the order for a type, or returns `nil` for a type whose order is unknown.
+  /// Creates the order of a type's values, or returns `nil` if the order is unknown.
   init?(of type: Any.Type) {
     if type == Decimal.self || type == Decimal?.self {
       self = .decimal

@@ -5,7 +5,7 @@
 /// search.
 struct FetchPlan {
   private let resolved: ResolvedRequest
-  /// The order by stored values, or `nil` if the sort descriptors compare anything else.
+  /// The order based on stored values, or `nil` if the sort descriptors compare anything else.
   ///
   /// If the property is `nil`, the objects are created first and then sorted in memory.
   let order: FetchOrder?
@@ -90,13 +90,13 @@ struct FetchPlan {
   /// The entities that the conditions depend on, including the entity of the requested objects.
   var referencedEntities: [EntityDescription] { resolved.referencedEntities }
 
-  /// The planning-time numbers of the objects that the conditions specify.
+  /// The objects that the conditions specify, identified by their numbers at planning time.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
   /// The number of variables that a scope for the conditions needs.
   var variableCount: Int { resolved.variableCount }
 
-  /// A Boolean value that indicates whether every row matches because there are no conditions.
+  /// A Boolean value that indicates whether the plan has no conditions and so matches every row.
   var isEverything: Bool { resolved.conditions.isEmpty }
 
   /// The number of conditions, all of which must hold.
@@ -132,7 +132,7 @@ struct FetchPlan {
     resolved.storages.contains { $0.number == number.entity }
   }
 
-  /// Returns a function that reads the value at a key path of an object.
+  /// Returns a function that reads an object's value at a key path.
   ///
   /// If the key path is `nil`, the function returns a reference to the object itself.
   func value(at keyPath: AnyKeyPath?, _ model: StoreModel) throws -> QueryTerm.Value {
@@ -141,7 +141,7 @@ struct FetchPlan {
     return try value(of: try resolver.term(at: keyPath))
   }
 
-  /// Returns a function that reads the value of an expression for an object.
+  /// Returns a function that evaluates an expression for an object.
   func value(of expression: QueryExpression, _ model: StoreModel) throws -> QueryTerm.Value {
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
     return try value(of: try resolver.resolve(expression))
@@ -169,7 +169,7 @@ struct FetchPlan {
     return true
   }
 
-  /// The name of each condition, including the values that the condition compares.
+  /// The name of each condition, including the condition's values.
   var namesWithValues: [String] {
     resolved.terms.map { term in
       // Show values only for a condition with a single demand, because the demands of a compound

@@ -80,7 +80,7 @@ extension FetchOrder {
 }
 
 extension QueryDemand {
-  /// A copy of the demand that is not guaranteed to imply the condition.
+  /// A copy of the demand, marked as not guaranteed to imply the condition.
   fileprivate var inexact: QueryDemand {
     var demand = self
     (demand.isExact, demand.isStrict) = (false, false)

@@ -9,7 +9,7 @@ struct IndexUse {
   ///
   /// Each key contains the values of all attributes of a unique index.
   let keys: [Key]
-  /// The ranges of entries to read, in order, besides the entries for the keys.
+  /// The ordered ranges of entries to read, in addition to the entries for the keys.
   let ranges: [EntryRange]
   /// The slots of the properties whose conditions are evaluated with the index.
   let slots: [Int]
@@ -169,7 +169,7 @@ extension IndexUse {
 
   /// Creates an index use that reads the lists of references to the given owners.
   ///
-  /// - Parameter isExact: Whether the plan has no other demands.
+  /// - Parameter isExact: Whether the owners alone express all of the plan's demands exactly.
   init(
     _ entity: EntityDescription, _ property: PropertyDescription, keyspace: String,
     _ owners: [StoredValue], isExact: Bool

@@ -5,8 +5,8 @@ extension ManagedObjectContext {
   ///
   /// The context's unsaved changes are included, unless the request excludes them.
   ///
-  /// - Throws: `unknownEntity` or `unknownProperty` if the model lacks a class or property in the
-  ///   request; any error from reading rows; ``faultError``.
+  /// - Throws: `unknownEntity` or `unknownProperty` if the model lacks a class or property that the
+  ///   request uses; any error from reading rows; ``faultError``.
   /// - Complexity: Reads one row for each object that matches the predicate's conditions on unique
   ///   or indexed attributes. Without such conditions, the fetch reads every row of the entity.
   public func fetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> [M] {
@@ -148,7 +148,7 @@ extension ManagedObjectContext {
   /// The maximum number of objects for which memory is reserved in advance.
   private static let maxReservedCount = 1 << 20
 
-  /// Returns the objects of all rows that a plan examines, sorted by number.
+  /// Returns the objects for all rows that a plan examines, sorted by number.
   private func everyObject(_ plan: FetchPlan) throws -> [ManagedObject] {
     fastPaths.fetchCount += 1
     let view = try currentView()

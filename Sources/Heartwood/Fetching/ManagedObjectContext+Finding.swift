@@ -21,7 +21,8 @@ extension ManagedObjectContext {
 
   /// Returns the objects that match a plan.
   ///
-  /// If the plan sorts by stored values, the objects are in that order, up to the plan's limit.
+  /// If the plan sorts by stored values, the objects are in that order, and the plan's limit
+  /// applies.
   ///
   /// - Parameters:
   ///   - inOrder: Whether `body` is called in the order of the plan. If `false`, `body` is called
@@ -187,10 +188,10 @@ extension ManagedObjectContext {
 
   /// Returns a scope for evaluating the conditions of a plan.
   ///
-  /// The scope reads objects from their rows. If this context or a parent has changed an object, or
-  /// has deleted objects that the object hides, the scope reads the object from memory instead.
+  /// The scope reads objects from their rows. If an object was changed in this context or a parent,
+  /// or if its relationships omit objects deleted there, the scope reads it from memory instead.
   ///
-  /// - Parameter hiding: The objects of this context that hide deleted objects.
+  /// - Parameter hiding: The objects whose relationships omit objects deleted in this context.
   private func scope(
     _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool,
     hiding: [ObjectNumber: ManagedObject]
@@ -211,8 +212,8 @@ extension ManagedObjectContext {
   /// Returns the object with the given number, or `nil` if the object is not registered or has no
   /// changes.
   ///
-  /// An object whose values equal the values in its row does not count as changed. A fetch then
-  /// evaluates the row, which may be newer than the values in memory (C-05).
+  /// If an object's values equal the values in its row, the object does not count as changed. A
+  /// fetch then evaluates the row, which may be newer than the values in memory (C-05).
   private func changedObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = registeredObject(parent == nil ? number : resolved(number)),
       object.hasChanges, !discardNoOpEdits(of: object)
