@@ -6,7 +6,7 @@ public struct ImportReport: Sendable {
   public struct Refusal: Sendable {
     /// The position of the element.
     public let position: Int
-    /// The path of the value, such as `[3].properties.mag`.
+    /// The path to the value, such as `[3].properties.mag`.
     public let path: String
     /// The error.
     public let error: any Error
