@@ -52,7 +52,7 @@ final class LiveList {
   /// The number of objects in the list.
   var count: Int { window.count }
 
-  /// The positions in the tree that belong to the list.
+  /// The range of positions in the tree that the list covers.
   private var window: Range<Int> {
     let end = query.limit.map { min(query.offset + $0, tree.count) } ?? tree.count
     return min(query.offset, end)..<end
