@@ -1,6 +1,6 @@
 import Foundation
 
-/// The properties of a row in an export, in the order in which the class declares them.
+/// The properties of an exported row, in the order in which the class declares them.
 struct ExportedColumns {
   struct Column {
     let property: PropertyDescription

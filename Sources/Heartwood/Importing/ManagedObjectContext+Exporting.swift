@@ -11,8 +11,8 @@ extension ManagedObjectContext {
   /// them. A relationship is exported as the value of its destination's unique attribute. If the
   /// destination has several unique attributes, the relationship is exported as a JSON object that
   /// contains one of them. The JSON that this method writes can be imported. The export omits the
-  /// objects' classes, relationships to objects without unique attributes, and properties that only
-  /// a subclass declares. To include the properties of subclasses, export each class separately.
+  /// objects' classes and any relationship to objects without unique attributes. It also omits
+  /// properties that only a subclass declares. To include them, export each class separately.
   ///
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.

@@ -97,7 +97,7 @@ struct StoredImport {
     owners = [:]
   }
 
-  /// Runs `body`, and restores the previous state of each pending change if `body` throws an error.
+  /// Runs `body`, and undoes its changes if it throws an error.
   private mutating func whole<Result>(
     _ body: (inout StoredImport) throws -> Result
   ) throws -> Result {

@@ -109,7 +109,7 @@ final class LiveList {
     }
   }
 
-  /// Returns an object that a given state of the list contains.
+  /// Returns an object in the given state of the list.
   ///
   /// If the object is not in memory, the method loads the object. If there is no row to load, the
   /// result is a fault.
@@ -124,8 +124,7 @@ final class LiveList {
     return object
   }
 
-  /// Returns objects that a given state of the list contains, after loading those that are not in
-  /// memory.
+  /// Returns objects in the given state of the list, after loading those that are not in memory.
   func objects(_ numbers: ArraySlice<ObjectNumber>, of state: ListState) -> [ManagedObject] {
     let missing = numbers.map { storeContext.resolved($0) }.filter {
       heldObject($0, of: state) == nil && storeContext.registeredObject($0) == nil
