@@ -14,9 +14,9 @@ extension ManagedObjectContext {
   ///   - value: The value to find. If the value is `nil`, no object is found.
   /// - Throws: `unknownProperty` if the attribute is not unique; any error from reading rows;
   ///   ``faultError``.
-  /// - Complexity: Reads one index entry and one row. Each object with unsaved changes is processed
-  ///   once, at the first call after its change, so finding or creating n objects takes O(n log n).
-  ///   For an attribute of type `Decimal`, each call evaluates all objects with unsaved changes.
+  /// - Complexity: Reads one index entry and one row. Each unsaved change is processed once, by the
+  ///   next call, so finding or creating n objects takes O(n log n). For an attribute of type
+  ///   `Decimal`, each call evaluates all objects with unsaved changes.
   public func existingObject<M: ManagedObject, Value: AttributeValue>(
     where keyPath: KeyPath<M, Value>, equals value: Value
   ) throws -> M? {
@@ -48,7 +48,7 @@ extension ManagedObjectContext {
     return try object(with: wanted, of: property, index) { $0 is M } as? M
   }
 
-  /// Loads and returns an entity's object with the given unique value, or returns `nil` if there is
+  /// Loads and returns the object with the given unique value, or returns `nil` if the entity has
   /// none.
   ///
   /// - Throws: `unknownProperty` if the attribute is not unique by itself, or if the value is a
@@ -131,7 +131,8 @@ extension EntityDescription {
 }
 
 extension QueryProperty {
-  /// Returns the property in the given entity, or `nil` if the entity does not have the property.
+  /// Returns this property's description in the given entity, or `nil` if the entity does not have
+  /// the property.
   fileprivate func property(of entity: EntityDescription) -> PropertyDescription? {
     switch self {
     case .name(let name): entity.properties.first { $0.name == name }
@@ -148,6 +149,6 @@ extension FetchRequest {
       && position == nil && relationshipKeyPathsForPrefetching.isEmpty
   }
 
-  /// Returns whether the request covers the class of an object.
+  /// Returns whether the request covers the given object's class.
   func includes(_ object: M) -> Bool { includesSubentities || type(of: object) == M.self }
 }

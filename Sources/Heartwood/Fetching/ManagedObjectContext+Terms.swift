@@ -1,6 +1,6 @@
 /// A term of a text index.
 public struct TextTerm: Sendable, Hashable {
-  /// The term in the normalised form that the tokenizer of the index produces.
+  /// The term, normalised by the index's tokenizer.
   public let text: String
   /// The number of objects that contain the term.
   public let count: Int

@@ -2,7 +2,7 @@
 public struct AggregateGroup<Key, Values> {
   /// The value that all objects in the group share.
   public let key: Key
-  /// The aggregated value, or a tuple of several values.
+  /// The aggregated value, or a tuple if there are several values.
   public let values: Values
 }
 
@@ -113,9 +113,9 @@ extension ManagedObjectContext {
   /// A function that takes a request's plan and returns the functions that read an object's values.
   typealias RowValues = (FetchPlan, StoreModel) throws -> [QueryTerm.Value]
 
-  /// Returns a function that creates readers for the values at key paths.
+  /// Returns a function that creates readers for the values at the given key paths.
   ///
-  /// A key path of `nil` represents the object itself.
+  /// A `nil` key path represents the object itself.
   private static func values(at keyPaths: [AnyKeyPath?]) -> RowValues {
     { plan, model in try keyPaths.map { try plan.value(at: $0, model) } }
   }

@@ -2,7 +2,7 @@
 // rows in groups. Each group is sorted, and groups beyond the limit are not read.
 
 extension IndexUse {
-  /// Returns the number of leading sort terms by which the entries are ordered, and whether the
+  /// Returns the number of leading sort terms that the index order satisfies, and whether the
   /// entries must be read backwards.
   ///
   /// Returns `nil` if the index does not order the entries by any leading term.
@@ -27,8 +27,8 @@ extension IndexUse {
   /// Returns the estimated number of rows in the first group that a plan reads through this index.
   ///
   /// The rows in a group have equal values for the leading sort terms. The result is `nil` if no
-  /// condition of the plan sets a bound at which the first group starts. Such a bound is typically
-  /// the last key of the previous page of results.
+  /// condition of the plan determines where the first group starts. Such a condition typically
+  /// excludes the previous pages of results.
   func firstGroupCount(
     _ plan: FetchPlan, isBackwards: Bool, _ view: StoreView
   ) throws -> Double? {

@@ -51,7 +51,7 @@ final class RowColumns {
     }
   }
 
-  /// Adds the missing column to the columns.
+  /// Appends the missing column to `columns`.
   ///
   /// - Returns: `false` if no column is missing; otherwise, `true`.
   func addMissing() -> Bool {
@@ -71,7 +71,7 @@ final class RowColumns {
     return try result.get()
   }
 
-  /// Returns the column of a property, or `nil` if the node's entity does not have the property.
+  /// Returns the column for a property, or `nil` if the node's entity does not have the property.
   private func column(_ name: String, of node: Int) -> Column? {
     if name == Self.idName { return Column(node: node, name: name, property: nil) }
     let property = nodes[node].entity.properties.first { $0.name == name }
@@ -108,7 +108,7 @@ final class RowColumns {
   /// Returns the value of a column in the current row, and the column's property.
   ///
   /// - Parameters:
-  ///   - name: The name of the column that a container requests with the given key.
+  ///   - name: The key's name, with the prefix of the composite attribute, if any.
   func value(
     _ name: String, _ key: some CodingKey, in node: Int, _ path: [any CodingKey]
   ) throws -> (value: StoredValue, property: PropertyDescription?) {

@@ -5,7 +5,7 @@ struct RowSearch {
   let view: StoreView
   let model: StoreModel
 
-  /// Creates a search with the cheapest path.
+  /// Creates a search that uses the cheapest access path.
   init(_ plan: FetchPlan, _ view: StoreView, _ model: StoreModel) throws {
     self.plan = plan
     self.view = view
@@ -23,7 +23,7 @@ struct RowSearch {
     path = AccessPath(kind: .objects(numbers), rowCount: Double(numbers.count), cost: 0)
   }
 
-  /// The initial number of rows to look up together.
+  /// The number of rows in the first batch of lookups.
   ///
   /// The number is small because a limit may end the search early.
   private static let firstLookups = 16
@@ -92,8 +92,8 @@ struct RowSearch {
     return result
   }
 
-  /// Calls `body` with each index entry in the keys and ranges of `use` until `body` returns
-  /// `false`.
+  /// Calls `body` with each index entry that the keys and ranges of `use` cover, until `body`
+  /// returns `false`.
   ///
   /// - Parameter body: A closure that is called with the object number and the key of each entry.
   ///   If the entry was looked up by a complete key, the key is `nil`.

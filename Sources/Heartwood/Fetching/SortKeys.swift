@@ -38,8 +38,7 @@ extension FetchOrder {
 
   /// An integer that represents a fixed-length value in comparisons.
   ///
-  /// If one head precedes another, the first head's value precedes the second head's value.
-  /// Different values may have equal heads.
+  /// Heads compare in the order of their values, but different values may have equal heads.
   private struct Head: Comparable {
     enum Kind: UInt8 { case null, bool, integer, number }
 
@@ -63,9 +62,9 @@ extension FetchOrder {
     }
   }
 
-  /// Returns the positions of sort keys in ascending order of the keys.
+  /// Returns the positions of the given sort keys, ordered by ascending key.
   ///
-  /// If the values of the first term are numbers or dates, most comparisons compare only integers.
+  /// If the values of the first term are numbers or dates, most comparisons involve only integers.
   func positions(of keys: [Keys]) -> [Int] {
     guard let first = terms.first, first.hasFixedLength, let heads = Self.heads(of: keys) else {
       return keys.indices.sorted { areInOrder(keys[$0], keys[$1]) }
@@ -78,7 +77,7 @@ extension FetchOrder {
     }.map(\.position)
   }
 
-  /// Returns the heads of the first values, or `nil` if the values have no heads or are of
+  /// Returns the head of each key's first value, or `nil` if the values have no heads or are of
   /// different kinds.
   private static func heads(of keys: [Keys]) -> [(head: Head, position: Int)]? {
     var heads: [(head: Head, position: Int)] = []

@@ -1,4 +1,4 @@
-/// Fields of comma-separated values, as in RFC 4180.
+/// The format of fields in comma-separated values, as in RFC 4180.
 package enum CSVField {
   /// Returns the text of a field.
   ///

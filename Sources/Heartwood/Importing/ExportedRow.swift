@@ -1,6 +1,6 @@
 import Foundation
 
-/// The properties of a row in an export, in the order in which the class declares them.
+/// The properties of an exported row, in the order in which the class declares them.
 struct ExportedColumns {
   struct Column {
     let property: PropertyDescription
@@ -8,7 +8,7 @@ struct ExportedColumns {
     /// The attribute whose value is exported: the property itself, or a unique attribute of the
     /// object to which the property refers.
     let attribute: PropertyDescription
-    /// The path of keys to the value.
+    /// The keys that form the path to the value.
     ///
     /// An element of a composite attribute has several keys.
     let keys: [ImportKey]
@@ -16,7 +16,8 @@ struct ExportedColumns {
     ///
     /// A unique value alone identifies an object only if its class has no other unique attribute.
     let key: ImportKey?
-    /// A Boolean value that indicates whether the object may exist even if the value is missing.
+    /// A Boolean value that indicates whether the related object may exist even if its value is
+    /// `nil`.
     var omitsNull = false
   }
 
@@ -43,7 +44,7 @@ struct ExportedColumns {
     }
   }
 
-  /// Returns the text of a value in a CSV field, or `nil` for a missing value.
+  /// Returns the text that represents a value in a CSV field, or `nil` if the value is missing.
   func text(_ value: StoredValue, _ column: Column, _ encoder: JSONEncoder) throws -> String? {
     switch value {
     case .null: return nil
@@ -90,11 +91,11 @@ extension KeyedEncodingContainer where Key == ImportKey {
   }
 }
 
-/// A value of an export.
+/// A value in an export.
 struct ExportedValue: Encodable {
   private let value: StoredValue
   private let storageType: StorageType?
-  /// The type of the attribute in its class, or `nil` if there is no class.
+  /// The attribute's type in its class, or `nil` if there is no class.
   private let storage: (any PropertyStorage.Type)?
 
   init(_ value: StoredValue, _ attribute: PropertyDescription) {

@@ -10,12 +10,12 @@ public struct ImportOptions: Sendable {
     case skip
   }
 
-  /// The path of each property's value in an element, keyed by property name.
+  /// The path to each property's value in an element, keyed by property name.
   ///
   /// A path consists of keys separated by dots: `["magnitude": "properties.mag"]`. For a property
   /// that is not listed, the key is the property's name.
   public var keys: [String: String] = [:]
-  /// The path of the array that contains the elements, such as `features`.
+  /// The path to the array that contains the elements, such as `features`.
   ///
   /// The property is `nil` if the text itself is an array, or a sequence of values such as JSON
   /// lines.
@@ -28,8 +28,8 @@ public struct ImportOptions: Sendable {
   public var dataDecodingStrategy = JSONDecoder.DataDecodingStrategy.base64
   /// The treatment of elements that cannot be imported.
   public var invalidElements = InvalidElements.stop
-  /// A closure that is called with the number of elements and bytes read so far, about once for
-  /// every thousand elements.
+  /// A closure that is called with the number of elements and bytes read so far, about once per
+  /// thousand elements.
   public var progress: (@Sendable (_ elementCount: Int, _ byteCount: Int) -> Void)?
 
   /// Creates the default options.

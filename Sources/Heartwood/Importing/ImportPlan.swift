@@ -6,7 +6,7 @@ final class ImportPlan: @unchecked Sendable {
   // importing thread uses the plan.
   struct Field {
     let property: PropertyDescription
-    /// The path of the value.
+    /// The path to the value.
     let keys: [ImportKey]
   }
 
@@ -23,7 +23,7 @@ final class ImportPlan: @unchecked Sendable {
   /// Creates a plan.
   ///
   /// - Parameters:
-  ///   - keys: The paths of the properties' values, keyed by property name. For a property that is
+  ///   - keys: The paths to the properties' values, keyed by property name. For a property that is
   ///     not listed, the path is the property's name.
   init(_ entity: EntityDescription, _ schema: Schema.Content, keys: [String: String] = [:]) throws {
     self.entity = entity
@@ -41,10 +41,10 @@ final class ImportPlan: @unchecked Sendable {
     }
   }
 
-  /// Returns the path of a property's value.
+  /// Returns the path to a property's value.
   ///
-  /// The result is the given path, a path below that of the property's composite attribute, or the
-  /// property's name.
+  /// The result is the property's path in `keys`, an extension of its composite attribute's path,
+  /// or the property's name.
   private static func path(
     of property: PropertyDescription, _ keys: [String: String]
   ) -> [ImportKey] {
@@ -62,7 +62,7 @@ final class ImportPlan: @unchecked Sendable {
     return ImportKey(keys.map(\.stringValue).joined(separator: "."))
   }
 
-  /// Returns the keys of a JSON object that do not correspond to a property.
+  /// Returns a JSON object's keys that do not correspond to a property.
   fileprivate func ignoredKeys(_ container: KeyedDecodingContainer<ImportKey>) -> [String] {
     container.allKeys.map(\.stringValue).filter { name in
       !fields.contains { $0.keys.first?.stringValue == name }
@@ -90,7 +90,7 @@ struct ImportKey: CodingKey {
   let intValue: Int?
 
   init(_ name: String) { (stringValue, intValue) = (name, nil) }
-  /// Returns the keys in a path whose components are separated by dots.
+  /// Returns the keys in a dot-separated path.
   static func path(_ text: String) -> [ImportKey] {
     text.split(separator: ".").map { ImportKey(String($0)) }
   }
@@ -100,7 +100,7 @@ struct ImportKey: CodingKey {
 }
 
 extension PropertyDescription {
-  /// The path of keys to the property's value.
+  /// The keys that form the path to the property's value.
   ///
   /// An element of a composite attribute has several keys.
   var importKeys: [ImportKey] { ImportKey.path(name) }
@@ -137,7 +137,7 @@ struct ImportedRow {
     self.targets = targets
   }
 
-  /// The maximum number of keys and positions in the path of a nested object.
+  /// The maximum number of keys and positions in the path to a nested object.
   private static let maxDepth = 64
 
   init(_ plan: ImportPlan, _ container: KeyedDecodingContainer<ImportKey>) throws {
@@ -206,7 +206,7 @@ struct ImportedRow {
 }
 
 extension ImportedRow {
-  /// Returns the value of the unique attribute by which the row's object is found.
+  /// Returns the row's value for the unique attribute that identifies its object.
   ///
   /// - Throws: `DecodingError` if the row does not contain the value.
   func key(_ property: PropertyDescription) throws -> StoredValue {

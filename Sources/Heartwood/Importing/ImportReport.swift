@@ -6,7 +6,7 @@ public struct ImportReport: Sendable {
   public struct Refusal: Sendable {
     /// The position of the element.
     public let position: Int
-    /// The path of the value, such as `[3].properties.mag`.
+    /// The path to the value, such as `[3].properties.mag`.
     public let path: String
     /// The error.
     public let error: any Error
@@ -43,7 +43,7 @@ public struct ImportReport: Sendable {
 }
 
 extension ImportReport {
-  /// Returns the path of the value that an error concerns, such as `[3].properties.mag`.
+  /// Returns the path to the value that an error concerns, such as `[3].properties.mag`.
   static func path(of error: any Error, _ position: Int) -> String {
     let path: [any CodingKey] =
       switch error as? DecodingError {
@@ -58,7 +58,7 @@ extension ImportReport {
     }
   }
 
-  /// Returns the reason for an error, without the path of the value.
+  /// Returns the reason for an error, without the path to the value.
   static func reason(of error: any Error) -> String {
     if let error = error as? ObjectGraphError { return error.message }
     switch error as? DecodingError {

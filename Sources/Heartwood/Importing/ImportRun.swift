@@ -1,6 +1,6 @@
 import Foundation
 
-/// An import that applies JSON elements to objects in a context that works within a transaction.
+/// An import of JSON elements into a context that works within a transaction.
 struct ImportRun {
   /// The effect of an element.
   private enum Outcome { case inserted, updated, unchanged }

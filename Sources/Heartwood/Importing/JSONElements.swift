@@ -6,7 +6,7 @@
 package struct JSONElements {
   /// A closure that returns the next bytes of the text, or an empty array at the end of the text.
   private let read: () throws -> [UInt8]
-  /// The path of keys from the outermost object to the array.
+  /// The keys on the path from the outermost object to the array.
   private let keys: [String]
   private var chunk: [UInt8] = []
   private var position = 0
@@ -15,7 +15,7 @@ package struct JSONElements {
 
   private enum State { case start, array(isFirst: Bool), sequence, ended }
 
-  /// The maximum size of an element in bytes.
+  /// The maximum size of an element, in bytes.
   static let maxElementByteCount = 256 << 20
 
   package init(keys: [String], _ read: @escaping () throws -> [UInt8]) {
@@ -79,7 +79,7 @@ package struct JSONElements {
     }
   }
 
-  /// Moves to the value of a key in an object.
+  /// Moves to the value for the given key in the object at the current position.
   private mutating func enter(_ key: String) throws {
     guard try skipSpace() == UInt8(ascii: "{") else {
       throw Self.invalid("The key \(key) was not found, because its parent is not an object.")

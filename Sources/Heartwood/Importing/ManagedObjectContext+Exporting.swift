@@ -10,10 +10,9 @@ extension ManagedObjectContext {
   /// All rows come from one generation. Unsaved changes are included, unless the request excludes
   /// them. A relationship is exported as the value of its destination's unique attribute. If the
   /// destination has several unique attributes, the relationship is exported as a JSON object that
-  /// contains one of them. The JSON that this method writes can be imported. The export omits
-  /// relationships to objects without unique attributes, the classes of the objects, and properties
-  /// that only a subclass declares. To include the properties of subclasses, export each class
-  /// separately.
+  /// contains one of them. The JSON that this method writes can be imported. The export omits the
+  /// objects' classes and any relationship to objects without unique attributes. It also omits
+  /// properties that only a subclass declares. To include them, export each class separately.
   ///
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.

@@ -13,7 +13,7 @@ extension ManagedObjectContext {
   ///
   /// For each element, the import sets only the properties whose keys the element contains. A
   /// relationship is set from nested objects, or from values of a unique attribute. Nested objects
-  /// are also found or created by a unique attribute. The import makes one commit, with this
+  /// are likewise matched by a unique attribute, or created. The import makes one commit, with this
   /// context's author. Like a save, the import calls the objects' callback methods. This context's
   /// unsaved changes are neither written nor modified.
   ///
@@ -27,7 +27,7 @@ extension ManagedObjectContext {
   /// - Throws: `invalidElement` if the text is not JSON, or if an element cannot be imported and
   ///   invalid elements are not skipped; `unknownProperty` if the attribute is not unique, or a
   ///   path is given for an unknown property; any error from writing the store. The message for an
-  ///   invalid element contains the path of the value. If the method throws, nothing is saved.
+  ///   invalid element contains the path to the value. If the method throws, nothing is saved.
   /// - Complexity: For each element, the cost of finding and saving its objects. Memory use does
   ///   not grow with the number of elements.
   @discardableResult

@@ -6,7 +6,7 @@ package struct CSVRecords {
   private var position = 0
   private var isStarted = false
 
-  /// The maximum size of a field in bytes.
+  /// The maximum size of a field, in bytes.
   private static let maxFieldByteCount = 256 << 20
 
   package init(_ read: @escaping () throws -> [UInt8]) { self.read = read }
@@ -15,7 +15,7 @@ package struct CSVRecords {
   ///
   /// An empty field without quotes is `nil`.
   ///
-  /// - Throws: `invalidElement` if the text ends within quotes, or is not UTF-8.
+  /// - Throws: `invalidElement` if the text ends within quotes or is not UTF-8.
   package mutating func next() throws -> [String?]? {
     if !isStarted {
       isStarted = true

@@ -17,7 +17,7 @@ package struct EntityFacts: Sendable {
     /// The name of the inverse relationship, or `nil` if there is none.
     package let inverse: String?
     package let deleteRule: DeleteRule
-    /// The keyspace that lists the members, or `nil` if there is no such list.
+    /// The keyspace that lists the relationship's members, or `nil` if there is no such list.
     package let keyspace: String?
   }
 
@@ -41,7 +41,7 @@ package struct EntityFacts: Sendable {
   package let attributes: [Attribute]
   package let relationships: [Relationship]
   package let indexes: [Index]
-  /// The keyspace of the rows.
+  /// The keyspace that contains the rows.
   package let keyspace: String
 
   init(_ storage: EntityStorage, _ stored: StoredModel.StoredEntity, _ schema: Schema.Content) {

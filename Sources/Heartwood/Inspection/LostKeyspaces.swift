@@ -13,7 +13,7 @@ struct LostKeyspaces {
     self.report = report
   }
 
-  /// An entry of a sample.
+  /// An entry in a sample.
   private struct Entry {
     let key: [UInt8]
     let value: [UInt8]
@@ -122,7 +122,7 @@ struct LostKeyspaces {
 
   /// Returns whether an entry can contain an entity's next row ID.
   ///
-  /// The entries of a unique index are object numbers, which are higher than row IDs.
+  /// This excludes the entries of unique indexes, because object numbers are higher than row IDs.
   private static func isNextRow(_ entry: Entry, _ stored: StoredModel) -> Bool {
     guard let row = try? entry.value.span.bytes.number() else { return false }
     return (1...ObjectNumber.maxRow).contains(row)
@@ -132,7 +132,7 @@ struct LostKeyspaces {
   /// Returns whether all entries can be rows of an entity.
   ///
   /// Each entry must be decodable. An entry in the entity's latest layout must also be identical to
-  /// the encoding of its values.
+  /// a new encoding of its values.
   private static func isRow(
     of storage: EntityStorage, _ entries: [Entry], _ stored: StoredModel
   ) -> Bool {

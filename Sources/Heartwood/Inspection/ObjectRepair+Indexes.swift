@@ -6,7 +6,7 @@ extension ObjectRepair {
     let slots: [Int]
   }
 
-  /// Returns the parts of all indexes, keyed by the keyspaces of the indexes.
+  /// Returns the parts of all indexes, keyed by index keyspace.
   ///
   /// The stored model lists the indexes of each entity, including inherited indexes. The result
   /// therefore does not depend on the declarations.

@@ -3,7 +3,7 @@ import Foundation
 /// A repair that makes the objects in a salvaged store consistent after rows or entries have been
 /// lost.
 ///
-/// Everything that rows determine is recomputed: indexes, unique constraints and the members of
+/// Everything that the rows determine is recomputed: indexes, unique constraints and the members of
 /// to-many relationships. References to lost rows become `nil`, regardless of the delete rule.
 /// Derived attributes are recomputed when a program next opens the store with its own classes.
 package final class ObjectRepair {
@@ -15,8 +15,7 @@ package final class ObjectRepair {
     package var entities: [String: String] = [:]
     /// The number of references to lost objects that became `nil`.
     package var clearedReferenceCount = 0
-    /// The number of members that were removed from lists because the members or the owners of the
-    /// lists are lost.
+    /// The number of list members that were removed because the member or the list's owner is lost.
     package var removedMemberCount = 0
     /// The number of members that were restored from the inverse relationships.
     package var restoredMemberCount = 0
@@ -108,11 +107,11 @@ package final class ObjectRepair {
 
   // MARK: The model
 
-  /// Reads the model of the store, or returns `nil` if there is none.
+  /// Reads the store's model, or returns `nil` if there is none.
   ///
-  /// Without the model, the entities of the rows are unknown. The method then renames the keyspaces
-  /// of the rows. Otherwise, a program that opens the store could mistake the rows for another
-  /// model's rows.
+  /// Without the model, the entities of the rows are unknown. The method then renames the row
+  /// keyspaces so that a program that opens the store does not mistake the rows for another model's
+  /// rows.
   private static func model(
     in store: Store, _ report: inout SalvageReport
   ) throws -> StoredModel? {

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The value of a property or an expression, with the type that the value has in the store.
+/// The value of a property or an expression, with its stored type.
 package enum ObjectValue: Sendable {
   case null
   case value(StoredValue, StorageType)

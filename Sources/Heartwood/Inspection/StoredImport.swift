@@ -1,6 +1,6 @@
 import Foundation
 
-/// An import that applies rows to the objects of entities without classes.
+/// An import of rows into entities that have no classes.
 ///
 /// Each element is applied completely or not at all, so elements that violate a rule of the model
 /// can be skipped.
@@ -10,7 +10,7 @@ struct StoredImport {
   private var owners: RowChanges.Owners = [:]
   /// The previous states of the changes that the current element affects.
   private var undo: [ObjectNumber: RowChange.Request] = [:]
-  /// The relationships that are set later because the target objects did not exist yet.
+  /// The relationships to set later, because their target objects do not exist yet.
   private var postponed: [Postponed] = []
   /// A Boolean value that indicates whether all elements have been applied.
   ///
@@ -97,7 +97,7 @@ struct StoredImport {
     owners = [:]
   }
 
-  /// Runs `body`, and restores the previous state of each pending change if `body` throws an error.
+  /// Runs `body`, and undoes its changes if it throws an error.
   private mutating func whole<Result>(
     _ body: (inout StoredImport) throws -> Result
   ) throws -> Result {
@@ -143,8 +143,8 @@ struct StoredImport {
     return (change.number, isNew ? .inserted : isChanged ? .updated : .unchanged)
   }
 
-  /// Returns the change to the object with a unique value, or to a new object if there is no such
-  /// object.
+  /// Returns the change to the object with the given unique value, or to a new object if there is
+  /// none.
   private mutating func change(
     of entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
   ) throws -> (change: RowChange, isNew: Bool) {
@@ -154,7 +154,7 @@ struct StoredImport {
     return (change, true)
   }
 
-  /// Returns the change to the object with a unique value, or `nil` if there is no such object.
+  /// Returns the change to the object with the given unique value, or `nil` if there is none.
   private func existing(
     _ entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
   ) throws -> RowChange? {

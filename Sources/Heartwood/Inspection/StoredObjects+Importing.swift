@@ -18,11 +18,11 @@ extension StoredObjects {
   ///     first unique attribute that is not optional.
   ///   - skipsInvalid: Whether elements that cannot be decoded, or that violate a rule of the
   ///     model, are listed in the report instead of ending the import.
-  ///   - progress: A closure that is called with the number of elements so far, about once for
-  ///     every thousand elements.
+  ///   - progress: A closure that is called with the number of elements so far, about once per
+  ///     thousand elements.
   ///   - read: A closure that returns the next bytes of the text, or no bytes at the end of the
   ///     text.
-  /// - Throws: `invalidElement` with the path of the value; `unknownEntity`, `unknownProperty`,
+  /// - Throws: `invalidElement` with the path to the value; `unknownEntity`, `unknownProperty`,
   ///   `constraintConflict`; any error from reading or writing the store. If the method throws, the
   ///   store is unchanged.
   package func importElements(

@@ -9,7 +9,7 @@ extension StoredObjects {
   /// Dates are written in ISO 8601, bytes in base64, and `Codable` values in JSON. An object is
   /// represented by its ID, such as `Team/12`.
   ///
-  /// - Throws: `validation` if the text is not a value of the property's type.
+  /// - Throws: `validation` if the text does not represent a value of the property's type.
   func value(
     _ text: String?, of property: PropertyDescription, _ entity: EntityDescription
   ) throws -> StoredValue {

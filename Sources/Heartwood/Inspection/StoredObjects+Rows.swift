@@ -6,7 +6,7 @@ extension StoredObjects {
     ///
     /// The order is the same as in ``EntityFacts``.
     package let values: [ObjectValue]
-    /// The number of members of each relationship, which is 0 for to-one relationships.
+    /// The number of members in each relationship, or 0 for a to-one relationship.
     package let memberCounts: [Int]
 
     /// The number of the row within its entity.

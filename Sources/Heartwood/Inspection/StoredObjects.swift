@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The objects of a store in one generation, read with the model that the store contains instead of
+/// The objects in one generation of a store, read with the model that the store contains instead of
 /// the program's classes.
 ///
 /// An instance must be used on one thread at a time.
@@ -61,7 +61,7 @@ package final class StoredObjects {
   /// Returns the entity with the given name, or `nil` if there is none.
   package func entity(named name: String) -> EntityFacts? { entities.first { $0.name == name } }
 
-  /// Returns the number of rows in an entity, excluding rows in subentities.
+  /// Returns the number of an entity's rows, excluding the rows of subentities.
   package func rowCount(of entity: EntityFacts) throws -> Int {
     try snapshot.keyspace(entity.keyspace)?.count() ?? 0
   }
@@ -162,7 +162,7 @@ package final class StoredObjects {
     return try view.objects(storage)?.withValue(id.number.row) { _ in true } ?? false
   }
 
-  /// Returns the members of an object's to-many relationship, in the order of the relationship.
+  /// Returns the members of an object's to-many relationship, in the relationship's order.
   ///
   /// - Precondition: The object's entity has a to-many relationship with the given name.
   package func members(

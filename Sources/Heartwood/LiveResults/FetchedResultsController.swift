@@ -63,7 +63,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// again and this method is called.
   ///
   /// - Throws: The same errors as ``ManagedObjectContext/fetch(_:)``; `unknownProperty` if the
-  ///   property cannot define sections.
+  ///   section property cannot define sections.
   /// - Complexity: The same as ``ManagedObjectContext/fetchObjectIDs(_:)``.
   public func performFetch() throws {
     try managedObjectContext.performAndWait {
@@ -213,7 +213,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   // MARK: Changes
 
-  /// A stream of all later changes to the list, for one observer.
+  /// A stream of all subsequent changes to the list, for one observer.
   ///
   /// The stream delivers each change once and in order, and buffers undelivered changes. A change
   /// is reported only if objects were removed, inserted or moved, or if their values changed. The
@@ -223,7 +223,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The closure that is called immediately after each change, on the thread of the context.
   package var changeHandler: ((ResultsChange) -> Void)?
 
-  /// The closure that calls its argument to notify tracked observers, for example in an animation.
+  /// The closure that calls its argument to notify tracked observers, for example within an
+  /// animation.
   package var updates: ((_ update: () -> Void) -> Void) = { update in update() }
 
   private func notifyObservers(of change: ResultsChange) {

@@ -1,9 +1,9 @@
 /// A directory that finds the live lists to which an object of an entity may belong.
 ///
 /// If the predicate of a list requires certain values for a property, the directory finds the list
-/// by an object's value for that property. If a thousand lists have different requirements, only a
-/// few of them therefore have to evaluate each object. A search returns every list to which the
-/// object belongs, and may return other lists as well.
+/// by an object's value for that property. Therefore, even if a thousand lists have different
+/// requirements, only a few of them have to evaluate each object. A search returns every list to
+/// which the object belongs, and may return other lists as well.
 struct ListDirectory {
   /// The lists that require the value of one property to be in certain ranges.
   ///
@@ -50,7 +50,7 @@ struct ListDirectory {
       ends[middle] = greatest
     }
 
-    /// Calls `body` with the list of each range that contains the given value.
+    /// Calls `body` for each range that contains the given value, and passes the range's list.
     func forEach(at value: StoredValue, _ body: (LiveList) -> Void) {
       func search(_ span: Swift.Range<Int>) {
         guard !span.isEmpty else { return }

@@ -52,7 +52,7 @@ final class LiveList {
   /// The number of objects in the list.
   var count: Int { window.count }
 
-  /// The positions in the tree that belong to the list.
+  /// The range of positions in the tree that the list covers.
   private var window: Range<Int> {
     let end = query.limit.map { min(query.offset + $0, tree.count) } ?? tree.count
     return min(query.offset, end)..<end
@@ -109,7 +109,7 @@ final class LiveList {
     }
   }
 
-  /// Returns an object that a given state of the list contains.
+  /// Returns an object in the given state of the list.
   ///
   /// If the object is not in memory, the method loads the object. If there is no row to load, the
   /// result is a fault.
@@ -124,8 +124,7 @@ final class LiveList {
     return object
   }
 
-  /// Returns objects that a given state of the list contains, after loading those that are not in
-  /// memory.
+  /// Returns objects in the given state of the list, after loading those that are not in memory.
   func objects(_ numbers: ArraySlice<ObjectNumber>, of state: ListState) -> [ManagedObject] {
     let missing = numbers.map { storeContext.resolved($0) }.filter {
       heldObject($0, of: state) == nil && storeContext.registeredObject($0) == nil

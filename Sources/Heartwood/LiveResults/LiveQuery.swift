@@ -7,7 +7,7 @@ final class LiveQuery {
   /// The result of a fetch.
   struct Found {
     var entries: [Entry]
-    /// A Boolean value that indicates whether the result is complete, rather than limited to its
+    /// A Boolean value that indicates whether the result is complete, rather than only its
     /// beginning.
     var isComplete = true
     /// The values of the objects, if the list belongs to a child context.
@@ -85,8 +85,8 @@ final class LiveQuery {
 
   /// Updates the plan if any object named in the predicate has been renumbered.
   ///
-  /// - Returns: Whether the object numbers in the plan have changed since the list was fetched. The
-  ///   result is `false` if no object has been renumbered since the last call.
+  /// - Returns: `true` if an object has been renumbered since the last call and the object numbers
+  ///   in the plan have changed since the list was fetched; otherwise, `false`.
   func updateNames() throws -> Bool {
     guard changeCount != renumbered.changeCount else { return false }
     if plan.namedObjects.contains(where: { renumbered.resolved($0) != $0 }) {
@@ -123,7 +123,7 @@ final class LiveQuery {
 
   /// The number of entries to which a list is trimmed, or `nil` if the list has no limit.
   ///
-  /// The list keeps more entries than it shows so that not every removal requires a fetch.
+  /// The list keeps more entries than it shows so that a removal does not always require a fetch.
   var maxKeptCount: Int? { limit.map { offset + 2 * $0 + Self.minSpareCount } }
 
   /// Returns the cost of a fetch, or 0 if the list must be refetched in any case.

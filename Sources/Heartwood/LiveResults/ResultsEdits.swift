@@ -2,8 +2,8 @@
 ///
 /// The edits consist of removed entries with their old positions, and inserted entries with their
 /// new positions. An entry that was removed and then reinserted at the same position among the
-/// remaining entries is treated as an entry that stayed. For an entry that stayed, the edits are
-/// enough to compute the new position from the old position, and vice versa.
+/// remaining entries is treated as an entry that stayed. For an entry that stayed, the edits
+/// determine the new position from the old position, and vice versa.
 struct ResultsEdits {
   typealias Entry = ResultsTree.Entry
 
@@ -73,9 +73,9 @@ struct ResultsEdits {
 
   /// Returns the indices of the elements that form a longest increasing subsequence.
   ///
-  /// If the elements are the old positions of entries in their new order, these entries need not
-  /// move. For each length, the method keeps track of the smallest element that can end an
-  /// increasing subsequence of that length (C. Schensted, 1961).
+  /// If the elements are the old positions of entries in their new order, the entries at the
+  /// returned indices need not move. For each length, the method keeps track of the smallest
+  /// element that can end an increasing subsequence of that length (C. Schensted, 1961).
   static func longestIncreasingSubsequence(_ elements: [Int]) -> [Int] {
     var piles: [Int] = []
     var previous: [Int?] = []
@@ -99,12 +99,13 @@ struct ResultsEdits {
 
   // MARK: Positions of entries that stayed
 
-  /// Returns the new position of an entry from its old position, or `nil` if the entry was removed.
+  /// Converts an entry's old position to its new position, or returns `nil` if the entry was
+  /// removed.
   func positionAfter(_ position: Int) -> Int? {
     Self.position(removed, position).map { Self.position(of: $0, inserted) }
   }
 
-  /// Returns the old position of an entry from its new position, or `nil` if the entry was
+  /// Converts an entry's new position to its old position, or returns `nil` if the entry was
   /// inserted.
   func positionBefore(_ position: Int) -> Int? {
     Self.position(inserted, position).map { Self.position(of: $0, removed) }
