@@ -21,8 +21,8 @@ final class EntityDescription: @unchecked Sendable {
   /// The properties that have a field in records, in slot order.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
-  /// A Boolean value that indicates whether declared values, such as `UUID()`, can differ between
-  /// new objects.
+  /// A Boolean value that indicates whether any declared initial value, such as `UUID()`, can
+  /// differ between new objects.
   let hasVolatileDefaults: Bool
   /// The other side of each relationship, keyed by slot.
   var inverses: [Int: Inverse] = [:]
