@@ -108,7 +108,7 @@ final class EntityDescription: @unchecked Sendable {
     properties[(superentity?.properties.count ?? 0)...]
   }
 
-  /// The attributes that are unique on their own, so that each of them identifies an object.
+  /// The attributes that are individually unique, so that each of them identifies an object.
   var uniqueProperties: [PropertyDescription] {
     indexes.filter { $0.isUnique && $0.slots.count == 1 }.map { properties[$0.slots[0]] }
   }
@@ -129,7 +129,7 @@ final class EntityDescription: @unchecked Sendable {
   /// Returns whether a property is a to-one relationship whose inverse is an unordered to-many
   /// relationship.
   ///
-  /// The inverse then lists the referring objects as its members.
+  /// In that case, the members of the inverse are the referring objects.
   func isMemberReference(_ property: PropertyDescription) -> Bool {
     guard case .toOne = property.kind, let inverse = inverses[property.slot],
       case .toMany(isOrdered: false) = inverse.property.kind
