@@ -257,7 +257,7 @@ extension ManagedObject {
   }
 
   /// Records that an element of a new object's composite attribute was set, if the element differs
-  /// from its declared value.
+  /// from its initial value.
   final func recordAssignmentIfSet(_ property: PropertyDescription) {
     guard entityDescription?.hasUniqueConstraints == true, !property.isVolatile,
       (try? storedValue(property))?.isIdentical(to: property.initialValue) != true
