@@ -45,7 +45,7 @@ final class ResultsTree {
 
   /// The maximum number of entries in a leaf, and of children in an inner node.
   ///
-  /// The number is kept small so that a node's array spans few cache lines.
+  /// The number is kept small so that a node's array spans only a few cache lines.
   private static let maxEntryCount = 64
 
   private let order: FetchOrder

@@ -163,7 +163,7 @@ extension ManagedObjectContext {
   /// Merges an object's unsaved edits to relationship members with the members in the store or in
   /// the parent context.
   ///
-  /// An addition or removal that another context has also made is discarded. An ordered list with
+  /// An addition or removal is discarded if another context has also made it. An ordered list with
   /// unsaved changes is merged with the current list. Unordered one-to-many relationships are
   /// skipped, because the members' references determine the result; see ``moveEdit(of:_:)``.
   private func mergeMembers(of object: ManagedObject, under changes: ObjectChanges) throws {

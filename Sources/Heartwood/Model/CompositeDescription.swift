@@ -10,7 +10,7 @@ struct CompositeDescription: Sendable {
   /// The separator between a composite attribute's name and an element's name.
   static let separator = "."
 
-  /// Returns the part of each property name before each of its separators.
+  /// Returns the names of the composite attributes and elements that contain the given properties.
   static func names(of properties: [PropertyDescription]) -> Set<String> {
     var names: Set<String> = []
     for property in properties {

@@ -1,4 +1,4 @@
-/// The description of an entity: its class's declarations, including inherited declarations.
+/// The description of an entity: its class's declarations, including inherited ones.
 final class EntityDescription: @unchecked Sendable {
   // The conformance is `@unchecked`. It is safe, because a single thread builds the schema, and
   // entities do not change afterwards.
@@ -177,8 +177,8 @@ struct TextIndexDescription: Sendable {
 
   /// The maximum number of attributes in a text index.
   ///
-  /// The number is limited because the name of the index's keyspace contains the number of each
-  /// attribute.
+  /// The number is limited because the name of the index's keyspace contains each attribute's
+  /// number.
   static let maxAttributeCount = 16
 
   /// Returns the text of each attribute, or `nil` for each attribute without a value.

@@ -124,8 +124,8 @@ extension [ObjectGraphError] {
 extension ObjectGraphError: CustomStringConvertible {
   /// The message, followed by the individual failures.
   ///
-  /// The names of the class and the property, if known, precede the message unless it already
-  /// contains them.
+  /// The names of the class and the property precede the message if they are known and the message
+  /// does not contain them.
   public var description: String {
     let isNamed = propertyName == nil && entityName.map(message.contains) ?? true
     let subject = [entityName, propertyName].compactMap { $0 }.joined(separator: ".")
