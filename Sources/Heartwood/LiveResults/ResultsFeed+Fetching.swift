@@ -31,7 +31,8 @@ extension ResultsFeed {
 
   /// Updates all loaded objects from their rows, as a fetch would.
   ///
-  /// The feed calls this method if it refetches the lists instead of examining each changed object.
+  /// The feed calls this method when it refetches the lists instead of examining each changed
+  /// object.
   func refreshRegistered(_ view: StoreView) throws {
     guard storeContext.parent == nil else { return }
     let objects = storeContext.allRegistered().filter {

@@ -1,9 +1,8 @@
 /// A feed that updates the lists of a store context after objects have changed.
 ///
-/// Changes come from two sources. The context reports changes to its own objects, which are
-/// recorded as they happen. The feed finds other changes by comparing the generation that the lists
-/// show with the generation that the context reads now. Each changed object is examined once, and
-/// is evaluated only by the lists to which it may belong.
+/// The feed records changes to the context's own objects as they happen. It finds other changes by
+/// comparing the generation that the lists show with the one that the context reads now. The feed
+/// examines each changed object once, and only for the lists to which the object may belong.
 final class ResultsFeed: ContextFollower {
   /// The lists' store context, which retains this object.
   unowned let storeContext: ManagedObjectContext
@@ -24,7 +23,7 @@ final class ResultsFeed: ContextFollower {
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
-  /// A Boolean value that indicates whether all objects that are shown with unsaved changes must be
+  /// A Boolean value that indicates whether every object shown with unsaved changes must be
   /// examined.
   private var mustExamineAll = false
   /// A Boolean value that indicates whether a parent context has changed.
@@ -94,10 +93,10 @@ final class ResultsFeed: ContextFollower {
 
   // MARK: Updating
 
-  /// Updates all lists to the results that fetches would return now.
+  /// Updates every list to match what a fetch would return now.
   ///
-  /// If rows cannot be read, the lists are unchanged. The context then records the error, in the
-  /// same way as an error from loading a fault.
+  /// If rows cannot be read, the lists stay unchanged, and the context records the error as it does
+  /// when a fault cannot be loaded.
   func updateLists() {
     do { try update() } catch { storeContext.recordFaultError(error) }
   }
@@ -227,7 +226,7 @@ final class ResultsFeed: ContextFollower {
     return new
   }
 
-  /// Returns the lists that may have contained an object before the update or may contain it now.
+  /// Returns the lists that may contain an object now or may have contained it before the update.
   private func candidates(
     for number: ObjectNumber, _ storage: EntityStorage, _ directory: ListDirectory,
     _ view: StoreView

@@ -10,7 +10,7 @@ public struct ResultsSection<M: ManagedObject>: RandomAccessCollection {
   /// The section value as text, or `nil` if there is no value.
   public var name: String? { value.text }
 
-  /// The objects.
+  /// The objects in the section.
   ///
   /// - Complexity: O(objects in the section), plus one row read for each object that is not in
   ///   memory.

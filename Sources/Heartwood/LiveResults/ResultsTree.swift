@@ -1,10 +1,9 @@
 /// The ordered objects of a list, with fast lookup of positions.
 ///
 /// The structure is a counted B+tree: each node stores the number of entries in its subtree, and a
-/// table maps each object to its leaf. Looking up, inserting or removing an object therefore visits
-/// only a few nodes on each level of the tree. The same is true for finding an object's position.
-/// Empty nodes are removed, but nodes are never merged. New entries reuse the space of removed
-/// entries in a node.
+/// table maps each object to its leaf. Inserting, removing or looking up an object, or finding its
+/// position, therefore visits only a few nodes on each level of the tree. Empty nodes are removed,
+/// but nodes are never merged. New entries reuse the space of removed entries in a node.
 final class ResultsTree {
   /// An object with its sort keys.
   struct Entry {
@@ -23,10 +22,9 @@ final class ResultsTree {
     var count = 0
     /// The sort keys at which the subtree begins.
     ///
-    /// All entries before the subtree sort before these keys. All entries in the subtree sort at or
-    /// after the keys. The keys stay the same when the first entry is removed. The tree compares
-    /// the keys only for the second and later children of a node, so a first child may contain
-    /// earlier entries.
+    /// Entries before the subtree sort before these keys, and entries in the subtree sort at or
+    /// after them. Only a node's first child may contain earlier entries, because the tree compares
+    /// the keys only for later children. The keys stay the same when the first entry is removed.
     let start: FetchOrder.Keys?
 
     init(parent: Node?, start: FetchOrder.Keys?) {
@@ -47,7 +45,7 @@ final class ResultsTree {
 
   /// The maximum number of entries in a leaf, and of children in an inner node.
   ///
-  /// The number is kept small so that a node's array spans few cache lines.
+  /// The number is kept small so that a node's array spans only a few cache lines.
   private static let maxEntryCount = 64
 
   private let order: FetchOrder
@@ -211,8 +209,9 @@ final class ResultsTree {
     return entry
   }
 
-  /// Returns whether an entry with the given sort keys would precede the last entry, or `false` if
-  /// the list is empty.
+  /// Returns whether an entry with the given sort keys would precede the last entry.
+  ///
+  /// Returns `false` if the list is empty.
   func isBeforeLast(_ keys: FetchOrder.Keys) -> Bool {
     guard let last else { return false }
     return areInOrder(keys, last.keys)

@@ -12,8 +12,8 @@ struct ListMerge {
 
   /// Returns the merged list, in which each member occurs once.
   ///
-  /// - Parameter members: The members after the merge. Members that neither list contains come
-  ///   last, in the given order.
+  /// - Parameter members: The members after the merge. Those that are in neither list come last, in
+  ///   the given order.
   /// - Complexity: O(members).
   func merged(_ members: [ObjectNumber]) -> [ObjectNumber] {
     let present = Set(members)
@@ -37,7 +37,7 @@ struct ListMerge {
     return mineCounts ? Self.insert(theirs, into: mine) : Self.insert(mine, into: theirs)
   }
 
-  /// Returns a copy of `list`, with the members that are only in `others` inserted.
+  /// Returns a copy of `list` to which the members found only in `others` have been added.
   ///
   /// Each of these members is placed after its predecessor in `others`. Members at the start or end
   /// of `others` are placed at the start or end of the result, respectively.

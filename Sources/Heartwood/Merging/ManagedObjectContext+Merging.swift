@@ -4,8 +4,8 @@ extension ManagedObjectContext {
   /// A Boolean value that indicates whether the context automatically merges the changes that other
   /// contexts save.
   ///
-  /// The context merges new history transactions before each fetch and save in the same way as
-  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)``. Between merges, saves by other
+  /// Before each fetch and save, the context merges new history transactions as
+  /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does. Between merges, saves by other
   /// contexts do not affect the context's objects. A child context merges after its parent has
   /// saved. The container's ``PersistentContainer/viewContext`` merges as soon as another context
   /// has saved. Automatic merging requires the history.

@@ -104,7 +104,7 @@ extension ManagedObjectContext {
     let original: StoredValue?
   }
 
-  /// Reads an object again and reapplies its unsaved changes.
+  /// Rereads an object and reapplies its unsaved changes.
   private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
     guard let entity = object.entityDescription else { return }
     var values: [(PropertyDescription, StoredValue)] = []
@@ -163,7 +163,7 @@ extension ManagedObjectContext {
   /// Merges an object's unsaved edits to relationship members with the members in the store or in
   /// the parent context.
   ///
-  /// An addition or removal that another context has also made is discarded. An ordered list with
+  /// An addition or removal is discarded if another context has also made it. An ordered list with
   /// unsaved changes is merged with the current list. Unordered one-to-many relationships are
   /// skipped, because the members' references determine the result; see ``moveEdit(of:_:)``.
   private func mergeMembers(of object: ManagedObject, under changes: ObjectChanges) throws {
@@ -218,9 +218,9 @@ extension ManagedObjectContext {
 
   /// Adjusts the unsaved edit to a reference that another context has also changed.
   ///
-  /// The edit then removes the object from the owner that the other context assigned, instead of
-  /// from the previous owner. Otherwise, both the owner that this context assigned and the owner
-  /// that the other context assigned would show the object as a member.
+  /// The adjusted edit removes the object from the owner that the other context assigned, instead
+  /// of from the previous owner. Otherwise, the object would appear as a member of both that owner
+  /// and the one that this context assigned.
   private func moveEdit(of object: ManagedObject, _ reference: ChangedReference) {
     let property = reference.property
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property,
@@ -257,8 +257,8 @@ extension ManagedObjectContext {
 
   /// Removes an object from a relationship to which another context has added it.
   ///
-  /// The removal is recorded as an unsaved change of `owner`. The removal is necessary because this
-  /// context has assigned the object to a different owner.
+  /// The removal is necessary because this context has assigned the object to a different owner. It
+  /// is recorded as an unsaved change to `owner`.
   private func removeAsEdit(
     _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
   ) {

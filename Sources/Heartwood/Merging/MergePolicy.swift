@@ -18,15 +18,15 @@ public struct MergePolicy: Sendable {
     self.resolve = resolve
   }
 
-  /// The save throws an error and writes nothing.
+  /// A policy that causes the save to throw an error and write nothing.
   public static let error = MergePolicy(.error)
-  /// If both sides changed a property, the value in the store is kept.
+  /// A policy that keeps the value in the store if both sides changed a property.
   public static let mergeByPropertyStoreTrump = MergePolicy(.storeTrump)
-  /// If both sides changed a property, the value in the context is saved.
+  /// A policy that saves the value in the context if both sides changed a property.
   public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
-  /// Objects in conflict are saved with all values from the context.
+  /// A policy that saves objects in conflict with all values from the context.
   public static let overwrite = MergePolicy(.overwrite)
-  /// Objects in conflict keep all values from the store.
+  /// A policy that keeps all values from the store for objects in conflict.
   public static let rollback = MergePolicy(.rollback)
 
   /// Creates a policy that calls `resolve` to resolve each conflict, property by property.

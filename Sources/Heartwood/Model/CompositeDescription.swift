@@ -10,7 +10,7 @@ struct CompositeDescription: Sendable {
   /// The separator between a composite attribute's name and an element's name.
   static let separator = "."
 
-  /// Returns every prefix of a property name that is followed by a separator.
+  /// Returns the names of the composite attributes and elements that contain the given properties.
   static func names(of properties: [PropertyDescription]) -> Set<String> {
     var names: Set<String> = []
     for property in properties {
@@ -22,8 +22,9 @@ struct CompositeDescription: Sendable {
     return names
   }
 
-  /// Returns the element of this attribute that a key path refers to, or `nil` if the key path ends
-  /// with a computed property or a composite value.
+  /// Returns the element of this attribute that a key path refers to.
+  ///
+  /// Returns `nil` if the key path ends with a computed property or a composite value.
   ///
   /// The method parses the key path's description, because only the description reveals the names
   /// of a structure's stored properties.

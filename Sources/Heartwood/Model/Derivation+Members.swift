@@ -27,8 +27,8 @@ extension Derivation where Value: Numeric {
     Self.members("sum", members, attribute, DerivationFormula.sum(Value.self))
   }
 
-  /// The sum of the non-`nil` values of an attribute over the objects in a relationship, or 0 if
-  /// there are no values.
+  /// The sum of an attribute's non-`nil` values over the objects in a relationship, or 0 if there
+  /// are no values.
   ///
   /// Saving throws `validation` if the sum does not fit in the type of the derived attribute.
   public static func sum<Members: Collection>(
@@ -80,8 +80,8 @@ extension Derivation where Value == Double? {
     Self.members("average", members, attribute, DerivationFormula.mean)
   }
 
-  /// The mean of the non-`nil` values of an attribute over the objects in a relationship, or `nil`
-  /// if there are no values.
+  /// The mean of an attribute's non-`nil` values over the objects in a relationship, or `nil` if
+  /// there are no values.
   public static func average<Members: Collection, Number: AttributeValue & Numeric>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number?>
   ) -> Derivation {

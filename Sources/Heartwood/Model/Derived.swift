@@ -43,13 +43,13 @@ struct DerivationFormula {
   /// The source attribute, or `nil` if the derived value is the number of related objects or the
   /// time of the save.
   var attribute: AnyKeyPath?
-  /// A closure that computes the value, or returns `nil` if the value does not fit in the type of
-  /// the derived attribute.
+  /// A closure that computes the value.
   ///
-  /// A result of `null` means that there is no value. The argument contains the values of the
-  /// source attribute, excluding `nil` values. If there is no source attribute, the argument
-  /// contains the object number of each related object. If there is no relationship either, the
-  /// argument contains the time of the save.
+  /// The closure returns `null` if there is no value, and `nil` if the value does not fit in the
+  /// type of the derived attribute. The argument contains the values of the source attribute,
+  /// excluding `nil` values. If there is no source attribute, the argument contains the object
+  /// number of each related object. If there is no relationship either, the argument contains the
+  /// time of the save.
   let compute: ([StoredValue]) throws -> StoredValue?
 
   static func first(_ values: [StoredValue]) -> StoredValue? { values.first ?? .null }

@@ -56,7 +56,7 @@ public struct Unique: EntityRule {
 ///
 /// For rules that combine several attributes, use ``Unique`` and ``Index``.
 public enum AttributeRule: Sendable {
-  /// No two objects of the entity may have the same value for the attribute, as with ``Unique``.
+  /// The attribute's values must be unique among the objects of the entity, as with ``Unique``.
   case unique
   /// The attribute has an index, as with ``Index``.
   case indexed
@@ -120,7 +120,7 @@ public struct Inverse: EntityRule {
   }
 }
 
-/// Collects the rules of an ``Entity``.
+/// A result builder that collects the rules of an ``Entity``.
 @resultBuilder
 public enum EntityBuilder {
   /// Returns the rules in declaration order.

@@ -1,4 +1,4 @@
-/// The description of an entity: its class's declarations, including inherited declarations.
+/// The description of an entity: its class's declarations, including inherited ones.
 final class EntityDescription: @unchecked Sendable {
   // The conformance is `@unchecked`. It is safe, because a single thread builds the schema, and
   // entities do not change afterwards.
@@ -21,8 +21,8 @@ final class EntityDescription: @unchecked Sendable {
   /// The properties that have a field in records, in slot order.
   let columns: [PropertyDescription]
   let relationships: [PropertyDescription]
-  /// A Boolean value that indicates whether declared values, such as `UUID()`, can differ between
-  /// new objects.
+  /// A Boolean value that indicates whether any declared initial value, such as `UUID()`, can
+  /// differ between new objects.
   let hasVolatileDefaults: Bool
   /// The other side of each relationship, keyed by slot.
   var inverses: [Int: Inverse] = [:]
@@ -108,7 +108,7 @@ final class EntityDescription: @unchecked Sendable {
     properties[(superentity?.properties.count ?? 0)...]
   }
 
-  /// The attributes that are unique on their own, so that each of them identifies an object.
+  /// The attributes that are individually unique, so that each of them identifies an object.
   var uniqueProperties: [PropertyDescription] {
     indexes.filter { $0.isUnique && $0.slots.count == 1 }.map { properties[$0.slots[0]] }
   }
@@ -129,7 +129,7 @@ final class EntityDescription: @unchecked Sendable {
   /// Returns whether a property is a to-one relationship whose inverse is an unordered to-many
   /// relationship.
   ///
-  /// The inverse then lists the referring objects as its members.
+  /// In that case, the members of the inverse are the referring objects.
   func isMemberReference(_ property: PropertyDescription) -> Bool {
     guard case .toOne = property.kind, let inverse = inverses[property.slot],
       case .toMany(isOrdered: false) = inverse.property.kind
@@ -177,8 +177,8 @@ struct TextIndexDescription: Sendable {
 
   /// The maximum number of attributes in a text index.
   ///
-  /// The number is limited because the name of the index's keyspace contains the number of each
-  /// attribute.
+  /// The number is limited because the name of the index's keyspace contains each attribute's
+  /// number.
   static let maxAttributeCount = 16
 
   /// Returns the text of each attribute, or `nil` for each attribute without a value.

@@ -103,14 +103,13 @@ public struct ObjectGraphError: Error, Sendable {
 }
 
 extension [ObjectGraphError] {
-  /// Throws the failure if there is only one, or an error that contains all failures if there are
-  /// several.
+  /// Throws the failure if there is only one, or a combined error if there are several.
   ///
   /// If there are no failures, the method does nothing.
   ///
   /// - Parameters:
-  ///   - kind: The kind of the error that contains several failures.
-  ///   - predicate: The part of that error's message that follows "*n* objects".
+  ///   - kind: The kind of the combined error.
+  ///   - predicate: The part of the combined error's message that follows "*n* objects".
   func throwAll(_ kind: ObjectGraphError.Kind, _ predicate: String) throws {
     guard let first else { return }
     guard count > 1 else { throw first }
@@ -125,8 +124,8 @@ extension [ObjectGraphError] {
 extension ObjectGraphError: CustomStringConvertible {
   /// The message, followed by the individual failures.
   ///
-  /// The class and the property precede the message if they are known and the message does not name
-  /// them.
+  /// The names of the class and the property precede the message if they are known and the message
+  /// does not contain them.
   public var description: String {
     let isNamed = propertyName == nil && entityName.map(message.contains) ?? true
     let subject = [entityName, propertyName].compactMap { $0 }.joined(separator: ".")

@@ -24,8 +24,8 @@ final class PropertyDescription: Sendable {
   ///
   /// If ``isVolatile`` is `true`, this is one of several possible values.
   let initialValue: StoredValue
-  /// A Boolean value that indicates whether the declared value, such as `UUID()`, can differ
-  /// between new objects.
+  /// A Boolean value that indicates whether the initial value, such as `UUID()`, can differ between
+  /// new objects.
   let isVolatile: Bool
 
   init(

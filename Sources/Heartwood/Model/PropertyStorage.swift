@@ -7,7 +7,7 @@ protocol PropertyStorage: SendableMetatype {
   static var kind: PropertyDescription.Kind { get }
   /// The destination class of a relationship, or `nil` if the property is not a relationship.
   static var destination: AnyClass? { get }
-  /// The attribute's type if its values are collections, or `nil` for any other property.
+  /// The attribute's type if its values are collections; otherwise, `nil`.
   static var collection: (any CollectionAttributeValue.Type)? { get }
   /// The structure type of a composite property, or `nil` if the property is not composite.
   ///
@@ -27,7 +27,7 @@ protocol PropertyStorage: SendableMetatype {
   ///
   /// - Throws: `DecodingError` if the decoder contains no value of the attribute's type.
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue
-  /// Decodes a stored `Codable` value, and then encodes the value as its type specifies.
+  /// Decodes a stored `Codable` value, and re-encodes it as its type specifies.
   ///
   /// - Returns: `false`, without encoding anything, if this version of the type cannot decode the
   ///   value.

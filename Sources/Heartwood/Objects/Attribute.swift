@@ -53,7 +53,7 @@ public struct Attribute<Value: AttributeValue> {
   /// - Parameters:
   ///   - wrappedValue: The initial value.
   ///   - rule: A rule for the values of the attribute.
-  ///   - otherRules: More rules.
+  ///   - otherRules: Additional rules.
   ///   - name: The attribute's name in the store. The default is the name of the property.
   ///   - renamedFrom: The attribute's stored names in earlier versions of the model.
   ///   - preservesValueOnDeletion: `true` to keep the value in the history when the object is
@@ -218,7 +218,7 @@ extension ManagedObject {
 
   /// Traps if the object's context no longer exists.
   ///
-  /// Without a context, values that are not loaded are unavailable.
+  /// Without its context, the object cannot load missing values.
   final func requireContext() {
     // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard source != nil else {
@@ -257,7 +257,7 @@ extension ManagedObject {
   }
 
   /// Records that an element of a new object's composite attribute was set, if the element differs
-  /// from its declared value.
+  /// from its initial value.
   final func recordAssignmentIfSet(_ property: PropertyDescription) {
     guard entityDescription?.hasUniqueConstraints == true, !property.isVolatile,
       (try? storedValue(property))?.isIdentical(to: property.initialValue) != true

@@ -9,7 +9,7 @@
 /// instead.
 ///
 /// - Complexity: The cost for each element is the same as for an ``Attribute``. Mutating an element
-///   in place copies the structure, including any collection that is mutated.
+///   in place copies the structure and any collection that is mutated.
 @propertyWrapper
 public struct Composite<Value: CompositeValue> {
   @usableFromInline var stored: Value
@@ -19,8 +19,8 @@ public struct Composite<Value: CompositeValue> {
   /// - Parameters:
   ///   - wrappedValue: The initial value.
   ///   - name: The attribute's name in the store's model, which is used as the prefix of the column
-  ///     names. The default is the name of the property. The rest of the API always uses the name
-  ///     of the property.
+  ///     names. The default is the name of the property. Everywhere else, the API uses the name of
+  ///     the property.
   ///   - renamedFrom: The attribute's stored names in earlier versions of the model.
   ///   - preservesValueOnDeletion: `true` to keep the value in the history when the object is
   ///     deleted.
@@ -50,9 +50,9 @@ public struct Composite<Value: CompositeValue> {
 
   /// The attribute's value in an object.
   ///
-  /// If the object is a fault, reading the attribute loads the object first. Setting an element to
-  /// the value in the object's row or, in a new object, to its declared value does not count as a
-  /// change. An observer of one element is notified when any element changes.
+  /// If the object is a fault, reading the attribute loads the object first. An element does not
+  /// count as changed if it is set to its value in the object's row or, in a new object, to its
+  /// initial value. An observer of one element is notified when any element changes.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

@@ -1,7 +1,7 @@
 extension EntityDescription {
   /// Returns the initial values of a new object.
   ///
-  /// If a declared value, such as `UUID()`, can differ between objects, each call evaluates it
+  /// If an initial value, such as `UUID()`, can differ between objects, each call evaluates it
   /// again.
   func initialValues() throws -> [StoredValue] {
     guard hasVolatileDefaults, let type = type as? ManagedObject.Type else {

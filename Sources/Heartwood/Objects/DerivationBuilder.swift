@@ -1,4 +1,4 @@
-/// Resolves the sources of a schema's derived attributes.
+/// A builder that resolves the sources of a schema's derived attributes.
 struct DerivationBuilder {
   let content: Schema.Content
 

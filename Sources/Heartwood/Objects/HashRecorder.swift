@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Records which objects are hashed during an in-place mutation of a member set.
+/// A recorder of the objects that are hashed during an in-place mutation of a member set.
 ///
 /// The recorded objects make it possible to find the added and removed members without comparing
 /// the entire sets.
 ///
-/// Inserting an object into a set hashes the object. Therefore, unless the set was replaced with
-/// another set, only hashed objects can be new members. A removed member may not have been hashed.
+/// Inserting an object into a set hashes the object. Unless the set was replaced with another set,
+/// only hashed objects can therefore be new members. A member can be removed without being hashed.
 /// However, if the hashed objects account for the entire change in the number of members, no other
 /// member was removed. Objects that other threads hash are recorded too, which is harmless.
 enum HashRecorder {
@@ -23,8 +23,8 @@ enum HashRecorder {
 
   /// The number of active recordings.
   ///
-  /// The counter is atomic and not protected by the mutex, because it is read whenever an object is
-  /// hashed.
+  /// The counter is atomic rather than protected by the mutex, because it is read whenever an
+  /// object is hashed.
   private static let count = Atomic<Int>(0)
   private static let recordings = Mutex<(last: UInt64, all: [Recording])>((0, []))
 
@@ -50,7 +50,7 @@ enum HashRecorder {
     }
   }
 
-  /// Records in all active recordings that an object was hashed.
+  /// Adds a hashed object to all active recordings.
   static func record(_ object: ObjectIdentifier) {
     recordings.withLock { recordings in
       for position in recordings.all.indices where !recordings.all[position].isOverfull {

@@ -2,7 +2,7 @@ public import Observation
 
 /// An object that represents a row in the store, or a row that the next save will insert.
 ///
-/// Declare a subclass for each kind of object, with the wrappers ``Attribute``, ``ToOne``,
+/// Declare a subclass for each kind of object, using the wrappers ``Attribute``, ``ToOne``,
 /// ``ToMany``, ``OrderedToMany`` and ``Transient``:
 ///
 /// ```swift
@@ -56,8 +56,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   ///
   /// Call `insert` to add the object to a context.
   ///
-  /// - Precondition: Every property of the subclass has a declared value. Subclasses therefore need
-  ///   no `init`.
+  /// - Precondition: Every property of the subclass is declared with an initial value. Subclasses
+  ///   therefore need no `init`.
   public required init() {}
 
   deinit {
@@ -137,11 +137,11 @@ struct AccessHooks: OptionSet, Sendable {
   @usableFromInline let rawValue: UInt8
   @usableFromInline init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Before a read, values must be loaded, or the property must be recorded as read.
+  /// A read must first load the object's values or record the property as read.
   @usableFromInline static let reading = AccessHooks(rawValue: 1)
-  /// The context must be notified before a write.
+  /// A write must first notify the context.
   @usableFromInline static let writing = AccessHooks(rawValue: 2)
-  /// Reads and writes are reported to observers.
+  /// Reads and writes must be reported to observers.
   ///
   /// This option is always combined with `reading`.
   @usableFromInline static let observed = AccessHooks(rawValue: 4)

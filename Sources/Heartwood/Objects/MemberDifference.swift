@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// The members that are added to and removed from a to-many relationship when a new list or set
-/// replaces the old one.
+/// The members that a to-many relationship gains and loses when a new list or set replaces the old
+/// one.
 struct MemberDifference {
   private(set) var removed: [ManagedObject] = []
   private(set) var added: [ManagedObject] = []
@@ -135,7 +135,7 @@ struct MemberDifference {
   }
 }
 
-/// Finds objects in arrays by address, without retaining any elements.
+/// A search for objects in arrays by address, without retaining any elements.
 enum ObjectSearch {
   /// Returns the position of an object, or `nil` if the object is not in the array.
   ///

@@ -1,4 +1,4 @@
-/// Accesses the members of to-many relationships in an object's memory.
+/// Methods that access the members of to-many relationships in an object's memory.
 ///
 /// A list or set of a subclass of ``ManagedObject`` has the same memory layout as a list or set of
 /// ``ManagedObject``. This code therefore accesses the collection directly, because a conversion
@@ -124,8 +124,9 @@ extension ManagedObject {
     return position
   }
 
-  /// Returns whether an object is a member of a to-many relationship, or `false` if the members are
-  /// not loaded.
+  /// Returns whether an object is a member of a to-many relationship.
+  ///
+  /// Returns `false` if the members are not loaded.
   final func containsMember(_ member: ManagedObject, _ property: PropertyDescription) -> Bool {
     defer { withExtendedLifetime(self) {} }
     return property.isOrdered
@@ -148,8 +149,8 @@ extension ManagedObject {
 
   /// Releases the related objects one after another while this object is being deallocated.
   ///
-  /// Otherwise, deallocating the properties would release the objects of a long chain recursively
-  /// and overflow the stack.
+  /// Without this method, deallocating the properties would release the objects of a long chain
+  /// recursively and overflow the stack.
   final func releaseChain() {
     var rest: [ManagedObject] = []
     moveRelated(to: &rest)
