@@ -1,6 +1,6 @@
 import Foundation
 
-/// Accesses properties by their offsets in an object's memory.
+/// Access to properties through their offsets in an object's memory.
 ///
 /// Filling an object through raw pointers is fifty times as fast as through key paths. The schema
 /// obtains the offset of each property from the Swift runtime.
