@@ -69,7 +69,7 @@ public struct ToOne<Destination: ManagedObject> {
 @usableFromInline
 enum ToOneTarget {
   case none
-  /// The related object has not been accessed yet, so only its number is known.
+  /// The number of a related object that has not been accessed yet.
   case number(Int64)
   case object(ManagedObject)
 }
