@@ -132,8 +132,7 @@ extension ManagedObject {
     return nil
   }
 
-  /// Inserts this object into the context of `other`, the object to which it is about to be
-  /// related.
+  /// Inserts this object into the context of `other`, to which it is about to be related.
   ///
   /// The method does nothing if this object is or has been in a context, or if `other` is not in a
   /// context.

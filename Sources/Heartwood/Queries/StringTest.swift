@@ -8,12 +8,12 @@ public struct StringTest: Sendable {
   let kind: Kind
   let text: String
 
-  /// The string equals `text`.
+  /// Tests whether the string equals `text`.
   public static func equals(_ text: String) -> StringTest {
     StringTest(kind: .equality, text: text)
   }
 
-  /// The string contains `text`.
+  /// Tests whether the string contains `text`.
   public static func contains(_ text: String) -> StringTest {
     StringTest(kind: .text(.contains), text: text)
   }

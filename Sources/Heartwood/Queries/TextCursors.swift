@@ -260,7 +260,7 @@ struct TextRowList {
 
   init(rows: [Int64]) { self.rows = rows }
 
-  /// Collects the rows of several terms.
+  /// Creates the list of rows that contain at least one of several terms.
   init(
     _ terms: [(term: [UInt8], entry: TextIndexTerm)], _ reader: TextIndexReader, weights: [Int],
     fields: UInt64, needsPositions: Bool
@@ -293,7 +293,7 @@ struct TextRowList {
     merge(found)
   }
 
-  /// Adds rows that are in ascending order and may contain duplicates.
+  /// Adds rows from a sorted list, which may contain duplicates.
   private mutating func merge(_ found: [(row: Int64, frequency: Int)]) {
     var next = 0
     while next < found.count {
