@@ -1,6 +1,6 @@
 /// A set of objects in insertion order.
 ///
-/// - Complexity: Inserting, removing and looking up an object are O(1).
+/// - Complexity: O(1) to insert, remove or look up an object.
 package struct MemberSet: Sequence {
   /// The objects in insertion order, with `nil` in place of removed objects.
   private var elements: [ManagedObject?] = []

@@ -33,8 +33,8 @@ extension ToMany {
 
     /// Adds a member to the relationship and updates the inverse.
     ///
-    /// If the member is not in a context, the method inserts it, as an assignment to the property
-    /// would.
+    /// If the member is not in a context, it is inserted into the owner's context, as with an
+    /// assignment to the property.
     ///
     /// - Returns: `false` if the relationship already contained the member.
     @discardableResult
@@ -61,9 +61,9 @@ extension OrderedToMany {
   /// All operations return the same results as operations on the loaded list.
   ///
   /// - Complexity: If the members are not loaded, counting them reads the leaf pages that list
-  ///   them. Appending or removing a member reads a few pages. If the inverse is also ordered,
-  ///   those leaf pages are read too. The members are loaded only if the context is a child or has
-  ///   unsaved deletions. Saving a changed list reads all leaf pages.
+  ///   them. Appending or removing a member reads a few pages and, if the inverse is also ordered,
+  ///   the leaf pages as well. The members are loaded only if the context is a child or has unsaved
+  ///   deletions. Saving a changed list reads all leaf pages.
   public struct Members {
     private let members: UnloadedMembers
 
@@ -83,8 +83,8 @@ extension OrderedToMany {
 
     /// Appends a member to the relationship and updates the inverse.
     ///
-    /// If the member is not in a context, the method inserts it, as an assignment to the property
-    /// would.
+    /// If the member is not in a context, it is inserted into the owner's context, as with an
+    /// assignment to the property.
     ///
     /// - Returns: `false` if the relationship already contained the member.
     @discardableResult

@@ -5,7 +5,7 @@ final class ObjectChanges {
   var originals: [Int: StoredValue] = [:]
   /// The number of changes recorded so far.
   var count = 0
-  /// The objects that were added to and removed from to-many relationships, keyed by slot.
+  /// The members that were added to or removed from each to-many relationship, keyed by slot.
   var members: [Int: MemberChanges] = [:]
   /// The slots of the properties that were set in a new object.
   ///
@@ -46,10 +46,9 @@ struct MemberChanges {
   private(set) var removed = MemberSet()
   /// The members of an ordered relationship at the time they were read.
   ///
-  /// The base is set before the first change. If the list is not loaded at that time, the base is
-  /// set when the list is loaded. The base is `nil` for new objects and while the list is not
-  /// loaded. If the base is set, the object's current list is also loaded. Comparing the two lists
-  /// shows which members were moved.
+  /// The base is set before the first change or, if the list is not loaded then, when the list is
+  /// loaded. Until then, and for new objects, the base is `nil`. Once the base is set, comparing it
+  /// with the object's current list, which is also loaded, shows which members were moved.
   var base: [ManagedObject]?
 
   init(base: [ManagedObject]? = nil) { self.base = base }
@@ -67,7 +66,7 @@ struct MemberChanges {
     if !removed.remove(member) { added.insert(member) }
   }
 
-  /// Returns only those changes that other contexts have not made as well.
+  /// Returns the changes without those that other contexts have also made.
   ///
   /// - Parameters:
   ///   - theirs: The members in the store, including the other contexts' changes.

@@ -118,7 +118,7 @@ final class ObjectFiller: Sendable {
     }
   }
 
-  /// Sets a property at a location in memory to the value of a field.
+  /// Sets the property at a memory location to the value of a field.
   private func fill(
     _ field: TypedField, _ location: UnsafeMutableRawPointer, from view: RecordView
   ) throws {
@@ -141,7 +141,7 @@ final class ObjectFiller: Sendable {
     }
   }
 
-  /// Sets a property whose field has no value in the record to the value in `constants`.
+  /// Sets a property to its value in `constants` because its field has no value in the record.
   private func fillHole(_ field: Int, _ object: ManagedObject) throws {
     guard let property = properties[field] else { return }
     try object.setStoredValue(constants[property.slot], property)

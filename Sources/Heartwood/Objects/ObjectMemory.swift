@@ -1,6 +1,6 @@
 import Foundation
 
-/// Accesses properties by their offsets in an object's memory.
+/// Access to properties through their offsets in an object's memory.
 ///
 /// Filling an object through raw pointers is fifty times as fast as through key paths. The schema
 /// obtains the offset of each property from the Swift runtime.
@@ -62,8 +62,8 @@ extension ManagedObject {
 
   /// Returns the offset of a property wrapper in an object.
   ///
-  /// Taking the address of the wrapper requires exclusive access to it. The closure must not call
-  /// any other code, because that code could access the same property.
+  /// Taking the address of the wrapper requires exclusive access to it. The closure that computes
+  /// the offset must not call any other code, because that code could access the same property.
   @inlinable @inline(__always)
   static func offset<Owner: ManagedObject, Wrapper>(
     of storage: ReferenceWritableKeyPath<Owner, Wrapper>, in owner: Owner

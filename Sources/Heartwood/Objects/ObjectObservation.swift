@@ -24,9 +24,9 @@ final class ObjectObservation {
   /// Notifies the observers of a property if the current value differs from the value that they
   /// read.
   ///
-  /// The notification discards the value that was read.
+  /// The value that they read is discarded after the notification.
   ///
-  /// - Complexity: O(1). After a notification, nothing is compared until an observer reads the
+  /// - Complexity: O(1). After a notification, no values are compared until an observer reads the
   ///   property again.
   func notifyIfChanged(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
     guard let before = seen[slot], let value = value(), !before.isIdentical(to: value) else {
@@ -68,7 +68,7 @@ extension ManagedObject {
   /// Makes the object report reads and writes to observers.
   final func becomeObservable() { hooks.formUnion([.observed, .reading, .writing]) }
 
-  /// If the object is observed, reports to the context that a property or its members have changed.
+  /// Reports a change of a property or of its members to the context if the object is observed.
   final func notifyIfObserved(_ property: PropertyDescription) {
     if hooks.contains(.observed) { source?.didChange(self, property) }
   }

@@ -50,7 +50,7 @@ protocol ObjectSource: AnyObject {
   func removeMember(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) -> Bool
-  /// Inserts an object that is not in a context yet.
+  /// Inserts an object that is not yet in a context.
   func insert(_ object: ManagedObject)
   /// Called when a registered object is deallocated.
   func forget(_ number: ObjectNumber)

@@ -5,8 +5,8 @@
 /// ```
 ///
 /// The list contains each object at most once. An object that is added through the inverse is
-/// appended. `album.$tracks` provides the ``Members``, which can be counted, found, appended and
-/// removed without being loaded.
+/// appended. Through `album.$tracks`, members can be counted, found, appended and removed without
+/// being loaded (see ``Members``).
 @propertyWrapper
 public struct OrderedToMany<Destination: ManagedObject> {
   @usableFromInline var members: [Destination]?
@@ -19,13 +19,13 @@ public struct OrderedToMany<Destination: ManagedObject> {
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
   }
 
-  /// Declares a list of related objects, with options.
+  /// Declares a list of related objects with the given options.
   ///
   /// - Parameters:
   ///   - inverse: The relationship at the other end, which is always kept consistent with this
   ///     relationship.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
-  ///   - deleteRule: The effect on the related objects when this object is deleted.
+  ///   - deleteRule: What happens to the related objects when this object is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify

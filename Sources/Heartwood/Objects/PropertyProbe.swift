@@ -1,6 +1,6 @@
 import Foundation
 
-/// Resolves a key path to properties by reading the key path on a prototype object.
+/// A probe that resolves a key path to properties by reading the key path on a prototype object.
 ///
 /// A key path does not reveal its components. The probe therefore applies the key path to an object
 /// created for this purpose, and records the properties that are read. Reading a to-one

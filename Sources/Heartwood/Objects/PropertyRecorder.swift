@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Records the property wrappers of a class while the schema creates an object of the class.
+/// A recorder of the property wrappers in an object that the schema creates.
 ///
 /// Wrappers register when they are initialised. The wrappers of a subclass register before those of
 /// its superclass. The wrappers of a single class register in the order in which they are declared.
@@ -9,7 +9,7 @@ import Synchronization
 /// store them.
 @usableFromInline
 enum PropertyRecorder {
-  /// A Boolean value that indicates whether a recording is active.
+  /// A Boolean value that indicates whether recording is active.
   ///
   /// The flag is atomic rather than protected by the mutex, because every wrapper of every new
   /// object reads it.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Inspects classes and builds the descriptions of their entities.
+/// A builder that inspects classes and creates the descriptions of their entities.
 struct SchemaBuilder {
   private var entities: [EntityDescription] = []
   private var declarations: [Entity] = []
@@ -106,8 +106,8 @@ struct SchemaBuilder {
     return (result, composites)
   }
 
-  /// Returns the elements of a composite attribute as separate fields, or the field itself if the
-  /// attribute is not composite.
+  /// Returns the elements of a composite attribute as separate fields, or the given field if it is
+  /// not composite.
   private mutating func parts(
     of field: ClassLayout.Field, _ entry: PropertyRecorder.Entry, _ type: ManagedObject.Type
   ) -> [(ClassLayout.Field, PropertyRecorder.Entry)] {

@@ -4,8 +4,8 @@
 /// @ToMany(inverse: \Car.owner, deleteRule: .cascade) var cars: Set<Car>
 /// ```
 ///
-/// `person.$cars` provides ``Members``, which can be counted, found, inserted and removed without
-/// being loaded.
+/// Through `person.$cars`, members can be counted, found, inserted and removed without being loaded
+/// (see ``Members``).
 ///
 /// Both sides stay consistent at all times. Adding an object through the inverse (`car.owner =
 /// person`) does not load the members.
@@ -21,7 +21,7 @@ public struct ToMany<Destination: ManagedObject> {
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
   }
 
-  /// Declares a set of related objects, with options.
+  /// Declares a set of related objects with the given options.
   ///
   /// - Parameters:
   ///   - inverse: The relationship at the other end, which is always kept consistent with this

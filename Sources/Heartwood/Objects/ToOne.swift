@@ -19,7 +19,7 @@ public struct ToOne<Destination: ManagedObject> {
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
   }
 
-  /// Declares a reference with options.
+  /// Declares a reference with the given options.
   ///
   /// - Parameters:
   ///   - inverse: The relationship at the other end, which is always kept consistent with this
@@ -69,7 +69,7 @@ public struct ToOne<Destination: ManagedObject> {
 @usableFromInline
 enum ToOneTarget {
   case none
-  /// The related object has not been accessed yet, so only its number is known.
+  /// The number of a related object that has not been accessed yet.
   case number(Int64)
   case object(ManagedObject)
 }
@@ -132,8 +132,7 @@ extension ManagedObject {
     return nil
   }
 
-  /// Inserts this object into the context of `other`, the object to which it is about to be
-  /// related.
+  /// Inserts this object into the context of `other`, to which it is about to be related.
   ///
   /// The method does nothing if this object is or has been in a context, or if `other` is not in a
   /// context.

@@ -1,4 +1,4 @@
-/// Handles attributes whose stored values this program cannot decode.
+/// Support for attributes whose stored values this program cannot decode.
 ///
 /// For example, the value may be an enumeration case that exists only in a later version of the
 /// program, or the JSON of a type that has changed. Reading such an attribute returns `nil` or the
@@ -36,8 +36,8 @@ extension ManagedObject {
     }
   }
 
-  /// Discards an attribute's undecodable stored value unless the attribute still has the substitute
-  /// value.
+  /// Discards an attribute's undecodable stored value unless the attribute still has its
+  /// substitute.
   final func discardUnreadableIfSet(_ property: PropertyDescription) {
     defer { withExtendedLifetime(self) {} }
     guard unreadable?[property.slot] != nil else { return }
@@ -72,7 +72,7 @@ extension PropertyDescription {
 }
 
 extension ManagedObject {
-  /// Decodes a stored value of an attribute, or returns a substitute if the value cannot be
+  /// Returns the decoded value of an attribute, or a substitute if the stored value cannot be
   /// decoded.
   ///
   /// - Throws: `corrupt` if the value's type does not match the property.

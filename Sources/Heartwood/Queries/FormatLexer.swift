@@ -1,4 +1,4 @@
-/// A token in an `NSPredicate` format string, with the position of the token.
+/// A token and its position in an `NSPredicate` format string.
 struct FormatToken {
   enum Kind: Equatable {
     /// A name or a case-insensitive keyword.
@@ -31,7 +31,7 @@ struct FormatToken {
   /// The source text of the token.
   let source: String
 
-  /// Returns whether the token is a keyword.
+  /// Returns whether the token is the given keyword.
   func isWord(_ keyword: String) -> Bool {
     if case .word(let word) = kind { return word.uppercased() == keyword }
     return false
@@ -43,7 +43,7 @@ struct FormatToken {
   var found: String { kind == .end ? "the end" : "\"\(source)\"" }
 }
 
-/// Splits an `NSPredicate` format string into tokens.
+/// A lexer that splits an `NSPredicate` format string into tokens.
 struct FormatLexer {
   private let characters: [Character]
   private var position = 0

@@ -1,4 +1,4 @@
-/// Parses the format language of `NSPredicate`.
+/// A parser for the format language of `NSPredicate`.
 ///
 /// Arguments become constants in the expression. Property names come only from the format itself
 /// and from arguments for `%K`, which are always treated as names.

@@ -6,7 +6,8 @@ public import Foundation
 
 #if !canImport(Darwin)
   extension PredicateExpressions {
-    /// Tests whether a string contains another string, ignoring case and diacritics.
+    /// An expression that tests whether a string contains another string, ignoring case and
+    /// diacritics.
     public struct StringLocalizedStandardContains<
       Root: StandardPredicateExpression<String>, Other: StandardPredicateExpression<String>
     >: StandardPredicateExpression {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Translates a Foundation predicate into a query expression.
+/// The translation of a Foundation predicate into a query expression.
 ///
 /// The nodes of a `Predicate` are generic types without a common protocol. Each supported node type
 /// conforms to ``TranslatableNode`` unconditionally. A node is therefore recognised even if one of
@@ -37,7 +37,7 @@ final class PredicateTranslation {
     throw refusal(of: node)
   }
 
-  /// Returns the operands in a chain of conjunctions or disjunctions, regardless of nesting.
+  /// Returns the operands of a chain of conjunctions or disjunctions, however they are nested.
   func chain<Node>(_ first: Any, _ second: Any, _ kind: Node.Type) throws -> [QueryExpression] {
     var result: [QueryExpression] = []
     var rest = [second, first]

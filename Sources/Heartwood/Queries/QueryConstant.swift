@@ -13,8 +13,9 @@ struct QueryConstant: Sendable {
 }
 
 extension QueryExpression {
-  /// Creates a constant or a list of constants from a value, or returns `nil` if predicates do not
-  /// support the value's type.
+  /// Creates a constant or a list of constants from a value.
+  ///
+  /// The initialiser returns `nil` if predicates do not support the value's type.
   init?(value: Any) {
     switch value {
     // Test the most common types first, because the dynamic casts below take longer.

@@ -1,7 +1,6 @@
 /// A necessary condition for a predicate, in a form that an index or a key lookup can test.
 ///
-/// Every object that matches the predicate passes the test, but other objects may also pass the
-/// test.
+/// Every object that matches the predicate passes the test, but other objects may also pass it.
 struct QueryDemand {
   /// The value that a demand tests.
   enum Subject: Hashable {
@@ -30,8 +29,9 @@ struct QueryDemand {
   /// A Boolean value that indicates whether the range excludes its bound.
   var isStrict = false
 
-  /// Creates the demand that a comparison between a term and a constant implies, or returns `nil`
-  /// if no lookup can perform the test.
+  /// Creates the demand that a comparison of a term with a constant implies.
+  ///
+  /// The initialiser returns `nil` if no lookup can test the demand.
   init?(_ term: QueryTerm, _ comparison: QueryComparison, _ constant: StoredValue) {
     // Create no demand for NaN. NaN does not equal, precede or follow any value, so a range cannot
     // express the comparison.
@@ -56,8 +56,9 @@ struct QueryDemand {
     }
   }
 
-  /// Creates the demand that a term equals one of several constants, or returns `nil` if no lookup
-  /// can perform the test.
+  /// Creates the demand that a term equals one of several constants.
+  ///
+  /// The initialiser returns `nil` if no lookup can test the demand.
   init?(_ term: QueryTerm, among constants: [StoredValue]) {
     guard let subject = term.subject, constants.allSatisfy({ $0.isNull || term.holds($0) }) else {
       return nil
@@ -72,8 +73,9 @@ struct QueryDemand {
     self.test = test
   }
 
-  /// Creates the demand that the string in a term starts with `prefix`, or returns `nil` if no
-  /// lookup can perform the test.
+  /// Creates the demand that the string in a term starts with `prefix`.
+  ///
+  /// The initialiser returns `nil` if no lookup can test the demand.
   init?(_ term: QueryTerm, prefix: String) {
     guard let subject = term.subject, !prefix.isEmpty, term.holds(.string(prefix)) else {
       return nil

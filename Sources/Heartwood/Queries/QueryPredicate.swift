@@ -38,7 +38,7 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
     try self.init(format: format, arguments: arguments)
   }
 
-  /// Creates a predicate from a string in the format language and an array of arguments.
+  /// Creates a predicate from a format string and an array of arguments.
   ///
   /// The parameters and errors are the same as in ``init(format:_:)``.
   public init(format: String, arguments: [any Sendable]) throws {

@@ -1,4 +1,4 @@
-/// Resolves the properties of objects, by name or by key path.
+/// Resolution of property names and key paths.
 extension QueryResolver {
   /// Resolves a property path that consists of names.
   ///

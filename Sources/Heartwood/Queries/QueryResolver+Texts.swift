@@ -1,17 +1,16 @@
 import Foundation
 
-/// Reads strings that represent dates, UUIDs and objects.
+/// Support for strings that represent dates, UUIDs and objects.
 ///
 /// The format language has no literals of these types. A program passes such values as arguments,
 /// but a condition on the command line of `heartwoodctl` can contain only strings.
 extension QueryResolver {
-  /// Converts constant strings in a term to the type of `other`, the term with which `term` is
-  /// compared.
+  /// Converts the constant strings in `term` to the type of `other`, with which `term` is compared.
   ///
-  /// Any other term is returned unchanged. A string is also returned unchanged if this resolver
-  /// does not read strings as values of that type.
+  /// The term is returned unchanged if it contains no constant strings, or if this resolver does
+  /// not read strings as values of that type.
   ///
-  /// - Throws: `unsupportedPredicate` if the string does not represent a value of that type.
+  /// - Throws: `unsupportedPredicate` if a string does not represent a value of that type.
   func reading(_ term: QueryTerm, as other: QueryTerm) throws -> QueryTerm {
     guard let textModel else { return term }
     if let constants = term.constants, case .list(.text) = term.type, other.type.isReadFromText {

@@ -1,7 +1,9 @@
 import Foundation
 
-/// Resolves the names in a predicate on an entity, checks the types, and compiles the predicate
-/// into closures that are called for each row.
+/// A resolver for predicates on an entity.
+///
+/// It resolves the names in a predicate, checks the types, and compiles the predicate into closures
+/// that are called for each row.
 ///
 /// Resolving throws `unknownProperty` for a name that the entity does not have, and
 /// `unsupportedPredicate` for an unsupported expression. A resolved predicate throws only if the

@@ -1,4 +1,4 @@
-/// Provides the values that a predicate needs during its evaluation.
+/// The source of the values that a predicate needs during its evaluation.
 ///
 /// These are the values of the fetched object, called the *subject*, and of its related objects.
 ///
@@ -30,8 +30,8 @@ final class QueryScope {
 
   /// Creates a scope without a subject.
   ///
-  /// - Parameter replacement: A closure that returns the object in memory to read instead of the
-  ///   row with the given number, or `nil` if the row must be read.
+  /// - Parameter replacement: A closure that, given the number of a row, returns the object in
+  ///   memory to read instead of the row, or `nil` to read the row.
   init(
     _ model: StoreModel, _ view: StoreView?, variableCount: Int,
     replacement: @escaping (ObjectNumber) -> ManagedObject?
@@ -186,7 +186,7 @@ final class QueryScope {
 
 /// The position of a property's field in records.
 ///
-/// The position depends on the layout of the record. The position in the layout that was used last
+/// The position depends on the layout of the record. The position in the most recently used layout
 /// is cached, because consecutive records usually have the same layout.
 final class PropertyLocation {
   let property: PropertyDescription
@@ -197,7 +197,7 @@ final class PropertyLocation {
   @exclusivity(unchecked) private(set) var field = 0
   /// The field in the cached layout, or `nil` if that layout has no field for the property.
   @exclusivity(unchecked) private(set) var found: RecordLayout.Field?
-  /// The property's value in records whose field for the property is missing or null.
+  /// The property's value in records in which its field is missing or null.
   @exclusivity(unchecked) private(set) var constant = StoredValue.null
 
   init(_ property: PropertyDescription) { self.property = property }

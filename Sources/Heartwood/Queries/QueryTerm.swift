@@ -6,7 +6,7 @@ struct QueryTerm {
 
   /// The closure that evaluates a term.
   ///
-  /// The type of the result differs from case to case.
+  /// Each case's closure returns a different type.
   enum Content {
     case value(Value)
     case values(Values)
@@ -66,7 +66,7 @@ struct QueryTerm {
 }
 
 extension QueryTerm {
-  /// Converts this term to the type of `other` for a lookup in an index, if the term is a constant.
+  /// Converts this term, if it is a constant, to the type of `other` for an index lookup.
   ///
   /// `other` is the term with which this term is compared.
   ///

@@ -8,28 +8,28 @@ public struct StringTest: Sendable {
   let kind: Kind
   let text: String
 
-  /// The string equals `text`.
+  /// Tests whether the string equals `text`.
   public static func equals(_ text: String) -> StringTest {
     StringTest(kind: .equality, text: text)
   }
 
-  /// The string contains `text`.
+  /// Tests whether the string contains `text`.
   public static func contains(_ text: String) -> StringTest {
     StringTest(kind: .text(.contains), text: text)
   }
 
-  /// The string begins with `text`.
+  /// Tests whether the string begins with `text`.
   public static func begins(with text: String) -> StringTest {
     StringTest(kind: .text(.begins), text: text)
   }
 
-  /// The string ends with `text`.
+  /// Tests whether the string ends with `text`.
   public static func ends(with text: String) -> StringTest {
     StringTest(kind: .text(.ends), text: text)
   }
 
-  /// The string matches `pattern`, in which `*` matches any number of characters and `?` matches
-  /// one character.
+  /// Tests whether the string matches `pattern`, in which `*` matches any number of characters and
+  /// `?` matches one character.
   public static func like(_ pattern: String) -> StringTest {
     StringTest(kind: .text(.like), text: pattern)
   }

@@ -1,7 +1,7 @@
 /// A cursor over the rows that match a part of a text query, in ascending order.
 ///
 /// The properties skip exclusivity checks, because cursors are used for every row. Skipping the
-/// checks is safe, because only one thread uses a cursor.
+/// checks is safe, because each cursor is used by only one thread.
 class TextCursor {
   /// The current row.
   ///
@@ -20,7 +20,7 @@ class TextCursor {
   }
 }
 
-/// A cursor over the rows that contain one or more terms, with the frequencies of these terms.
+/// A cursor over the rows that contain given terms, with the frequency of the terms in each row.
 class TextLeafCursor: TextCursor {
   /// The total weight of the positions in the current row.
   @exclusivity(unchecked) final var frequency = 0
@@ -260,7 +260,7 @@ struct TextRowList {
 
   init(rows: [Int64]) { self.rows = rows }
 
-  /// Collects the rows of several terms.
+  /// Creates the list of rows that contain at least one of several terms.
   init(
     _ terms: [(term: [UInt8], entry: TextIndexTerm)], _ reader: TextIndexReader, weights: [Int],
     fields: UInt64, needsPositions: Bool
@@ -293,7 +293,7 @@ struct TextRowList {
     merge(found)
   }
 
-  /// Adds rows that are in ascending order and may contain duplicates.
+  /// Adds rows from a sorted list, which may contain duplicates.
   private mutating func merge(_ found: [(row: Int64, frequency: Int)]) {
     var next = 0
     while next < found.count {

@@ -17,8 +17,8 @@ struct TextPattern {
   /// A Boolean value that indicates whether the text contains an ASCII character that is
   /// canonically equivalent to a character outside ASCII.
   ///
-  /// There are three such characters: `K` (KELVIN SIGN), `;` (GREEK QUESTION MARK) and the grave
-  /// accent (GREEK VARIA).
+  /// Three characters have such an equivalent: `K` (KELVIN SIGN), `;` (GREEK QUESTION MARK) and the
+  /// grave accent (GREEK VARIA).
   private let hasEquivalents: Bool
   /// The position, within the text, of the byte to search for first.
   ///
@@ -68,7 +68,7 @@ struct TextPattern {
     }
   }
 
-  /// Returns whether the text, with case folded if required, appears at an offset in ASCII bytes.
+  /// Returns whether the text appears at an offset in ASCII bytes, ignoring case if required.
   private func isText(_ content: UnsafeRawBufferPointer, at offset: Int) -> Bool {
     let ignoresCase = options.contains(.case)
     for index in bytes.indices {

@@ -9,14 +9,14 @@ final class TextRun {
     let pendingRows: Set<Int64>
   }
 
-  /// A row whose changes are not in the posting lists yet.
+  /// A row whose changes are not yet in the posting lists.
   private struct Pending {
     let row: Int64
     let before: TextDocument?
     let after: TextDocument?
   }
 
-  /// A leaf of the query, looked up in the index.
+  /// The index entries found for a leaf of the query.
   private enum Leaf {
     case word(TextIndexTerm)
     case list(TextRowList)
