@@ -2,8 +2,8 @@ import Foundation
 
 /// Performs the arithmetic operations of predicates.
 ///
-/// The operations never trap. An operation without a result, such as the division of an integer by
-/// zero, returns `null`.
+/// The operations never trap. If an operation has no result, such as integer division by zero, it
+/// returns `null`.
 extension ArithmeticOperation {
   /// Applies the operation to two integers and returns an integer, or `null` if the result is
   /// undefined or out of range.

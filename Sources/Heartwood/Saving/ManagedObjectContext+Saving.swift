@@ -13,8 +13,8 @@ extension ManagedObjectContext {
   ///
   /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict`,
   ///   `constraintConflict`, `saveDidNotConverge`, or `multipleStores` if objects of several stores
-  ///   have changed. The method also throws the errors that `willSave`, a custom policy or writing
-  ///   to the store throws. If a save fails, the changes remain in the context and can be saved
+  ///   have changed. The method also throws any error thrown by `willSave`, by a custom policy or
+  ///   by a write to the store. If a save fails, the changes remain in the context and can be saved
   ///   again.
   /// - Complexity: For each changed object, a save reads and writes one row, and writes one entry
   ///   for each of the object's indexes. The save syncs to disk once.
