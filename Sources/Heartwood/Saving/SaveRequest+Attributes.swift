@@ -3,9 +3,9 @@ extension SaveRequest {
   /// A Boolean value that indicates whether no update in this save can affect other rows or be
   /// affected by them.
   ///
-  /// The updated rows can then be written one by one, without determining consequences. A save that
-  /// also inserts objects must insert only objects of isolated entities, because other new objects
-  /// may be merged into the updated rows or take their partners.
+  /// The updated rows can then be written one by one, and no consequences need to be determined. If
+  /// the save also inserts objects, their entities must be isolated, because other new objects may
+  /// be merged into the updated rows or take over the partners of these rows.
   var changesOnlyAttributes: Bool {
     guard context.fastPaths.areOn, policy.resolve == nil, !model.hasDerived,
       context.deleted.isEmpty, context.inserted.allSatisfy({ model.isIsolated(entity($0)) })
@@ -19,8 +19,8 @@ extension SaveRequest {
 
   /// Writes the row of an object whose attributes have changed.
   ///
-  /// - Returns: `false` if ``update(_:)`` must write the row: nothing has changed, another context
-  ///   has changed the row, or a value cannot be stored. In that case, nothing is written.
+  /// - Returns: `false` if nothing has changed, another context has changed the row, or a value
+  ///   cannot be stored. In that case, nothing is written, and ``update(_:)`` must be used instead.
   /// - Precondition: ``changesOnlyAttributes`` is `true`.
   mutating func updateAttributes(of object: ManagedObject) throws -> Bool {
     guard let originals = object.changes?.originals, !object.isFault else { return false }
@@ -36,7 +36,7 @@ extension SaveRequest {
 }
 
 extension ToOneTarget {
-  /// A Boolean value that indicates whether the row of the target, if any, has been saved.
+  /// A Boolean value that indicates whether the target, if there is one, has a saved row.
   fileprivate var hasRow: Bool {
     guard case .object(let target) = self else { return true }
     return !target.number.isTemporary && target.changes?.wasNew != true
