@@ -17,7 +17,7 @@
 /// bytes, which are zero. The ends of variable-length fields are relative to the start of the first
 /// one. All numbers are little-endian.
 package final class RecordLayout: Sendable {
-  /// A field with its storage type and its position.
+  /// The storage type and position of a field.
   struct Field: Sendable {
     /// The property's number, which is the same in every layout of the entity.
     let property: UInt16

@@ -128,7 +128,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Updates the properties of an object whose values differ from the row's `values`.
+  /// Updates those properties of an object whose values differ from the row's `values`.
   private func apply(_ values: [StoredValue], to object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]

@@ -1,7 +1,8 @@
 extension ManagedObjectContext {
-  /// Saves the context's changes to the store or, in a child context, to the parent.
+  /// Saves the context's changes.
   ///
-  /// A root context writes all changes in one transaction, which creates one generation.
+  /// A child context saves to its parent. A root context writes all changes to the store in one
+  /// transaction, which creates one generation.
   ///
   /// A save first calls `willSave` on the changed objects, and calls it again on objects that
   /// `willSave` has changed. The save then calls `validate`. A root context resolves conflicts with

@@ -22,7 +22,7 @@ struct ListEdits {
 
   subscript(key: Key) -> Edit { edits[key] ?? Edit() }
 
-  /// Adds a list that gains and loses no members but whose order may have changed.
+  /// Adds a list whose order may have changed but whose members stay the same.
   ///
   /// If the list is already included, this method has no effect.
   mutating func include(_ owner: ObjectNumber, _ slot: Int) {

@@ -162,7 +162,7 @@ struct SaveRequest {
     return result
   }
 
-  /// Returns the slots of all references among the given slots.
+  /// Returns those of the given slots that belong to references.
   private func references(
     _ slots: some Sequence<Int>, _ entity: EntityDescription
   ) -> SlotSet {

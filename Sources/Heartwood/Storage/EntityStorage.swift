@@ -17,9 +17,9 @@ final class EntityStorage: Sendable {
   /// The values to use for properties that have no value in a record, indexed by layout and then by
   /// slot.
   private let constants: [[StoredValue]]
-  /// The slot of each field in a new record, in the order of the fields.
+  /// The slot of each field in a new record, in field order.
   private let columns: [Int]
-  /// The property of each field in a new record, in the order of the fields.
+  /// The property of each field in a new record, in field order.
   private let memoryFields: [MemoryField]
   /// The fillers that set the properties of managed objects from records, one for each layout.
   let fillers: [ObjectFiller]

@@ -143,7 +143,7 @@ extension HistoryHeader {
 extension [UInt8] {
   /// Appends the length of a string, followed by the string.
   ///
-  /// `nil` is encoded as a length that no string has.
+  /// `nil` is encoded as a length that no string can have.
   fileprivate mutating func append(text: String?) {
     guard let text else { return append(littleEndian: UInt32.max) }
     append(littleEndian: UInt32(text.utf8.count))
