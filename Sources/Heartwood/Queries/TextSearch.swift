@@ -70,12 +70,12 @@ final class TextSearch {
     return term
   }
 
-  /// The relevance of objects, negated so that the most relevant object comes first.
+  /// The negated relevance of an object, which sorts the most relevant object first.
   var relevance: QueryTerm.Value {
     { [self] scope in .double(-(try scope.relevance(self))) }
   }
 
-  /// Returns the words of the scope's subject, read from the subject's values.
+  /// Reads the subject's values and returns their words.
   fileprivate func document(in scope: QueryScope) throws -> TextDocument {
     TextDocument(try locations.map { try scope.own($0).string }, tree, index.tokenizer)
   }

@@ -2,10 +2,10 @@ import Foundation
 
 /// Performs the arithmetic operations of predicates.
 ///
-/// The operations never trap. An operation without a result, such as the division of an integer by
-/// zero, returns `null`.
+/// The operations never trap. If an operation has no result, such as integer division by zero, it
+/// returns `null`.
 extension ArithmeticOperation {
-  /// Applies the operation to two integers and returns an integer, or `null` if the result is
+  /// Returns the result of applying the operation to two integers, or `null` if the result is
   /// undefined or out of range.
   func integers(_ first: StoredValue, _ second: StoredValue) -> StoredValue {
     guard let first = first.wideInteger, let second = second.wideInteger else { return .null }
@@ -94,8 +94,8 @@ extension StoredValue {
 extension Summary {
   /// Returns the aggregate of the given values.
   ///
-  /// `nil` values are included only in `count`. If there are no values, the count and the sum are
-  /// 0, and the other aggregates are `nil`.
+  /// Only `count` includes `nil` values. If there are no values, the count and the sum are 0, and
+  /// the other aggregates are `nil`.
   func result(_ values: [StoredValue], _ type: QueryType) -> StoredValue {
     if self == .count { return .integer(Int64(values.count)) }
     let present = values.filter { !$0.isNull }

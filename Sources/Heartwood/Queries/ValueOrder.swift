@@ -83,7 +83,7 @@ extension StoredValue {
 
   /// Compares two values, at least one of which is a decimal number.
   ///
-  /// The result has the same meaning as in ``order(to:)``.
+  /// The result has the same meaning as that of ``order(to:)``.
   func decimalOrder(to other: StoredValue) -> Int? {
     guard let first = decimal, let second = other.decimal, !first.isNaN, !second.isNaN else {
       return nil
@@ -93,8 +93,7 @@ extension StoredValue {
 
   // MARK: Strings
 
-  /// Normalises a string so that strings become equal if they differ only in ways that `options`
-  /// ignores, such as case.
+  /// Normalises a string by removing the differences that `options` ignores, such as case.
   ///
   /// Any other value is returned unchanged.
   func folded(_ options: StringDifferences) -> StoredValue {

@@ -2,7 +2,7 @@
 package struct RecordEncoder {
   /// The most recently encoded record.
   package private(set) var record: [UInt8] = []
-  /// The values of variable fields that have not been appended to the record yet.
+  /// The values of variable-length fields that have not been appended to the record yet.
   private var variableValues: [StoredValue] = []
 
   package init() {}
@@ -32,8 +32,8 @@ package struct RecordEncoder {
     }
   }
 
-  /// Writes the version, the null bits and the fields of fixed length, and collects the values of
-  /// variable fields.
+  /// Writes the version, the null bits and the fixed-length fields, and collects the values of the
+  /// variable-length fields.
   @inline(__always)
   private static func encodeFixedLengthFields(
     _ layout: RecordLayout, _ version: UInt64, _ value: (_ field: Int) throws -> StoredValue,
@@ -83,7 +83,7 @@ extension MutableRawSpan {
     storeBytes(of: value.littleEndian, toByteOffset: offset, as: Value.self)
   }
 
-  /// Overwrites a field of fixed length with the low bits of a value.
+  /// Overwrites a fixed-length field with the low bits of a value.
   fileprivate mutating func put(_ bits: UInt64, _ field: RecordLayout.Field) {
     switch field.storageType.byteCount {
     case 1: put(UInt8(truncatingIfNeeded: bits), at: field.offset)

@@ -12,20 +12,22 @@
 ///
 /// The version identifies the transaction that wrote the record. The version is the transaction's
 /// base, which is the number of its first frame. If a transaction rewrites a record only because
-/// attributes derived from other rows change, the version stays the same. A null bit is set for
-/// each field that has no value. A fixed-length field without a value still occupies its bytes,
-/// which are zero. The ends of variable fields are relative to the start of the first variable
-/// field. All numbers are little-endian.
+/// attributes that are derived from other rows have changed, the version stays the same. A null bit
+/// is set for each field that has no value. A fixed-length field without a value still occupies its
+/// bytes, which are zero. The ends of variable-length fields are relative to the start of the first
+/// one. All numbers are little-endian.
 package final class RecordLayout: Sendable {
-  /// A field with its storage type and its position.
+  /// The storage type and position of a field.
   struct Field: Sendable {
     /// The property's number, which is the same in every layout of the entity.
     let property: UInt16
     let storageType: StorageType
-    /// The offset of the field's bytes or, for a variable field, of the integer that specifies
-    /// where the field ends.
+    /// The offset of a fixed-length field's bytes.
+    ///
+    /// For a variable-length field, the offset of the integer that specifies where the field ends.
     let offset: Int
-    /// The number of variable fields that precede this one, or `nil` for a fixed-length field.
+    /// The number of variable-length fields that precede this one, or `nil` for a fixed-length
+    /// field.
     let variableIndex: Int?
   }
 
@@ -35,12 +37,13 @@ package final class RecordLayout: Sendable {
 
   let number: UInt16
   let fields: [Field]
-  /// The offset of the first variable field, which is also the minimum length of a record.
+  /// The offset of the first variable-length field, which is also the minimum length of a record.
   let fixedByteCount: Int
   let variableCount: Int
-  /// The offset at which the ends of the variable fields are stored.
+  /// The offset at which the ends of the variable-length fields are stored.
   let endsOffset: Int
-  /// A record of version 0 whose fixed-length fields are zero and whose variable fields are empty.
+  /// A record of version 0 whose fixed-length fields are zero and whose variable-length fields are
+  /// empty.
   let empty: [UInt8]
 
   package init(number: UInt16, _ columns: [(property: UInt16, storageType: StorageType)]) {

@@ -4,8 +4,8 @@ import Foundation
 ///
 /// A view is valid only while the bytes and the layouts that it refers to exist. The bytes come
 /// from a file and may be corrupt. Therefore, the initializer throws `corrupt` if the record is
-/// shorter than its layout requires. The methods that read a variable field throw `corrupt` if the
-/// field is invalid. No read accesses memory outside the bytes.
+/// shorter than its layout requires. The methods that read a variable-length field throw `corrupt`
+/// if the field is invalid. A read never accesses memory outside the bytes.
 package struct RecordView {
   private let bytes: UnsafeRawBufferPointer
   unowned(unsafe) let layout: RecordLayout
@@ -57,7 +57,7 @@ package struct RecordView {
     return byte >> UInt8(field % 8) & 1 == 1
   }
 
-  /// Returns the bytes of a fixed-length field, padded with zeros, as an integer.
+  /// Returns a fixed-length field as an integer, padded with zero bytes if necessary.
   ///
   /// - Precondition: The field has at most eight bytes.
   func bits(_ field: Int) -> UInt64 { bits(layout.fields[field]) }
@@ -71,7 +71,7 @@ package struct RecordView {
     }
   }
 
-  /// Returns the bytes of a variable field.
+  /// Returns the bytes of a variable-length field.
   func content(_ field: Int) throws(StorageError) -> UnsafeRawBufferPointer {
     let fieldLayout = layout.fields[field]
     let lower =

@@ -1,4 +1,4 @@
-/// Decodes keys and values of the store in place, without copying them.
+/// Decodes stored keys and values in place, without copying them.
 extension RawSpan {
   /// Calls `body` with a view of the record in these bytes.
   ///
@@ -11,7 +11,7 @@ extension RawSpan {
 
   /// Decodes the bytes as an eight-byte little-endian integer.
   ///
-  /// - Throws: `corrupt` if there are not exactly eight bytes.
+  /// - Throws: `corrupt` unless there are exactly eight bytes.
   func number() throws(StorageError) -> Int64 {
     guard byteCount == 8 else {
       throw StorageError(

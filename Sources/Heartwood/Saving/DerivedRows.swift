@@ -20,8 +20,7 @@ struct DerivedRows {
   /// Computes the attributes of a row that are derived from the row itself, and stores them in
   /// `values`.
   ///
-  /// - Parameter keepsTimes: `true` if attributes that are derived from the time of the save keep
-  ///   their values.
+  /// - Parameter keepsTimes: `true` if attributes derived from the save time keep their values.
   func deriveOwn(
     _ values: inout [StoredValue], _ number: ObjectNumber, _ storage: EntityStorage,
     keepsTimes: Bool
@@ -88,12 +87,11 @@ struct DerivedRows {
 
   // MARK: Computing
 
-  /// Marks the objects whose derived attributes depend on the changes, in a transaction that
-  /// changes no relationships.
+  /// Marks the objects whose derived attributes depend on the changes.
   ///
-  /// The derived attributes of these objects are recomputed at the end of the transaction. New rows
-  /// have no related objects yet, so each attribute that is derived over a relationship is set to
-  /// its value for an empty relationship.
+  /// The transaction changes no relationships. The derived attributes of the marked objects are
+  /// recomputed at the end of the transaction. New rows have no related objects yet, so each
+  /// attribute that is derived over a relationship is set to its value for an empty relationship.
   mutating func markDependents(of changes: RowChanges) throws {
     guard model.hasDerived else { return }
     for change in changes.list where change.before == nil {
@@ -140,7 +138,7 @@ struct DerivedRows {
     return others
   }
 
-  /// Recomputes the values in a row that are derived over relationships.
+  /// Recomputes the relationship-derived values of a row.
   ///
   /// - Returns: All values of the row.
   private func values(

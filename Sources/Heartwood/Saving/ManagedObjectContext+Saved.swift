@@ -109,7 +109,7 @@ extension ManagedObjectContext {
     object.setHooks(.writing)
   }
 
-  /// Refreshes an object that was not itself saved, but whose row the save changed.
+  /// Refreshes an object that was not saved itself but whose row was changed by the save.
   private func refresh(_ object: ManagedObject, _ change: RowChange, _ base: UInt64) {
     guard !object.isFault, !object.isInserted, change.isEffective else { return }
     if change.isDerivedOnly { return showDerived(change, object) }
@@ -128,7 +128,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Updates those properties of an object that differ from `values`, the values in the row.
+  /// Updates those properties of an object whose values differ from the row's `values`.
   private func apply(_ values: [StoredValue], to object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]

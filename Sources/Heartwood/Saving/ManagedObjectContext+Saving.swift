@@ -1,7 +1,8 @@
 extension ManagedObjectContext {
-  /// Saves the context's changes to the store or, in a child context, to the parent.
+  /// Saves the context's changes.
   ///
-  /// A root context writes all changes in one transaction, which creates one generation.
+  /// A child context saves to its parent. A root context writes all changes to the store in one
+  /// transaction, which creates one generation.
   ///
   /// A save first calls `willSave` on the changed objects, and calls it again on objects that
   /// `willSave` has changed. The save then calls `validate`. A root context resolves conflicts with
@@ -13,8 +14,8 @@ extension ManagedObjectContext {
   ///
   /// - Throws: `validation` with all failures, `deniedDelete`, `mergeConflict`,
   ///   `constraintConflict`, `saveDidNotConverge`, or `multipleStores` if objects of several stores
-  ///   have changed. The method also throws the errors that `willSave`, a custom policy or writing
-  ///   to the store throws. If a save fails, the changes remain in the context and can be saved
+  ///   have changed. The method also throws any error thrown by `willSave`, by a custom policy or
+  ///   by a write to the store. If a save fails, the changes remain in the context and can be saved
   ///   again.
   /// - Complexity: For each changed object, a save reads and writes one row, and writes one entry
   ///   for each of the object's indexes. The save syncs to disk once.

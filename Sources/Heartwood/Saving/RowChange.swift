@@ -85,7 +85,7 @@ final class RowChange {
   /// Returns the new target of a reference, or `nil` if the reference will have no target.
   func target(_ slot: Int) -> ObjectNumber? { after[slot].reference }
 
-  /// Returns the target of a reference in the store, or `nil` if there is none.
+  /// Returns the stored target of a reference, or `nil` if there is none.
   func targetBefore(_ slot: Int) -> ObjectNumber? { before?[slot].reference }
 
   /// Replaces the requested target of a reference, or clears the reference if `target` is `nil`.
@@ -101,9 +101,9 @@ struct MemberEdit {
   var added: [ObjectNumber] = []
   /// The members to remove.
   var removed: [ObjectNumber] = []
-  /// The members of an ordered relationship in this context, or `nil` if they are not known.
+  /// This context's members of an ordered relationship, or `nil` if they are not known.
   var mine: [ObjectNumber]?
-  /// The members as this context read them, or `nil` if they are not known.
+  /// The members that this context originally read, or `nil` if they are not known.
   var base: [ObjectNumber]?
 
   /// Adds the edit of another new object that was merged into the same row.

@@ -78,7 +78,7 @@ extension RowChanges {
   /// If the relationship has ended, the delete rules ignore `other`. The relationship has ended if
   /// `other` was removed from it before the deletion, or if the inverse reference of `other` has a
   /// different target after the save. The relationship has not ended if a conflict overrode the
-  /// deletion of `other` or an edit to its reference.
+  /// deletion of `other` or an edit to its inverse reference.
   private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {

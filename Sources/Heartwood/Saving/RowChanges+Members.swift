@@ -22,7 +22,7 @@ struct ListEdits {
 
   subscript(key: Key) -> Edit { edits[key] ?? Edit() }
 
-  /// Adds a list whose members are neither added nor removed, because their order may have changed.
+  /// Adds a list whose order may have changed but whose members stay the same.
   ///
   /// If the list is already included, this method has no effect.
   mutating func include(_ owner: ObjectNumber, _ slot: Int) {
@@ -69,8 +69,9 @@ extension RowChanges {
   /// edge.
   ///
   /// The edges are needed only if a new object was merged into an existing row. In this case, one
-  /// edit may remove a member by the new object's number while another edit adds the member by the
-  /// row's number. Such a member must not be removed. If no object was merged, the result is empty.
+  /// edit may remove a member under the new object's number while another edit adds the same member
+  /// under the row's number. Such a member must not be removed. If no object was merged, the result
+  /// is empty.
   private func joinedEdges() -> Set<ListEdits.Edge> {
     var result: Set<ListEdits.Edge> = []
     guard !replaced.isEmpty else { return result }

@@ -33,10 +33,9 @@ extension RowChanges {
     try markChangedMembers()
   }
 
-  /// Clears references without an inverse if their targets are missing, but only in rows that are
-  /// written anyway.
+  /// Clears dangling references that have no inverse, but only in rows that are written anyway.
   ///
-  /// Deleting a row does not by itself clear such references to it.
+  /// The deletion of a row does not itself clear such references to the row.
   func clearDanglingReferences() throws {
     guard affectsRelationships else { return }
     for change in list where !change.isDeleted && change.isEffective {
@@ -140,8 +139,8 @@ extension RowChanges {
     paired.insert(there)
   }
 
-  /// Resets the reference in a claim to its target in the store, or clears the reference if that
-  /// target is the object itself.
+  /// Resets the reference in a claim to its stored target, or clears the reference if that target
+  /// is the object itself.
   private func revert(_ claim: Claim) {
     let (change, slot) = (claim.change, claim.slot)
     let before = change.targetBefore(slot)

@@ -18,7 +18,7 @@ extension RowChanges {
   typealias Owners = [UniqueKey: RowChange]
 
   /// The row that has a given unique value: either a row that this transaction changes, or an
-  /// unchanged row of the store.
+  /// unchanged row in the store.
   enum Owner {
     case change(RowChange)
     case stored(ObjectNumber)
@@ -48,7 +48,7 @@ extension RowChanges {
     if !replaced.isEmpty { removeReplaced() }
   }
 
-  /// Returns the unique values of a row, with the positions of their constraints in the entity.
+  /// Returns the unique values of a row, each with the position of its constraint in the entity.
   func uniqueKeys(
     _ storage: EntityStorage, _ values: [StoredValue]
   ) -> [(position: Int, key: UniqueKey)] {

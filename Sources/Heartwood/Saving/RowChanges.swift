@@ -41,12 +41,12 @@ final class RowChanges {
   /// Cascading deletions must not delete these rows either.
   private(set) var protectedRows: Set<ObjectNumber> = []
   private(set) var conflicts: [ObjectGraphError] = []
-  /// A Boolean value that indicates whether the changes affect only attributes and no
-  /// relationships, as in batch insertions and updates.
+  /// A Boolean value that indicates whether the changes affect attributes but not relationships, as
+  /// in batch insertions and updates.
   let areAttributesOnly: Bool
   /// A Boolean value that indicates whether any of the changed rows may be related to other rows.
   @exclusivity(unchecked) private var hasRelationships = false
-  /// A Boolean value that indicates whether attributes derived from the time of the save keep their
+  /// A Boolean value that indicates whether attributes derived from the save time keep their
   /// values.
   let keepsTimes: Bool
   /// The number of changes in `list` before consequences were added to the list.
@@ -68,9 +68,9 @@ final class RowChanges {
 
   // MARK: Requests
 
-  /// Adds the change to a row.
+  /// Adds a change to the list.
   ///
-  /// - Precondition: The list does not contain a change to this row yet.
+  /// - Precondition: The list does not contain a change to the same row yet.
   func add(_ change: RowChange) {
     list.append(change)
     if change.storage.hasRelationships { hasRelationships = true }

@@ -1,6 +1,6 @@
 /// Detects values that cannot be stored.
 extension SaveRequest {
-  /// Records an error if a row could not be stored and read back.
+  /// Records an error if a row could not be read back after being stored.
   ///
   /// The error makes the save fail.
   mutating func checkValues(of change: RowChange) {

@@ -7,7 +7,7 @@
 struct SaveRequest {
   /// The effect of a successful commit on an object.
   enum Outcome {
-    /// The object was saved, so its values are equal to the values of its row.
+    /// The object was saved, so its values equal those of its row.
     case saved
     /// The object was inserted, and its row was written without a ``RowChange``.
     case inserted
@@ -162,7 +162,7 @@ struct SaveRequest {
     return result
   }
 
-  /// Returns the slots of all references among the given slots.
+  /// Returns those of the given slots that belong to references.
   private func references(
     _ slots: some Sequence<Int>, _ entity: EntityDescription
   ) -> SlotSet {
@@ -317,7 +317,7 @@ struct SaveRequest {
     outcomes.append((object, .deleted))
   }
 
-  /// Merges an object's values with the values of its row according to the merge policy.
+  /// Merges an object's values with those of its row according to the merge policy.
   ///
   /// Other contexts have changed the row.
   ///

@@ -17,9 +17,9 @@ final class EntityStorage: Sendable {
   /// The values to use for properties that have no value in a record, indexed by layout and then by
   /// slot.
   private let constants: [[StoredValue]]
-  /// The slot of each field in a new record, in the order of the fields.
+  /// The slot of each field in a new record, in field order.
   private let columns: [Int]
-  /// The property of each field in a new record, in the order of the fields.
+  /// The property of each field in a new record, in field order.
   private let memoryFields: [MemoryField]
   /// The fillers that set the properties of managed objects from records, one for each layout.
   let fillers: [ObjectFiller]
@@ -31,14 +31,14 @@ final class EntityStorage: Sendable {
   ///
   /// An element is `nil` for a property without a keyspace.
   let relationshipKeyspaces: [String?]
-  /// The attributes of variable length.
+  /// The variable-length attributes.
   let variableColumns: [PropertyDescription]
   /// The attributes that the history keeps for a deleted object.
   ///
   /// The history keeps the attributes that the model preserves, and a unique attribute that
   /// identifies the object to readers of the history.
   let preservedColumns: [PropertyDescription]
-  /// The preserved attributes of variable length.
+  /// The preserved variable-length attributes.
   let preservedVariableColumns: [PropertyDescription]
   /// A Boolean value that indicates whether any attribute is a decimal number.
   let hasDecimals: Bool
@@ -136,7 +136,7 @@ final class EntityStorage: Sendable {
     }
   }
 
-  /// Returns whether the properties can represent all values of the storage types in the layouts.
+  /// Returns whether each property can represent all values that its fields can store.
   ///
   /// The layouts come from a file, which may be corrupt.
   private static func fit(

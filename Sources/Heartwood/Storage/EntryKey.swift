@@ -4,7 +4,7 @@
 /// number follows the values. In a unique index, the object number is the value of the entry. An
 /// edge connects an owner with a member of its to-many relationship. Its key consists of the
 /// numbers of the owner and the member. In an ordered relationship, the key contains the member's
-/// position in place of its number, and the number is the value of the entry.
+/// position instead of the member's number, which is the value of the entry.
 ///
 /// A key that would exceed the maximum key length is shortened:
 ///
@@ -15,9 +15,9 @@
 /// ```
 ///
 /// The hash covers all bytes of the encoded values. No complete key contains 18 consecutive zeros
-/// at this offset, because a component of fixed length contains at most 16, and no component begins
-/// with a zero byte. Therefore, complete and shortened keys never collide. Shortened keys are
-/// sorted by the prefix that they contain.
+/// at this offset, because a fixed-length component contains at most 16 of them, and no component
+/// begins with a zero byte. Therefore, complete and shortened keys never collide. Shortened keys
+/// are sorted by the prefix that they contain.
 enum EntryKey {
   /// The number of bytes that a shortened key retains from the encoded values.
   static let prefixByteCount = Limits.maxKeyByteCount - separatorByteCount - 17
@@ -47,12 +47,12 @@ enum EntryKey {
     return Key(unverified: shortened(values) + key([.integer(number.bits)]).bytes)
   }
 
-  /// Returns whether an index must shorten the key of the given values.
+  /// Returns whether an index must shorten the key for the given values.
   static func isShortened(_ values: [StoredValue], isUnique: Bool) -> Bool {
     key(isUnique ? values : values + [.integer(0)]).bytes.count > Limits.maxKeyByteCount
   }
 
-  /// Returns the shortened key of the given values, without the object number.
+  /// Returns the shortened key for the given values, without the object number.
   static func shortened(_ values: some Sequence<StoredValue>) -> [UInt8] {
     let bytes = key(values).bytes
     var hash = XXH64()

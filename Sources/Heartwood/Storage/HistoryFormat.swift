@@ -1,9 +1,8 @@
 /// The format in which the history is stored in its keyspace.
 ///
 /// A transaction is stored as a header, followed by chunks that contain its changes. The key of
-/// each entry consists of the number of the transaction, counted from 1, and the number of the
-/// chunk, which is 0 for the header. The entry that contains the ``HistoryBounds`` precedes all
-/// transactions.
+/// each entry consists of the transaction number, counted from 1, and the chunk number, which is 0
+/// for the header. The entry that contains the ``HistoryBounds`` precedes all transactions.
 package enum HistoryFormat {
   package static let keyspace = "heartwood.history"
   static let boundsKey = Key(0 as Int64, 0 as Int64)
@@ -144,7 +143,7 @@ extension HistoryHeader {
 extension [UInt8] {
   /// Appends the length of a string, followed by the string.
   ///
-  /// `nil` is encoded as a length that no string has.
+  /// `nil` is encoded as a length that no string can have.
   fileprivate mutating func append(text: String?) {
     guard let text else { return append(littleEndian: UInt32.max) }
     append(littleEndian: UInt32(text.utf8.count))

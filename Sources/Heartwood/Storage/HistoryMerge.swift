@@ -12,7 +12,7 @@ struct HistoryMerge {
     positions = token?.positions ?? [:]
   }
 
-  /// Adds the transactions of one store that were committed after the token.
+  /// Adds a store's transactions that were committed after the token.
   ///
   /// If the token does not cover the store, all transactions of the store are added.
   ///
@@ -27,8 +27,8 @@ struct HistoryMerge {
 
   /// Returns the merged transactions.
   ///
-  /// Transactions of different stores are ordered by timestamp, and transactions of the same store
-  /// are in commit order.
+  /// Transactions from different stores are ordered by timestamp, and transactions from the same
+  /// store are in commit order.
   mutating func transactions() -> [PersistentHistoryTransaction] {
     // Return the transactions of a single store unchanged, because their tokens are already
     // correct.

@@ -37,7 +37,7 @@ final class HistoryWriter {
 
   /// Records an update to an object.
   ///
-  /// - Parameter properties: The numbers that the changed properties have in the store.
+  /// - Parameter properties: The changed properties' numbers in the store.
   func updated(_ number: ObjectNumber, _ properties: [UInt16]) throws {
     HistoryFormat.append(.update(properties), number, to: &chunk)
     try flushIfFull()

@@ -49,8 +49,8 @@ struct ProgressCount {
 
   /// Counts the rows whose relationship entries have been processed, and reports the progress.
   ///
-  /// - Parameter numbers: The number of the row to which each entry belongs. The entries of a row
-  ///   must be adjacent, so that the row is counted only once.
+  /// - Parameter numbers: For each entry, the number of the row to which it belongs. The entries of
+  ///   a row must be adjacent, so that the row is counted only once.
   mutating func add(from numbers: some Sequence<ObjectNumber>) {
     var count = 0
     for number in numbers where number != last {
@@ -60,7 +60,7 @@ struct ProgressCount {
     add(count)
   }
 
-  /// Adds a number of processed rows to the count and reports the progress.
+  /// Increases the count of processed rows by `count` and reports the progress.
   mutating func add(_ count: Int) {
     completed += count
     report?(

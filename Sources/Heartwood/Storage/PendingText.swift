@@ -1,9 +1,9 @@
 /// The words of one row, grouped by term.
 ///
 /// A transaction that changes only a few rows stores their words in this form. Changing the posting
-/// lists for all words in a row would write many pages. Changes to a few rows are therefore stored
-/// as *pending* rows, which searches read in addition to the lists. When there are many pending
-/// rows, all of them are merged into the lists, so that each list is written only once.
+/// lists for all words in a row would require many page writes. Changes to a few rows are therefore
+/// stored as *pending* rows, which searches read in addition to the lists. When there are many
+/// pending rows, all of them are merged into the lists, so that each list is written only once.
 struct PendingWords {
   struct Word {
     let term: [UInt8]
@@ -53,9 +53,9 @@ struct PendingWords {
 
 /// A row whose changes are not in the posting lists yet.
 package struct PendingText {
-  /// The words in the posting lists, or `nil` if the row is not in the lists.
+  /// The row's words in the posting lists, or `nil` if the lists do not contain the row.
   var before: PendingWords?
-  /// The words of the row, or `nil` if the row has been deleted.
+  /// The row's current words, or `nil` if the row has been deleted.
   var after: PendingWords?
 
   /// The maximum number of rows that one transaction can make pending.

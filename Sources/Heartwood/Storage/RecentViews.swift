@@ -26,7 +26,7 @@ final class RecentViews: Sendable {
 
   private let guarded = Mutex(Guarded())
 
-  /// Retains a view until the view has been unused for some time.
+  /// Retains a view until it has been unused for some time.
   func hold(_ view: StoreView) {
     let starts = guarded.withLock { guarded in
       guarded.content.views.append(view)

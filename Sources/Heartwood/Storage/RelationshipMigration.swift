@@ -70,7 +70,7 @@ struct RelationshipMigration {
     }
   }
 
-  /// Calls `body`, in batches, with the objects of `entity` and the targets of their reference
+  /// Calls `body`, in batches, with each object of `entity` and the target of its reference
   /// `property`.
   ///
   /// Objects without a target are skipped. Each record is decoded with the layout with which it was
@@ -103,7 +103,7 @@ struct RelationshipMigration {
 
   // MARK: Converting
 
-  /// For all objects of one entity, moves the entries of a relationship to its new keyspace.
+  /// Moves a relationship's entries for all objects of one entity to a new keyspace.
   private func convert(
     _ property: PropertyDescription, _ storage: EntityStorage, _ old: StoredModel.StoredProperty,
     _ known: StoredModel.StoredEntity
@@ -185,8 +185,8 @@ struct RelationshipMigration {
       }
   }
 
-  /// For all objects of an entity, removes the objects of removed entities from the relationship
-  /// `property`.
+  /// Removes the objects of removed entities from the relationship `property` of a remaining
+  /// entity.
   private func forgetRemoved(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws {

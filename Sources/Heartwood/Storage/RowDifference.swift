@@ -4,7 +4,7 @@
 struct RowDifference {
   private let model: StoreModel
   private let storages: [String: EntityStorage]
-  /// For each keyspace, the slots of the to-many relationships whose members the keyspace lists.
+  /// The slots of the to-many relationships whose members are listed in a keyspace.
   ///
   /// The slots are keyed by the keyspace's name and then by the entity's position.
   private let slots: [String: [Int: [Int]]]
