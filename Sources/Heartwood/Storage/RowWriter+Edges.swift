@@ -28,7 +28,7 @@ extension RowWriter {
 
   /// Returns the numbers of the objects that a keyspace lists for `object`.
   ///
-  /// - Parameter name: The name of a keyspace of edges, or of an index over a to-one relationship.
+  /// - Parameter name: The name of an edge keyspace or of an index over a to-one relationship.
   func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
     let range = EntryRange([.integer(object.bits)])
     var numbers: [ObjectNumber] = []

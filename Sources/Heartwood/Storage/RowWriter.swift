@@ -90,7 +90,7 @@ final class RowWriter {
     return ObjectNumber(entity: storage.number, row: row)
   }
 
-  /// Finishes writing by storing the next row ID of each entity, the changes to text indexes, and
+  /// Writes the remaining data: the next row ID of each entity, the changes to text indexes, and
   /// the rest of the history.
   func finish() throws {
     for (_, writer) in textWriters.sorted(by: { $0.key < $1.key }) { try writer.flush() }
@@ -135,7 +135,7 @@ final class RowWriter {
   ///
   /// - Parameters:
   ///   - lists: The slots of the changed to-many relationships, which are recorded in the history.
-  ///   - version: The version that the row keeps, so that conflict detection ignores the change, or
+  ///   - version: The existing version to keep, so that conflict detection ignores the change, or
   ///     `nil` to give the row a new version.
   /// - Throws: `validation` if a value could not be read back, or `constraintConflict` if another
   ///   row has the same values in a unique index. This method checks only unique indexes over

@@ -101,7 +101,7 @@ final class StoreModel: Sendable {
   /// Returns the storage of an entity.
   func storage(of entity: EntityDescription) -> EntityStorage { entities[entity.position] }
 
-  /// Returns the storages of an entity and its subentities, sorted by number.
+  /// Returns the storage of an entity and each of its subentities, sorted by number.
   func family(of entity: EntityDescription) -> [EntityStorage] { families[entity.position] }
 
   /// Returns the storage of an object, or `nil` if the schema has no class for the object.
