@@ -150,9 +150,10 @@ final class StoreModel: Sendable {
   /// Returns the keyspaces that list the members of an entity's own to-many relationships.
   func lists(of entity: EntityDescription) -> [String] { lists[entity.position] }
 
-  /// Returns the keyspace that lists each object's referrers through a to-one relationship.
+  /// Returns the keyspace that lists the objects that refer to a given object through a to-one
+  /// relationship.
   ///
-  /// If the inverse lists the referrers, the result is the keyspace of the relationship. Otherwise,
+  /// If the inverse lists these objects, the result is the keyspace of the relationship. Otherwise,
   /// the result is an index that the schema adds.
   func referrers(_ property: PropertyDescription, of entity: EntityDescription) -> String {
     if entity.isMemberReference(property),

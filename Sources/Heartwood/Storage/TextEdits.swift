@@ -1,7 +1,7 @@
 /// The changes to the posting lists of a text index, grouped by term.
 ///
 /// The edits of a term form a stream of bytes, which is stored in *slices*. Each slice is twice as
-/// large as the previous one, up to a limit. It ends with the offset of the next slice. A posting
+/// large as the previous one, up to a limit, and ends with the offset of the next slice. A posting
 /// occupies only a few bytes.
 struct TextEdits {
   /// A change to one posting.
