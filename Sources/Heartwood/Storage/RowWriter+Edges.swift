@@ -1,7 +1,6 @@
 /// Writes the entries of relationship keyspaces.
 extension RowWriter {
-  /// Updates the entries that list a row as a member of the inverse relationships of its
-  /// references.
+  /// Updates the member lists that contain a row because of its to-one relationships.
   func putReferences(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?
@@ -16,7 +15,7 @@ extension RowWriter {
     }
   }
 
-  /// Returns the last component of each of an object's edge keys: a position or an object number.
+  /// Returns the last component of each edge key of an object: a position or an object number.
   func lastComponents(_ edges: KeyspaceWriter, _ owner: ObjectNumber) throws -> [Int64] {
     let range = EntryRange([.integer(owner.bits)])
     var components: [Int64] = []
@@ -29,7 +28,7 @@ extension RowWriter {
 
   /// Returns the numbers of the objects that a keyspace lists for `object`.
   ///
-  /// - Parameter name: The name of a keyspace of edges, or of an index over a to-one relationship.
+  /// - Parameter name: The name of an edge keyspace or of an index over a to-one relationship.
   func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {
     let range = EntryRange([.integer(object.bits)])
     var numbers: [ObjectNumber] = []

@@ -1,5 +1,4 @@
-/// Writes records, their entries in indexes and relationship keyspaces, and the history, in one
-/// transaction.
+/// Writes records, index entries, relationship entries and the history in one transaction.
 ///
 /// The properties that cache keyspaces and row IDs skip exclusivity checks, because they are used
 /// for every row. Skipping the checks is safe, because only one thread uses the properties.
@@ -8,7 +7,7 @@ final class RowWriter {
   let model: StoreModel
   private let history: HistoryWriter?
   @exclusivity(unchecked) private var keyspaces: [String: KeyspaceWriter] = [:]
-  /// The keyspaces of records, indexed by the position of their entity.
+  /// The keyspaces of records, indexed by the entity's position.
   @exclusivity(unchecked) private var objectKeyspaces: [KeyspaceWriter?]
   /// The keyspaces of index entries, indexed by the position of the declaring entity and then by
   /// the position of the index.
@@ -18,7 +17,7 @@ final class RowWriter {
   /// An element is `nil` until the transaction needs the row ID.
   @exclusivity(unchecked) private var nextRows: [Int64?]
   @exclusivity(unchecked) private var encoder = RecordEncoder()
-  /// The writers of text indexes, keyed by the position of the objects' entity.
+  /// The writers of text indexes, keyed by the entity's position.
   @exclusivity(unchecked) private var textWriters: [Int: TextIndexWriter] = [:]
 
   init(
@@ -68,7 +67,7 @@ final class RowWriter {
 
   // MARK: Rows
 
-  /// Returns an unused number for a new row.
+  /// Returns an unused object number for a new row.
   func nextNumber(_ storage: EntityStorage) throws -> ObjectNumber {
     let row: Int64
     if let known = nextRows[storage.entity.position] {
@@ -91,7 +90,7 @@ final class RowWriter {
     return ObjectNumber(entity: storage.number, row: row)
   }
 
-  /// Finishes writing by storing the next row ID of each entity, the changes to text indexes, and
+  /// Writes the remaining data: the next row ID of each entity, the changes to text indexes, and
   /// the rest of the history.
   func finish() throws {
     for (_, writer) in textWriters.sorted(by: { $0.key < $1.key }) { try writer.flush() }
@@ -136,7 +135,7 @@ final class RowWriter {
   ///
   /// - Parameters:
   ///   - lists: The slots of the changed to-many relationships, which are recorded in the history.
-  ///   - version: The version that the row keeps, so that conflict detection ignores the change, or
+  ///   - version: The existing version to keep, so that conflict detection ignores the change, or
   ///     `nil` to give the row a new version.
   /// - Throws: `validation` if a value could not be read back, or `constraintConflict` if another
   ///   row has the same values in a unique index. This method checks only unique indexes over
@@ -200,8 +199,8 @@ final class RowWriter {
   ///
   /// The record is encoded from the memory of the object.
   ///
-  /// - Parameter originals: The current values in the row of all properties that may have changed,
-  ///   keyed by slot.
+  /// - Parameter originals: The stored values of all properties that may have changed, keyed by
+  ///   slot.
   /// - Returns: `false` if no value has changed, or if a value cannot be stored or may be too large.
   ///   In that case, nothing is written.
   /// - Precondition: The changed properties are attributes that belong to no unique index.
@@ -257,8 +256,7 @@ final class RowWriter {
     try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
-  /// Removes the index entries that a row has for `values`, except the entries that the row also
-  /// has for `after`.
+  /// Removes a row's index entries for `values`, but keeps those that `after` also requires.
   func removeEntries(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?,
     unlessIn after: [StoredValue]? = nil
@@ -274,8 +272,8 @@ final class RowWriter {
 
   /// Deletes a row, its index entries and its member lists.
   ///
-  /// If the row is listed as a member of other objects because of its own references, the row is
-  /// also removed from those lists. Other member lists that contain the row are not changed.
+  /// The row is also removed from the member lists that contain it because of its own references.
+  /// Other member lists that contain the row are not changed.
   func delete(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {
@@ -331,7 +329,7 @@ final class RowWriter {
 }
 
 extension IndexDescription {
-  /// Returns whether rows with the given values have the same entry in the index.
+  /// Returns whether two lists of values produce the same index entry for a row.
   ///
   /// Returns `false` if `other` is `nil`.
   fileprivate func isSame(_ values: [StoredValue], _ other: [StoredValue]?) -> Bool {

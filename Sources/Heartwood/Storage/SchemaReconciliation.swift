@@ -75,12 +75,12 @@ struct SchemaReconciliation {
 
   /// Returns the stored names of entities or properties, keyed by their names in the schema.
   ///
-  /// Declarations that match nothing in the store are omitted. A renamed declaration matches its
-  /// first former name that is in the store and not yet taken, even if a new declaration now uses
-  /// that name. There is one exception. If the store already contains the declaration's current
-  /// name, an earlier migration has renamed the declaration. In this case, the declaration can
-  /// match a former name only if no current declaration uses that name. Every other declaration
-  /// matches its own name if that name is in the store and not taken.
+  /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
+  /// first of its former names that is in the store and not yet taken, even if a new declaration
+  /// now uses that name. There is one exception. If the store already contains the declaration's
+  /// current name, an earlier migration has renamed the declaration. It then matches a former name
+  /// only if no current declaration uses that name. Every other declaration matches its own name if
+  /// that name is in the store and not taken.
   private static func matches(
     _ new: [(name: String, former: [String])], _ old: [String]
   ) -> [String: String] {
@@ -136,7 +136,7 @@ struct SchemaReconciliation {
 
   /// Keeps an entity that the schema does not declare, or records why it cannot be kept.
   ///
-  /// - Parameter related: A declared entity to which the undeclared entity is related.
+  /// - Parameter related: A declared entity that is related to the undeclared entity.
   private mutating func keep(
     _ entity: StoredModel.StoredEntity, _ related: StoredModel.StoredEntity?
   ) {
@@ -261,8 +261,7 @@ struct SchemaReconciliation {
     }
   }
 
-  /// Compares a relationship's destinations and inverse with the destinations and inverse in the
-  /// store.
+  /// Compares a relationship's destinations and inverse with those in the store.
   private mutating func compareEnds(
     _ known: StoredModel.StoredProperty, _ property: PropertyDescription,
     _ entity: EntityDescription, _ destination: EntityDescription?
@@ -298,7 +297,7 @@ struct SchemaReconciliation {
 
   // MARK: Layouts, indexes and derivations
 
-  /// Adds the layouts, indexes and derivations, which depend on the numbers of all entities.
+  /// Adds an entity's layout, indexes and derivations once all entities have numbers.
   private mutating func finish(_ position: Int) throws {
     var stored = result.entities[position]
     guard let entity = schema.content.entities.first(where: { $0.name == stored.name }) else {
@@ -321,7 +320,7 @@ struct SchemaReconciliation {
 extension StoredModel {
   /// Returns the model that results from a migration to a schema.
   ///
-  /// If the schema has a lower version but the models are otherwise identical, this model is
+  /// If the schema has a lower version but is otherwise identical to this model, this model is
   /// returned.
   ///
   /// - Parameter keyspace: A closure that returns a keyspace of the store, or `nil` if there is no
@@ -371,7 +370,7 @@ extension StoredModel.StoredEntity {
     }
   }
 
-  /// Adds a layout for new records if the latest layout does not suit them.
+  /// Adds a layout for new records if the latest layout is not suitable.
   fileprivate mutating func addLayout(for entity: EntityDescription) throws {
     let known = Dictionary(uniqueKeysWithValues: properties.map { ($0.number, $0.kind) })
     for position in layouts.indices {

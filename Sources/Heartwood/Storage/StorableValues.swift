@@ -12,15 +12,14 @@ extension EntityStorage {
   ///
   /// - Throws: `validation` if the row cannot be stored and read back. The error names the object,
   ///   its entity, the property and the reason.
-  /// - Complexity: O(n) for n attributes of variable length.
+  /// - Complexity: O(n) for n variable-length attributes.
   func requireStorable(_ values: [StoredValue], _ id: @autoclosure () -> ManagedObjectID) throws {
     if let failure = refusal(of: values) {
       throw ObjectGraphError(.validation, failure, objectID: id())
     }
   }
 
-  /// Returns the reason why a row with the given values cannot be stored, or `nil` if it can be
-  /// stored.
+  /// Returns the reason that a row with the given values cannot be stored, or `nil` if it can be.
   func refusal(of values: [StoredValue]) -> String? {
     var total = fixedByteCount
     for property in variableColumns {

@@ -12,7 +12,7 @@ final class StoreGroup: Sendable {
     let url: URL?
     let store: Store
     let model: StoreModel
-    /// The identity of the store in generation tokens.
+    /// The store's identity, as used in generation tokens.
     let identity: StoreIdentity
 
     init(url: URL?, store: Store, model: StoreModel) {
@@ -135,7 +135,7 @@ final class StoreGroup: Sendable {
     }
   }
 
-  /// Registers `body` to be called after each addition or removal of a store.
+  /// Registers `body` to be called whenever a store has been added or removed.
   ///
   /// To stop the calls, pass the returned ID to ``endObservation(_:)``.
   func observe(_ body: @escaping @Sendable () -> Void) -> UInt64 {
@@ -167,7 +167,8 @@ final class StoreGroup: Sendable {
   ///
   /// The check finds the store even if it was opened at another path.
   ///
-  /// - Parameter space: The identifier of the store in object IDs. A store and its copies share it.
+  /// - Parameter space: The store's identifier, as used in object IDs. A store and its copies share
+  ///   it.
   /// - Throws: `invalidArgument` if the container has the store or a copy of it.
   func requireNew(_ identity: StoreIdentity, _ space: UUID) throws {
     try Self.requireNew(identity, space, attachedStores)

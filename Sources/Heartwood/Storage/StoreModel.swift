@@ -3,13 +3,13 @@ import Synchronization
 
 /// A schema together with the location of each entity's objects in a store.
 ///
-/// Everything that is needed for each row is computed once, when the model is created.
+/// The information needed for each row is computed only once, when the model is created.
 final class StoreModel: Sendable {
   let schema: Schema.Content
   /// The storage of each entity, indexed by the entity's position in the schema.
   let entities: [EntityStorage]
   let space: ManagedObjectID.Space
-  /// The number of changes to the store's model before this object was created.
+  /// The number of times that the store's model had changed when this object was created.
   let changeCount: Int64
   /// A Boolean value that indicates whether changes are recorded in the history.
   let tracksHistory: Bool
@@ -28,7 +28,7 @@ final class StoreModel: Sendable {
   private let relationshipKeyspaces: [[String?]]
   private let references: [[(slot: Int, keyspace: String)]]
   private let lists: [[String]]
-  /// The result of ``isIsolated(_:)`` for each entity, indexed by the entity's position.
+  /// The results of ``isIsolated(_:)`` for all entities, indexed by the entity's position.
   private let areIsolated: [Bool]
 
   init(
@@ -101,7 +101,7 @@ final class StoreModel: Sendable {
   /// Returns the storage of an entity.
   func storage(of entity: EntityDescription) -> EntityStorage { entities[entity.position] }
 
-  /// Returns the storages of an entity and its subentities, sorted by number.
+  /// Returns the storage of an entity and each of its subentities, sorted by number.
   func family(of entity: EntityDescription) -> [EntityStorage] { families[entity.position] }
 
   /// Returns the storage of an object, or `nil` if the schema has no class for the object.
@@ -109,8 +109,7 @@ final class StoreModel: Sendable {
     positionsByNumber[number.entity].map { entities[$0] }
   }
 
-  /// Returns the number of the object that a string such as `Team/12` identifies, or `nil` if the
-  /// string does not identify an object.
+  /// Returns the object number for a string such as `Team/12`, or `nil` if the string is invalid.
   ///
   /// The object need not exist.
   func number(_ text: String) -> ObjectNumber? {
@@ -151,8 +150,8 @@ final class StoreModel: Sendable {
   /// Returns the keyspaces that list the members of an entity's own to-many relationships.
   func lists(of entity: EntityDescription) -> [String] { lists[entity.position] }
 
-  /// Returns the keyspace that lists, for each object, the objects that refer to it through a
-  /// to-one relationship.
+  /// Returns the keyspace that lists the objects that refer to a given object through a to-one
+  /// relationship.
   ///
   /// If the inverse lists these objects, the result is the keyspace of the relationship. Otherwise,
   /// the result is an index that the schema adds.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A view of a store's rows in one generation or within a transaction, or an empty view.
+/// A view of a store's rows in a generation or a transaction, or an empty view.
 final class StoreView {
   private enum Source {
     case empty
@@ -43,7 +43,7 @@ final class StoreView {
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
   }
 
-  /// The pinned snapshot, or `nil` if the view is empty or within a transaction.
+  /// The pinned snapshot, or `nil` if the view is empty or belongs to a transaction.
   var snapshot: Snapshot? {
     if case .snapshot(let snapshot) = source { return snapshot }
     return nil
@@ -119,7 +119,7 @@ final class StoreView {
   /// Returns the number of the object that has the given values in a unique index, or `nil` if
   /// there is no such object.
   ///
-  /// - Precondition: The key of the values is not shortened.
+  /// - Precondition: The key for the values is not shortened.
   func number(in keyspace: String, _ values: [StoredValue]) throws -> ObjectNumber? {
     try self.keyspace(keyspace)?.withValue(EntryKey.key(values)) {
       ObjectNumber(bits: try $0.number())

@@ -1,7 +1,6 @@
 import Foundation
 
-/// The declarations of the program that last opened a store, except the declarations that affect
-/// stored rows.
+/// The declarations of the program that last opened a store, except those that affect stored rows.
 ///
 /// Tools read these declarations in place of the program's classes. Unlike the model, the
 /// declarations may differ between programs that have the store open.

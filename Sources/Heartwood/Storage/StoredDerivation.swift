@@ -1,10 +1,10 @@
 import Foundation
 
-/// A derivation as described in the model of a store, with numbers in place of names.
+/// A derivation as described in a store's model, with numbers in place of names.
 package struct StoredDerivation {
   let property: UInt16
   let formula: String
-  /// The numbers of the relationship and of its destination, or `nil` if the source is the object
+  /// The numbers of the relationship and its destination, or `nil` if the source is the object
   /// itself.
   let relationship: (property: UInt16, destination: Int)?
   let attribute: UInt16?

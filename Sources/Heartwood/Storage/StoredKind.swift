@@ -51,7 +51,7 @@ extension PropertyDescription {
 extension StorageType {
   /// Returns whether another type can represent every value of this type.
   ///
-  /// The other type must be the same type or a wider number type.
+  /// The other type must be the same type or a wider numeric type.
   func fits(in other: StorageType) -> Bool {
     if self == other { return true }
     switch (self, other) {
@@ -62,8 +62,8 @@ extension StorageType {
     }
   }
 
-  /// The number of bits available for negative values and for positive values of an integer type,
-  /// or `nil` for other types.
+  /// The number of bits that an integer type has for negative and for positive values, or `nil` for
+  /// other types.
   private var integerBits: (signed: Int, unsigned: Int)? {
     switch self {
     case .int8: (7, 7)

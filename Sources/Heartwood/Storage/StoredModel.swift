@@ -3,14 +3,14 @@ import Foundation
 /// The model that the store records, so that the store can be read without the program's classes.
 ///
 /// The number of each entity and each property is assigned once and never reused. The names of
-/// keyspaces contain these numbers. Each record contains the number of the layout with which it was
-/// written.
+/// keyspaces contain these numbers. Each record contains the number of the layout that was used to
+/// write it.
 package struct StoredModel: Codable, Equatable {
   /// An entity in the store.
   package struct StoredEntity: Codable, Equatable {
     var name: String
     var number: Int
-    /// The highest number that a property of the entity has ever had.
+    /// The highest number ever assigned to a property of the entity.
     var lastProperty: UInt16 = 0
     var properties: [StoredProperty] = []
     /// All layouts of the entity's records.
@@ -56,8 +56,8 @@ package struct StoredModel: Codable, Equatable {
     var inverse: String?
     /// The numbers of the possible destination entities.
     var targets: [Int]
-    /// The keyspace that lists the members of each owner or, for a to-one relationship, the objects
-    /// that refer to each destination.
+    /// The keyspace that lists each owner's members or, for a to-one relationship, each
+    /// destination's referrers.
     ///
     /// The property is `nil` if there is no such list.
     var keyspace: String?
@@ -69,7 +69,7 @@ package struct StoredModel: Codable, Equatable {
     }
   }
 
-  /// A layout with which records were written.
+  /// A layout used to write records.
   struct StoredLayout: Codable, Equatable {
     var columns: [Column]
     /// The values to use for properties that have no value in a record of this layout.
@@ -102,7 +102,7 @@ package struct StoredModel: Codable, Equatable {
   static let changesKey: Key = "changes"
 
   var version: Int
-  /// The highest number that an entity has ever had.
+  /// The highest number ever assigned to an entity.
   var lastEntity = 0
   package var entities: [StoredEntity] = []
 
@@ -210,7 +210,7 @@ extension TextIndexDescription {
   ///
   /// The name consists of the number of the declaring entity, the numbers of the attributes and the
   /// identifier of the tokenizer. A program that does not declare an index removes the index when
-  /// it opens the store. An index is therefore never missing such a program's changes.
+  /// it opens the store. The program's changes can therefore never be missing from the index.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     return "text.\(stored.number).\(numbers.joined(separator: "-")).\(tokenizer.identifier)"

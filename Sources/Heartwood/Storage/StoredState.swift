@@ -4,7 +4,7 @@ import Foundation
 struct StoredState {
   /// The model, or `nil` if the store has never been opened with a model.
   private(set) var model: StoredModel?
-  /// The identifier of the store in object IDs.
+  /// The store's identifier, as used in object IDs.
   let identity: UUID
   private var changeCount: Int64
 

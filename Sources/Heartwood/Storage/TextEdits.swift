@@ -1,12 +1,13 @@
-/// The changes to the posting lists of a text index, gathered by term.
+/// The changes to the posting lists of a text index, grouped by term.
 ///
-/// The edits of a term form a stream of bytes, which is stored in *slices* of doubling size. Each
-/// slice ends with the offset of the next slice. A posting occupies only a few bytes.
+/// The edits of a term form a stream of bytes, which is stored in *slices*. Each slice is twice as
+/// large as the previous one, up to a limit, and ends with the offset of the next slice. A posting
+/// occupies only a few bytes.
 struct TextEdits {
   /// A change to one posting.
   struct Edit {
     let row: Int64
-    /// The range of the new posting's content in the bytes that are passed with the edit.
+    /// The range of the new posting's content in the bytes that are passed along with the edit.
     ///
     /// If the posting is removed, the range is empty.
     let start: Int
@@ -28,7 +29,7 @@ struct TextEdits {
     var first: Int32 = -1
     /// The offset at which the next byte is written.
     var next: Int32 = -1
-    /// The offset at which the last slice's bytes end.
+    /// The offset at which the last slice's data ends.
     var limit: Int32 = -1
     var sliceByteCount: Int32 = 0
     var lastRow: Int64 = 0
@@ -40,8 +41,8 @@ struct TextEdits {
   private var termBytes: [UInt8] = []
   /// A hash table with open addressing, in which 0 marks an empty slot.
   ///
-  /// The low half of a slot is the number of a term plus 1. The high half of the slot is the high
-  /// half of the term's hash.
+  /// The low half of any other slot is a term's number plus 1. The high half is the high half of
+  /// the term's hash.
   private var slots: [UInt64] = Array(repeating: 0, count: 1024)
   private var content: [UInt8] = []
 
@@ -118,7 +119,7 @@ struct TextEdits {
 
   /// Replaces `words` with the words of a row's attributes, in ascending order.
   ///
-  /// Each element contains the number of a term in its high half, and a position in its low half.
+  /// The high half of each element is a term's number, and the low half is a position.
   mutating func split(
     _ texts: [String?], _ tokenizer: TextTokenizer, _ tokens: inout TextTokens,
     into words: inout [UInt64]
@@ -157,7 +158,7 @@ struct TextEdits {
 
   // MARK: Edits
 
-  /// Adds the differences between the words of a row before and after a change.
+  /// Adds an edit for each term whose posting differs before and after a change to a row.
   mutating func add(_ row: Int64, from before: PendingWords?, to after: PendingWords?) {
     let (old, new) = (before?.words ?? [], after?.words ?? [])
     var (oldPosition, newPosition) = (0, 0)
@@ -178,11 +179,11 @@ struct TextEdits {
     }
   }
 
-  /// Adds the differences between the postings of a row before and after a change.
+  /// Adds an edit for each term whose posting differs before and after a change to a row.
   ///
   /// - Parameters:
-  ///   - before: The words before the change, in ascending order. Each element contains the number
-  ///     of a term in its high half, and a position in its low half.
+  ///   - before: The words before the change, in ascending order. The high half of each element is
+  ///     a term's number, and the low half is a position.
   ///   - after: The words after the change.
   mutating func add(
     _ row: Int64, from before: [UInt64], to after: [UInt64], fieldCount: Int
@@ -207,7 +208,7 @@ struct TextEdits {
     }
   }
 
-  /// Appends an edit with the bytes of `content`.
+  /// Appends an edit that replaces a row's posting with `content`.
   private mutating func append(_ row: Int64, to number: Int) {
     var stream = streams[number]
     let difference = row - stream.lastRow
@@ -258,7 +259,7 @@ struct TextEdits {
   /// The edits of a term are sorted by row.
   ///
   /// - Parameter body: A closure that receives the term, its edits, and the bytes that contain the
-  ///   contents of the edits.
+  ///   edits' contents.
   func forEachTerm(
     _ body: (_ term: ArraySlice<UInt8>, _ edits: [Edit], _ contents: [UInt8]) throws -> Void
   ) throws {

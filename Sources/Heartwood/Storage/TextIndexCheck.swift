@@ -129,7 +129,7 @@ private struct Contents {
 }
 
 extension TextIndexReader {
-  /// Calls `body` with all postings except the postings of pending rows.
+  /// Calls `body` with every posting except those of pending rows.
   ///
   /// - Throws: `corrupt` if a list cannot be decoded, or if its length differs from the length
   ///   recorded for its term.

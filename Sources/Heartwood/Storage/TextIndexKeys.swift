@@ -1,12 +1,12 @@
 /// The keys in a text index's keyspace for the objects of one entity.
 ///
-/// Every key begins with a byte string, which consists of the number of the entity, the kind of the
+/// Every key begins with a byte string that consists of the number of the entity, the kind of the
 /// entry and, if the entry belongs to a term, the term.
 package struct TextIndexKeys {
   enum Kind: UInt8 {
     /// The number of objects, and the number of words in these objects.
     case totals
-    /// A row whose changes are not in the posting lists yet.
+    /// A row whose changes are not yet in the posting lists.
     case pending
     /// The lengths of the objects in a range of rows.
     case lengths
@@ -65,7 +65,7 @@ package struct TextIndexKeys {
     return (Key(unverified: bytes), Key(unverified: upper))
   }
 
-  /// Returns the term that the key of a term's entry contains.
+  /// Returns the term contained in the key of a term's entry.
   package func term(ofKey key: [UInt8]) throws -> [UInt8] {
     guard let term = try term(at: key) else { throw TextPostings.damage }
     return term
@@ -83,7 +83,7 @@ package struct TextIndexKeys {
 }
 
 extension [UInt8] {
-  /// Appends a number in groups of seven bits, lowest first.
+  /// Appends a number in groups of seven bits, lowest group first.
   @inline(__always)
   mutating func append(varint value: UInt64) {
     var rest = value

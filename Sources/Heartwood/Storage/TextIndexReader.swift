@@ -3,7 +3,7 @@ final class TextIndexReader {
   let keys: TextIndexKeys
   let fieldCount: Int
   private let keyspace: RowsKeyspace
-  /// The lengths that were read last.
+  /// The lengths that were read most recently.
   ///
   /// The lengths belong to neighbouring rows.
   @exclusivity(unchecked) private var lengths: (number: Int64, bytes: [UInt8]) = (-1, [])
@@ -38,8 +38,8 @@ final class TextIndexReader {
 
   /// Calls `body` with each term that is similar to a word, in ascending order.
   ///
-  /// - Complexity: The method reads the terms that have the same beginning as a similar term, and
-  ///   seeks past all other terms.
+  /// - Complexity: The method reads the terms that begin like a similar term, and seeks past all
+  ///   others.
   func forEachTerm(
     similarTo test: inout TextSimilarity,
     _ body: (_ term: [UInt8], _ entry: TextIndexTerm) throws -> Void
@@ -64,7 +64,7 @@ final class TextIndexReader {
     }
   }
 
-  /// Returns the rows whose changes are not in the posting lists yet.
+  /// Returns the rows whose changes are not yet in the posting lists.
   func pending() throws -> [(row: Int64, change: PendingText)] {
     guard try totals().pendingCount > 0 else { return [] }
     var result: [(row: Int64, change: PendingText)] = []

@@ -1,9 +1,9 @@
 /// Writes the changes of one transaction to a text index, for the objects of one entity.
 ///
-/// Changes are gathered and written in term order, so that each changed posting list is written
-/// once. Changes that exceed ``maxByteCount`` are written early, which limits memory use.
+/// Changes are collected and written in term order, so that each changed posting list is written
+/// only once. To limit memory use, changes are written early if they exceed ``maxByteCount``.
 final class TextIndexWriter {
-  /// The maximum size of the gathered changes in memory, in bytes.
+  /// The maximum amount of memory for collected changes, in bytes.
   static let maxByteCount = 48 << 20
   /// The maximum length of a posting list that is stored with its term.
   private static let maxInlineByteCount = 512
@@ -41,7 +41,7 @@ final class TextIndexWriter {
     }
   }
 
-  /// Adds the change to a row.
+  /// Records a change to a row.
   ///
   /// - Parameters:
   ///   - before: The values before the change, indexed by slot, or `nil` if the row is new.
@@ -57,7 +57,7 @@ final class TextIndexWriter {
       toTexts: after.map { values in slots.map { values[$0].string } })
   }
 
-  /// Adds the change to a row, given the text of each attribute.
+  /// Records a change to a row, given the text of each attribute.
   func change(_ row: Int64, fromTexts before: [String?]?, toTexts after: [String?]?) throws {
     edits.split(before ?? [], tokenizer, &tokens, into: &words.before)
     edits.split(after ?? [], tokenizer, &tokens, into: &words.after)
@@ -195,17 +195,17 @@ final class TextIndexWriter {
     lengths.removeAll(keepingCapacity: true)
   }
 
-  /// Writes the blocks of the terms that have been written.
+  /// Writes the blocks of all terms that have already been written.
   private func writeBlocks() throws {
     for block in blocks { try keyspace.put(block.key, block.bytes) }
     blocks = []
     blocksByteCount = 0
   }
 
-  /// Adds a block to the blocks that are written after all terms.
+  /// Queues a block to be written after all terms.
   ///
   /// Appending keys at the end of a keyspace fills its pages. In a new index, all terms are
-  /// therefore written before all blocks, which sort after the terms.
+  /// therefore written before the blocks, which sort after the terms.
   private func put(_ term: ArraySlice<UInt8>, _ block: TextPostingsBuilder.Block) throws {
     blocks.append((keys.block(term, row: block.row), block.bytes))
     blocksByteCount += block.bytes.count

@@ -14,8 +14,8 @@ package struct TextPostings {
   package private(set) var row: Int64 = 0
   /// The offset at which reading continues.
   ///
-  /// This is the offset of the next posting or, if the content of the current posting has not been
-  /// read, of that content.
+  /// If the content of the current posting has not been read, this is the offset of that content.
+  /// Otherwise, it is the offset of the next posting.
   package private(set) var offset: Int
   /// The offset of the current posting's content.
   package private(set) var contentStart = 0
@@ -116,9 +116,8 @@ package struct TextPostings {
   /// Appends the content of a posting.
   ///
   /// - Parameters:
-  ///   - words: An array of elements in ascending order, each of which contains a position in its
-  ///     low half.
-  ///   - range: The range of the array that contains the positions of the posting.
+  ///   - words: A sorted array whose elements each contain a position in the low half.
+  ///   - range: The range of the elements that contain the posting's positions.
   static func appendContent(
     of words: [UInt64], _ range: Range<Int>, fieldCount: Int, to bytes: inout [UInt8]
   ) {
@@ -153,7 +152,7 @@ package struct TextPostingsBuilder {
     package let bytes: [UInt8]
   }
 
-  /// The maximum combined length of a term and a block with several of its postings.
+  /// The maximum combined length of a term and a block that contains several of its postings.
   ///
   /// With this limit, four blocks and their keys fit in the smallest page, so blocks need no
   /// separate pages.

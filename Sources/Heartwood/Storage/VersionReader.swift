@@ -53,8 +53,8 @@ struct VersionReader {
     steps = Self.steps(states, known)
   }
 
-  /// Returns the versions that the history records, and the versions that can be found only by
-  /// comparing generations.
+  /// Returns the versions that the history records and those that can be found only by comparing
+  /// generations.
   private static func steps(_ states: [State], _ known: [Step]) -> [Step] {
     guard let first = states.first, let last = states.last else { return [] }
     var steps = known.filter { first.generation < $0.base && $0.base <= last.generation }

@@ -16,7 +16,7 @@ enum CharacterClass: UInt8 {
   case midNumber
   /// An apostrophe, which can be punctuation between letters or between digits.
   case midBoth
-  /// A quotation mark, which is punctuation between Hebrew letters.
+  /// A quotation mark, which can be punctuation between Hebrew letters.
   case quote
   /// A character from a script that does not separate words with spaces.
   ///

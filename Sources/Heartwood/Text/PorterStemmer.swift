@@ -8,7 +8,7 @@ struct PorterStemmer {
   /// The algorithm considers only the first `end` letters.
   private var word: [UInt8] = []
   private var end = 0
-  /// The length of the stem before the most recently compared suffix.
+  /// The length of the stem that precedes the most recently compared suffix.
   private var stemEnd = 0
 
   /// Stems the word that begins at `start` in `bytes`.
@@ -49,8 +49,8 @@ struct PorterStemmer {
     "ion", "ism", "ate", "ity", "ous", "ive", "ize",
   ].map { Array($0.utf8) }
 
-  /// Returns the stems of possible words that start with `beginning`, except stems that themselves
-  /// start with `beginning`.
+  /// Returns the stems of possible completions of `beginning`, excluding stems that also start with
+  /// `beginning`.
   mutating func stems(completing beginning: [UInt8]) -> [[UInt8]] {
     guard beginning.count > 2, beginning.allSatisfy({ (0x61...0x7A).contains($0) }) else {
       return []
@@ -97,13 +97,13 @@ struct PorterStemmer {
 
   private var stemHasVowel: Bool { (0..<stemEnd).contains { !isConsonant($0) } }
 
-  /// Returns whether the first `count` letters end with two equal consonants.
+  /// Returns whether the first `count` letters end with a double consonant.
   private func endsWithDouble(_ count: Int) -> Bool {
     count > 1 && word[count - 1] == word[count - 2] && isConsonant(count - 1)
   }
 
   /// Returns whether the first `count` letters end with a consonant, a vowel and a consonant other
-  /// than w, x and y.
+  /// than w, x or y.
   private func endsWithShortSyllable(_ count: Int) -> Bool {
     guard count > 2, isConsonant(count - 1), !isConsonant(count - 2), isConsonant(count - 3) else {
       return false

@@ -1,11 +1,11 @@
-/// The occurrences of a query's words in one object in memory.
+/// The occurrences of a query's words in one in-memory object.
 struct TextDocument {
   /// The positions of each leaf, in ascending order.
   private(set) var positions: [[UInt32]]
   /// The number of words.
   private(set) var length = 0
-  /// For each leaf, a Boolean value that indicates whether the leaf occurs in any attribute, even
-  /// in an attribute that the leaf does not search.
+  /// Boolean values that indicate whether each leaf occurs in any attribute, including attributes
+  /// that the leaf does not search.
   private(set) var occurs: [Bool]
 
   /// Looks for the leaves of a query in the attributes of an object.

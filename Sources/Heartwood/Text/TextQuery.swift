@@ -10,9 +10,9 @@
 public struct TextQuery: Sendable {
   /// A part of a query.
   indirect enum Node: Sendable {
-    /// A query that has too many levels or parts and throws an error when it is used.
+    /// A query with too many levels or parts, which throws an error when it is used.
     case tooLarge
-    /// A user's input, of which only the first words are used.
+    /// User input, of which only the first words are used.
     case input(Node)
     case words(String)
     case prefix(String)
@@ -22,7 +22,7 @@ public struct TextQuery: Sendable {
     case any([Node])
     case not(Node)
     case attributes(Node, [any AnyKeyPath & Sendable])
-    /// The part of a user's input that follows `name:`.
+    /// The part of the user input that follows `name:`.
     case named(String, Node)
   }
 
@@ -44,7 +44,7 @@ public struct TextQuery: Sendable {
 
   /// Creates a query with the given number of levels and parts.
   ///
-  /// Both numbers are limited, so that no code recurses too deeply and no chain of operators copies
+  /// The limits on both numbers prevent deep recursion, and keep chains of operators from copying
   /// long arrays.
   private init(_ node: @autoclosure () -> Node, levelCount: Int = 1, partCount: Int = 1) {
     let maxima = (TextSearchTree.maxLevelCount, TextSearchTree.maxPartCount)

@@ -1,10 +1,10 @@
-/// A text query whose text a tokenizer has split into terms.
+/// A text query whose text has been split into terms by a tokenizer.
 struct TextSearchTree {
   /// A test that applies to single terms.
   struct Leaf: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
       case word
-      /// The term begins with the given text, or is the stem of a word that may begin with the
+      /// The term begins with the given text, or is the stem of a word that could begin with the
       /// text.
       case prefix(stems: [[UInt8]])
       case similar(distance: Int)
@@ -35,11 +35,11 @@ struct TextSearchTree {
 
   private(set) var leaves: [Leaf] = []
   private(set) var root: Node?
-  /// For each leaf, a Boolean value that indicates whether the leaf contributes to the relevance.
+  /// Boolean values that indicate whether each leaf contributes to the relevance.
   ///
-  /// A leaf below a negation does not contribute.
+  /// A leaf under a negation does not contribute.
   private(set) var areScored: [Bool] = []
-  /// For each leaf, a Boolean value that indicates whether the leaf's positions are needed.
+  /// Boolean values that indicate whether each leaf's positions are needed.
   ///
   /// The positions of a leaf are needed if the leaf is part of a phrase.
   private(set) var needPositions: [Bool] = []
@@ -47,7 +47,7 @@ struct TextSearchTree {
   private let tokenizer: TextTokenizer
   private let field: (TextQueryAttribute) throws -> Int?
   private var isNegated = false
-  /// The number of words that may still be used from a user's input, or `nil` for other text.
+  /// The number of words from user input that may still be used, or `nil` for other text.
   private var inputWordCount: Int?
   private var inputSimilarCount = 0
 
@@ -59,9 +59,9 @@ struct TextSearchTree {
   static let maxPartCount = 10_000
   /// The maximum number of levels in a query.
   static let maxLevelCount = 256
-  /// The maximum number of words to use from a user's input.
+  /// The maximum number of words to use from user input.
   private static let maxInputWordCount = 256
-  /// The maximum number of words in a user's input for which similar words are found.
+  /// The maximum number of words in user input for which similar words are found.
   private static let maxInputSimilarCount = 16
 
   /// The error for a query that is too large.
@@ -120,7 +120,7 @@ struct TextSearchTree {
     }
   }
 
-  /// Combines parts.
+  /// Combines parts of a query.
   ///
   /// Each distinct part is used only once.
   private mutating func combined(
@@ -181,7 +181,7 @@ struct TextSearchTree {
   ///
   /// The index contains stems, but the beginning of a word can be longer than the word's stem. For
   /// example, "runn" is longer than "run". The leaf therefore also matches the stems of all words
-  /// that may have this beginning.
+  /// that could have this beginning.
   private func beginning(_ text: String, _ token: TextTokens.Token, _ fields: UInt64) -> Leaf {
     var tokens = TextTokens()
     tokenizer.withoutStemming.tokenize(text, into: &tokens)

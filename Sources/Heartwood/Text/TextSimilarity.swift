@@ -1,7 +1,7 @@
 /// Compares terms with a given word by counting the differences between their letters.
 ///
-/// If terms are compared in ascending order, a beginning that consecutive terms share is processed
-/// only once.
+/// If terms are compared in ascending order, a prefix shared by consecutive terms is processed only
+/// once.
 struct TextSimilarity {
   enum Result: Equatable {
     case similar
@@ -12,7 +12,7 @@ struct TextSimilarity {
 
   private let word: [Unicode.Scalar]
   private let distance: Int
-  /// The letters that were compared last.
+  /// The letters that were compared most recently.
   private var path: [Unicode.Scalar] = []
   /// The number of differences between each prefix of `path` and each prefix of the word.
   ///

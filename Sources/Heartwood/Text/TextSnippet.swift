@@ -70,7 +70,7 @@ struct TextHighlights {
     return result
   }
 
-  /// Returns the part of the text, `wordCount` words long, that contains the most matching words.
+  /// Returns the passage of `wordCount` words that contains the most matching words.
   func snippet(wordCount: Int) -> TextSnippet {
     let count = max(1, wordCount)
     guard tokens.count > count else { return TextSnippet(text: text, highlights: ranges) }

@@ -1,4 +1,4 @@
-/// A rule for splitting text into terms, which text indexes store and text queries look up.
+/// A rule for splitting text into the terms that text indexes store and text queries look up.
 public struct TextTokenizer: Sendable {
   /// A language whose word endings are removed, so that a query finds all forms of a word.
   public enum Stemming: String, Sendable, Hashable {
@@ -76,15 +76,15 @@ public struct TextTokenizer: Sendable {
     self.init(kind: .unknown, identifier: identifier)
   }
 
-  /// The tokenizer for the beginnings of words, from which no endings are removed.
+  /// The tokenizer without stemming, which is used for the beginnings of words.
   var withoutStemming: TextTokenizer {
     guard case .words(let scanner) = kind else { return self }
     return .words(ignoresCase: scanner.ignoresCase, ignoresDiacritics: scanner.ignoresDiacritics)
   }
 
-  /// Returns stems of possible words that start with `beginning`.
+  /// Returns the stems of possible completions of `beginning`.
   ///
-  /// Stems that themselves start with `beginning` are omitted.
+  /// Stems that also start with `beginning` are omitted.
   func stems(completing beginning: [UInt8]) -> [[UInt8]] {
     guard case .words(let scanner) = kind, scanner.stemming == .english else { return [] }
     var stemmer = PorterStemmer()

@@ -19,7 +19,7 @@ package struct TextTokens {
     var end: Int { Int(bytes.end) }
     /// The number of words that precede this word.
     package var position: Int { Int(positionAndTail >> 1) }
-    /// A Boolean value that indicates whether the token is a run's last character.
+    /// A Boolean value that indicates whether the token is the last character of a run.
     ///
     /// All other tokens of the run are pairs of adjacent characters. Only a query for a single
     /// character needs this token.
