@@ -7,7 +7,7 @@ public struct ValueWriter: ~Copyable {
   private let keyspace: OpenKeyspace
   private let byteCount: Int
   private var givenByteCount = 0
-  /// The bytes appended so far, if the value is small enough to be stored in its leaf.
+  /// The bytes appended so far to a value that is small enough to be stored in its leaf.
   private var collected: [UInt8] = []
   /// The writer of overflow pages, or `nil` if the value is stored in its leaf.
   private var overflow: OverflowWriter?

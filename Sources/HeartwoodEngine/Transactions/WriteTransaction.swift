@@ -28,8 +28,8 @@ public struct WriteTransaction {
   ///
   /// The transaction continues either way. Savepoints may be nested. After a rollback, keyspaces
   /// created in the savepoint no longer exist, and using them traps. Keyspaces that existed before
-  /// the transaction and were opened in the savepoint can still be used. Cursors find their
-  /// position again.
+  /// the transaction and were opened in the savepoint can still be used. Cursors restore their
+  /// positions.
   ///
   /// ```swift
   /// try store.write { transaction in

@@ -137,7 +137,7 @@ package struct NodeRebuild {
 
   /// Returns a key that separates the entries before `position` from the rest.
   ///
-  /// The workspace holds the bytes of the key.
+  /// The key's bytes are stored in the workspace.
   ///
   /// In leaves, the result is the shortest separator. In branches, it is the key at `position`,
   /// which moves up to the parent.

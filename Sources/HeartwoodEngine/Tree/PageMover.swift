@@ -141,8 +141,8 @@ package struct PageMover {
     }
   }
 
-  /// Returns the page number at `position` in an index page, or `nil` if the page has fewer page
-  /// numbers.
+  /// Returns the page number at `position` in an index page, or `nil` if `position` is past the
+  /// last page number.
   private func entry(
     _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {

@@ -20,7 +20,7 @@ package final class TreeCursor {
   /// The memory for a second key, used to compare keys across leaves and to search for a saved key.
   private let otherBytes: MutableBytes
   private var keyCount = 0
-  /// The slot whose key is in `keyBytes`, or -1 if there is none.
+  /// The slot whose key is in `keyBytes`, or -1 if `keyBytes` contains no key.
   private var keySlot = -1
   private var leaf: PageReference?
   private var node: NodeView
