@@ -136,7 +136,7 @@ extension Store {
       .move(directory(source), to: directory(target))
   }
 
-  /// Replaces a store by moving another store on the same volume to its path.
+  /// Replaces the store at a path by moving another store on the same volume to that path.
   ///
   /// To keep the other store at `source`, pass the path of a copy instead. After a crash, the next
   /// process that opens the store finds either the complete old store or the complete new store.

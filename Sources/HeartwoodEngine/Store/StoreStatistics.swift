@@ -14,7 +14,7 @@ public struct StoreStatistics: Hashable, Sendable {
   ///
   /// The value is `nil` before the first reclamation. The bound is the sum of four sizes:
   ///
-  /// - Four images of each page in the log, for each held generation and for the newest generation.
+  /// - For each held generation and for the newest generation, four images of each page in the log.
   /// - The frames written between the last two reclamations.
   /// - The retained-frame map.
   /// - Four segments.

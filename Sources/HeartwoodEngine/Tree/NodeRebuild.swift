@@ -1,6 +1,4 @@
-/// The entries from which one or two nodes are rebuilt.
-///
-/// At most one entry is added or replaced.
+/// The entries from which one or two nodes are rebuilt, with at most one addition or replacement.
 ///
 /// Any range of the entries can be written to any page other than the source pages. Each written
 /// node has its own prefix.

@@ -20,8 +20,8 @@ package struct OverflowWriter {
 
   /// The number of bytes after which the transaction may spill its pages.
   ///
-  /// This number is at least the size of a page. A chunk that is in a page is therefore read before
-  /// that page can be spilled.
+  /// This number is at least the size of a page, so a chunk that is stored in a page is read
+  /// completely before that page can be spilled.
   private static let stepByteCount = Limits.maxPageByteCount
 
   /// Creates a writer.
