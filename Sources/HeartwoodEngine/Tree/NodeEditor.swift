@@ -17,7 +17,7 @@ package struct NodeEditor {
   /// Inserts an entry before the entry at `slot`.
   ///
   /// The method returns `false` and leaves the node unchanged if the node has no room for the
-  /// entry, if it has no keys yet, or if the key does not start with its prefix.
+  /// entry, if it has no keys yet, or if the key does not start with the node's prefix.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {
     let node = node
     let isLeaf = node.isLeaf
