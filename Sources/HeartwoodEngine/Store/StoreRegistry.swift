@@ -2,8 +2,8 @@ import Synchronization
 
 /// The stores that are open in this process.
 ///
-/// A store has one entry, no matter how often and through which paths it was opened. A store that
-/// was first opened for reading only, and later also for writing, has two entries.
+/// A store has one entry, however often and through whichever paths it was opened. The exception is
+/// a store that was opened first for reading only and later for writing, which has two entries.
 final class StoreRegistry: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `stores`.
 

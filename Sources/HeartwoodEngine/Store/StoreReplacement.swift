@@ -136,17 +136,16 @@ extension Store {
       .move(directory(source), to: directory(target))
   }
 
-  /// Replaces a store with another store that is moved from another path on the same volume.
+  /// Replaces the store at a path by moving another store on the same volume to that path.
   ///
-  /// To keep the other store at its path, replace the store with a copy of the other store. After a
-  /// crash, the next process that opens the store finds either the complete old store or the
-  /// complete new store.
+  /// To keep the other store at `source`, pass the path of a copy instead. After a crash, the next
+  /// process that opens the store finds either the complete old store or the complete new store.
   ///
   /// - Parameters:
   ///   - path: The path of the store to replace, or a path without a store.
   ///   - source: The path of the store that is moved to `path`.
   ///   - busyTimeout: The maximum time to wait until no process has either store open.
-  /// - Throws: `busy` if one of the stores is open in this or another process, or `notAStore` or
+  /// - Throws: `busy` if one of the stores is open in this or another process, `notAStore`, or
   ///   `io`. If the call throws before the new store is at `path`, nothing has changed.
   /// - Complexity: Two directory renames, the removal of each file of the old store, and at most
   ///   five directory syncs.
@@ -157,7 +156,7 @@ extension Store {
       .replace(directory(path), with: directory(source))
   }
 
-  /// Returns the path of the directory itself, without symbolic links.
+  /// Returns the path of a directory with symbolic links resolved.
   ///
   /// Renaming a link would not move the directory.
   private static func directory(_ path: String) -> String {

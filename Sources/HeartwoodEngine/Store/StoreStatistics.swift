@@ -14,7 +14,7 @@ public struct StoreStatistics: Hashable, Sendable {
   ///
   /// The value is `nil` before the first reclamation. The bound is the sum of four sizes:
   ///
-  /// - Four images of each page in the log, for each held generation and for the newest generation.
+  /// - For each held generation and for the newest generation, four images of each page in the log.
   /// - The frames written between the last two reclamations.
   /// - The retained-frame map.
   /// - Four segments.
@@ -41,9 +41,13 @@ public struct StoreStatistics: Hashable, Sendable {
   /// that has changed since the checkpointed generation. An entry uses about 10 bytes if such pages
   /// are adjacent, or about 65 bytes if they are scattered.
   public var indexByteCount = 0
-  /// The number of page-cache lookups, which occur only with `.buffered` access.
+  /// The number of page-cache lookups.
+  ///
+  /// Lookups occur only with `.buffered` access.
   public var cacheLookupCount = 0
-  /// The number of page-cache misses, each of which read a page from a file.
+  /// The number of page-cache misses.
+  ///
+  /// Each miss reads a page from a file.
   public var cacheReadCount = 0
   /// The error from the last checkpoint in any process, or `nil` if that checkpoint succeeded or no
   /// checkpoint has run.
@@ -90,7 +94,7 @@ public struct StoreStatistics: Hashable, Sendable {
 
   /// Returns the size of the log on disk.
   ///
-  /// Segments that are deleted during the call do not count.
+  /// Segments that are deleted during the call are not counted.
   private static func logByteCount(_ files: StoreFiles) -> Int {
     let segments = (try? files.log.existing()) ?? []
     return segments.reduce(0) { total, segment in
@@ -104,7 +108,7 @@ public struct StoreStatistics: Hashable, Sendable {
 ///
 /// Commits with ``StoreOptions/Durability-swift.enum/full`` durability wait for the `sync` lock.
 /// Checkpoints and ``Store/close()`` wait for the `maintenance` lock. These waits have no limit.
-/// Any process that may read the store's `locks` file can hold either lock, even while the process
+/// Any process with permission to read the store's `locks` file can hold either lock, even while it
 /// is suspended.
 public struct LockWait: Hashable, Sendable {
   /// The name of the lock: `"sync"` or `"maintenance"`.

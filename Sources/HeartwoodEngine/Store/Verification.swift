@@ -1,4 +1,4 @@
-/// The result of checking a complete store.
+/// The result of verifying an entire store.
 public struct VerificationReport: Hashable, Sendable {
   /// The problems found, each described in one sentence.
   ///
@@ -14,7 +14,7 @@ public struct VerificationReport: Hashable, Sendable {
   public var keyspaceCount = 0
   /// The number of entries in all keyspaces.
   public var entryCount = 0
-  /// The number of complete commits in the log that follow the checkpointed generation.
+  /// The number of complete commits that follow the checkpointed generation in the log.
   public var logCommitCount = 0
 }
 
@@ -75,7 +75,7 @@ final class Verification {
     }
   }
 
-  /// Checks one tree, and returns the number of its entries.
+  /// Checks one tree, and returns its entry count.
   private func check(_ root: TreeRoot) -> Int {
     var beyond: [PageNumber] = []
     let checks = TreeChecks(view: state.view, root: root) { page in

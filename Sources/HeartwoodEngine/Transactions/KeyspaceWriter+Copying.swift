@@ -1,11 +1,11 @@
-/// The entries of one keyspace in a snapshot, in key order, for copying to another store.
+/// A snapshot's entries in one keyspace, to be copied to another store in key order.
 struct KeyspaceSource {
   private let view: PageView
   private let root: TreeRoot
   private let cursor: TreeCursor
   private(set) var hasEntry: Bool
 
-  /// Creates a source that is positioned at the first entry.
+  /// Creates a source positioned at the first entry.
   ///
   /// The snapshot must outlive the source.
   init(_ snapshot: Snapshot, _ row: Catalog.Row) throws(StorageError) {

@@ -13,8 +13,8 @@ extension KeyspaceWriter {
 
   /// Calls `body` with the value of a key, and returns the result of `body`.
   ///
-  /// The method returns `nil` if the key does not exist. The span is valid only during the call,
-  /// and only until this transaction makes a change.
+  /// The method returns `nil` if the key does not exist. The span becomes invalid when `body`
+  /// returns or this transaction makes a change.
   @inlinable
   public func withValue<K: LookupKey & ~Escapable, R>(
     _ key: K, _ body: (RawSpan) throws -> R
@@ -69,7 +69,7 @@ extension KeyspaceWriter {
 
   /// Sets the value of a key to the bytes of a span.
   ///
-  /// The span may be borrowed from this transaction. Otherwise, this method works like
+  /// The span may be borrowed from this transaction. In all other respects, this method works like
   /// ``put(_:_:)-(_,[UInt8])``.
   @inlinable
   public func put<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {

@@ -9,8 +9,8 @@ extension KeyspaceWriter {
   ///   called. Throws `invalidArgument` if `body` writes more or fewer bytes than `byteCount`, or
   ///   any error that `body` throws. After these errors, the entry is unchanged, and the
   ///   transaction can continue.
-  /// - Complexity: One page read for each level of the tree. One page written for each page of the
-  ///   value, during the commit or earlier.
+  /// - Complexity: Reads one page for each level of the tree. Writes each page of the value once,
+  ///   during or before the commit.
   @inlinable
   public func put<K: LookupKey & ~Escapable>(
     _ key: K, byteCount: Int, _ body: (inout ValueWriter) throws -> Void

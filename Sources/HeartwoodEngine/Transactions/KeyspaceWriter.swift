@@ -27,8 +27,8 @@ public struct KeyspaceWriter {
   /// Calls `body` for every entry in a range of keys, in key order, until `body` returns `false`.
   ///
   /// `body` may change the keyspace. The iteration then includes entries that `body` adds after the
-  /// current entry, and skips entries that `body` removes. The spans are valid only during the
-  /// call, and only until `body` makes a change.
+  /// current entry, and skips entries that `body` removes. The spans become invalid when `body`
+  /// returns or makes a change.
   public func forEach(
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

@@ -1,7 +1,7 @@
 /// The progress of a long operation on a store.
 ///
 /// The progress is counted in pages. The store estimates the total at the start. In the last
-/// report, the two counts are equal.
+/// report, the completed count equals the total.
 public struct StoreProgress: Hashable, Sendable {
   /// The number of completed pages.
   ///
@@ -21,7 +21,7 @@ public struct StoreProgress: Hashable, Sendable {
   }
 }
 
-/// A reporter that calls a closure each time another one percent of the pages is completed.
+/// A reporter that calls a closure for each additional percent of pages completed.
 final class ProgressReport {
   private let total: Int
   private let body: ((StoreProgress) -> Void)?

@@ -7,7 +7,7 @@ public struct ValueWriter: ~Copyable {
   private let keyspace: OpenKeyspace
   private let byteCount: Int
   private var givenByteCount = 0
-  /// The bytes appended so far, if the value is small enough to be stored in its leaf.
+  /// The bytes appended so far to a value that is small enough to be stored in its leaf.
   private var collected: [UInt8] = []
   /// The writer of overflow pages, or `nil` if the value is stored in its leaf.
   private var overflow: OverflowWriter?
@@ -34,7 +34,7 @@ public struct ValueWriter: ~Copyable {
   /// - Throws: `invalidArgument` if more bytes are written than were declared; in that case,
   ///   nothing is appended. Throws `io` or `diskFull` if a page cannot be allocated or spilled to
   ///   the log. After such an error, the transaction can only be rolled back.
-  /// - Complexity: One page written for each page of the value, during the commit or earlier.
+  /// - Complexity: Writes each page of the value once, during or before the commit.
   public mutating func append(_ bytes: RawSpan) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
   }

@@ -114,8 +114,8 @@ final class WriteSession {
 
   /// Restores the set of open keyspaces after a savepoint has been rolled back.
   ///
-  /// A keyspace that was opened within the savepoint stays open if the keyspace existed before the
-  /// transaction, because it was unchanged when the savepoint began.
+  /// A keyspace that existed before the transaction stays open even if it was opened within the
+  /// savepoint, because it was unchanged when the savepoint began.
   private func restoreKeyspaces(_ known: [[UInt8]: OpenKeyspace]) {
     let opened = keyspaces
     keyspaces = known

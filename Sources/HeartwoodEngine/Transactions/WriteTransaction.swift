@@ -28,8 +28,8 @@ public struct WriteTransaction {
   ///
   /// The transaction continues either way. Savepoints may be nested. After a rollback, keyspaces
   /// created in the savepoint no longer exist, and using them traps. Keyspaces that existed before
-  /// the transaction and were opened in the savepoint can still be used. Cursors find their
-  /// position again.
+  /// the transaction and were opened in the savepoint can still be used. Cursors restore their
+  /// positions.
   ///
   /// ```swift
   /// try store.write { transaction in
@@ -52,19 +52,19 @@ public struct WriteTransaction {
   /// The number of the transaction's first frame.
   ///
   /// No two committed transactions have the same base. A row's version can therefore be the base of
-  /// the transaction that wrote the row. Such a row is newer than every generation with a number
-  /// below the row's version.
+  /// the transaction that wrote the row. The row is then newer than every generation whose number
+  /// is below the row's version.
   package var base: UInt64 { session.pages.base }
 
   /// Calls `body` for every key whose entry differs between `target` and this transaction's base
   /// state.
   ///
-  /// The source of the changes, as in ``Store/changes(from:to:where:_:)``, is the generation on
-  /// which this transaction builds. This generation may be newer than any snapshot, because its
+  /// The base state is the generation on which this transaction builds, and takes the place of
+  /// `from` in ``Store/changes(from:to:where:_:)``. It may be newer than any snapshot, because its
   /// commit may not be synced and visible yet.
   ///
-  /// - Throws: `foreignStore` if the snapshot was not taken from this store after the store was
-  ///   opened. Also throws `corrupt`, `io`, or any error that `body` throws.
+  /// - Throws: `foreignStore` if the snapshot was taken from another store, or before this store
+  ///   was opened. Also throws `corrupt`, `io`, or any error that `body` throws.
   package func changes(to target: Snapshot, _ body: (StoreChange) throws -> Void) throws {
     session.requireOpen()
     guard target.state.files === session.pages.files else {

@@ -1,4 +1,4 @@
-/// A scanner that reads the entries of several leaves of one tree in order.
+/// A scanner that reads, in order, the entries in several leaves of a tree.
 ///
 /// The scanner holds one leaf at a time.
 ///
@@ -22,9 +22,9 @@ package final class LeafScanner {
   private var node: NodeView
   private var slot = 0
 
-  /// Creates a scanner that is positioned before the first entry of `pages`.
+  /// Creates a scanner positioned before the first entry in `pages`.
   ///
-  /// `pages` are leaves of `tree` in key order.
+  /// `pages` contains leaves of `tree` in key order.
   package init(_ pages: [PageNumber], tree: TreeID, in view: PageView) {
     self.view = view
     self.tree = tree
@@ -66,12 +66,13 @@ package final class LeafScanner {
   /// A Boolean value that indicates whether the current value is a reference to a large value.
   package var isOverflow: Bool { node.isOverflow(slot) }
 
-  /// Skips the next entries for as long as their cells are identical in both scanners.
+  /// Skips entries in both scanners as long as the next cells are identical.
   ///
   /// Afterwards, both scanners are at the last skipped entry. The method does not skip equal
   /// entries whose cells have different layouts.
   ///
-  /// - Complexity: Reads no page, because skipping stops at the end of either scanner's leaf.
+  /// - Complexity: Reads no page, because skipping stops when either scanner reaches the end of its
+  ///   leaf.
   package func skipSame(as other: LeafScanner) {
     let (node, otherNode) = (node, other.node)
     guard node.prefix.equals(otherNode.prefix) else { return }

@@ -153,7 +153,7 @@ package enum NodeChecks {
       ? nil : "The sizes of the branch's cells do not add up to the total in the node."
   }
 
-  /// Returns whether a head contains only zero bytes after a suffix of `count` bytes.
+  /// Returns whether all bytes after the first `count` bytes of a head are zero.
   @inline(__always)
   private static func isPadded(_ head: UInt64, _ count: Int) -> Bool {
     count >= 8 || head << UInt64(count * 8) == 0

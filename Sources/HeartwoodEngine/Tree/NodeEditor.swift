@@ -16,8 +16,8 @@ package struct NodeEditor {
 
   /// Inserts an entry before the entry at `slot`.
   ///
-  /// The method returns `false` and leaves the node unchanged if the node has no room or no keys
-  /// yet, or if the key does not start with the node's prefix.
+  /// The method returns `false` and leaves the node unchanged if the node has no room for the
+  /// entry, if it has no keys yet, or if the key does not start with the node's prefix.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {
     let node = node
     let isLeaf = node.isLeaf
@@ -107,9 +107,9 @@ package struct NodeEditor {
     return true
   }
 
-  /// Moves the cells to the end of the page without gaps.
+  /// Packs the cells at the end of the page, leaving no gaps.
   ///
-  /// If `lowest` is given, the cell of the entry at this index gets the lowest offset.
+  /// If `lowest` is given, the cell of the entry at this index is placed at the lowest offset.
   package func compact(lowest: Int? = nil) {
     let node = node
     let start = node.heapStart

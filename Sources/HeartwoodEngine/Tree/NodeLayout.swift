@@ -1,4 +1,4 @@
-/// The layout of a leaf or a branch after the fields that all pages share.
+/// The layout of leaves and branches, starting after the fields that all pages share.
 ///
 ///     26       28             30         32          36         40        heads
 ///     ┌────────┬──────────────┬──────────┬───────────┬──────────┬─────────┬──────────────────────┐

@@ -4,7 +4,7 @@
 struct NodeMerge {
   let entries: NodeRebuild
 
-  /// Returns whether the keys of the nodes and the separator are in ascending order.
+  /// Returns whether the keys next to the boundary between the nodes are in ascending order.
   func isOrdered() -> Bool {
     let boundary = entries.left.count
     let workspace = entries.workspace
@@ -18,7 +18,8 @@ struct NodeMerge {
     return true
   }
 
-  /// Returns the prefix length for a single node with all entries, or `nil` if they do not fit.
+  /// Returns the prefix length for a single node that contains all entries, or `nil` if they do not
+  /// fit.
   func mergedPrefixCount(pageByteCount: Int) -> Int? {
     entries.fittingPrefixCount(
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)

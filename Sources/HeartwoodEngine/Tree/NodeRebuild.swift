@@ -1,6 +1,4 @@
-/// The entries from which one or two nodes are rebuilt.
-///
-/// At most one entry is added or replaced.
+/// The entries from which one or two nodes are rebuilt, with at most one addition or replacement.
 ///
 /// Any range of the entries can be written to any page other than the source pages. Each written
 /// node has its own prefix.
@@ -137,7 +135,7 @@ package struct NodeRebuild {
 
   /// Returns a key that separates the entries before `position` from the rest.
   ///
-  /// The workspace holds the bytes of the key.
+  /// The key's bytes are stored in the workspace.
   ///
   /// In leaves, the result is the shortest separator. In branches, it is the key at `position`,
   /// which moves up to the parent.

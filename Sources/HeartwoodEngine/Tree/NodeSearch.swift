@@ -1,7 +1,7 @@
 /// Functions that find a key within one node.
 ///
 /// Nearly every comparison is decided by the heads alone. Because the heads are adjacent, a search
-/// reads few cache lines. A search also has few conditional jumps that are hard to predict.
+/// reads few cache lines. A search also executes few conditional jumps that are hard to predict.
 package enum NodeSearch {
   /// Compares a key with all keys that start with the node's prefix.
   ///
@@ -91,7 +91,7 @@ package enum NodeSearch {
 
   /// Returns the index of the leaf entry whose key is `key`, or `nil` if there is none.
   ///
-  /// - Parameter candidate: The index that the first step, ``candidate(_:_:)``, returned.
+  /// - Parameter candidate: The index returned by the first step, ``candidate(_:_:)``.
   @inline(__always)
   package static func leafSlot(
     _ node: NodeView, _ key: SearchKey, from candidate: Int, _ touchedLines: UInt64

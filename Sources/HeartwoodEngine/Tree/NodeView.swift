@@ -124,13 +124,14 @@ package struct NodeView {
     return NodeLayout.leafCellHeaderByteCount + rest + value
   }
 
-  /// Writes an entry's complete key and eight zero bytes to `target`, and returns the key.
+  /// Writes an entry's complete key, followed by eight zero bytes, to `target`, and returns the
+  /// key.
   package func copyKey(_ index: Int, to target: MutableBytes) -> Bytes {
     target.copy(prefix, to: 0)
     return copySuffix(index, to: target)
   }
 
-  /// Writes an entry's key and eight zero bytes to `target`.
+  /// Completes an entry's key in `target`, adds eight zero bytes, and returns the key.
   ///
   /// The prefix must already be at the start of `target`.
   @inline(__always)

@@ -8,7 +8,7 @@ package struct Overflow {
     self.tree = tree
   }
 
-  /// Returns a value as stored in its only page, or `nil` if the value spans several pages.
+  /// Returns a value in its page without copying it, or `nil` if the value spans several pages.
   ///
   /// The caller must release the page.
   package func inPlace(_ reference: OverflowReference) throws(StorageError) -> FoundValue? {

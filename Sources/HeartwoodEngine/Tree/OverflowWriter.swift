@@ -1,7 +1,7 @@
 /// A writer that stores one large value of a known length in chunks.
 ///
-/// The writer keeps only page numbers, and looks up a page each time it writes to the page. The
-/// transaction can therefore spill pages between writes. A value of any length thus needs little
+/// The writer keeps only page numbers, and looks up a page each time it writes to it. The
+/// transaction can therefore spill pages between writes, so even a very long value needs little
 /// memory.
 package struct OverflowWriter {
   private let pages: WorkingPages
@@ -11,17 +11,17 @@ package struct OverflowWriter {
   private var hash = XXH64(seed: 0)
   private var written = 0
   private var root: PageNumber = 0
-  /// The page that was allocated last.
+  /// The most recently allocated page.
   ///
-  /// The page receives the next bytes unless it is full.
+  /// The next bytes go to this page unless it is full.
   private var page: PageNumber = 0
   /// The index page to which the next page number is added, or 0 if there is no index page yet.
   private var index: PageNumber = 0
 
   /// The number of bytes after which the transaction may spill its pages.
   ///
-  /// This number is at least the size of a page. A chunk that is in a page is therefore read before
-  /// that page can be spilled.
+  /// This number is at least the size of a page, so a chunk that is stored in a page is read
+  /// completely before that page can be spilled.
   private static let stepByteCount = Limits.maxPageByteCount
 
   /// Creates a writer.

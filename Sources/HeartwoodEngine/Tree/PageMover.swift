@@ -49,11 +49,11 @@ package struct PageMover {
     NodeEditor(try pages.writable(path.page(level + 1))).setChild(path.slot(level + 1), to: moved)
   }
 
-  /// Moves the root of a tree to a lower page.
+  /// Moves the root of a tree to a lower-numbered page.
   ///
   /// The caller must update the reference to the root.
   ///
-  /// - Returns: The new root, or `nil` if no lower page is free.
+  /// - Returns: The new root, or `nil` if no lower-numbered page is free.
   package mutating func moveRoot(_ root: TreeRoot) throws(StorageError) -> TreeRoot? {
     let level = try view.level(of: root)
     let kind = level == 0 ? PageKind.leaf : .branch
@@ -141,8 +141,8 @@ package struct PageMover {
     }
   }
 
-  /// Returns the page number at `position` in an index page, or `nil` if the page has fewer page
-  /// numbers.
+  /// Returns the page number at `position` in an index page, or `nil` if `position` is past the
+  /// last page number.
   private func entry(
     _ position: Int, of index: PageNumber, _ tree: TreeID, level: Int
   ) throws(StorageError) -> PageNumber? {

@@ -83,7 +83,7 @@ package struct TreeBatch: ~Copyable {
     Self.searchLeaves(&lanes, count)
   }
 
-  /// Returns the value of the key at `index`, if the key exists.
+  /// Returns the value of the key at `index`, or `nil` if the key does not exist.
   ///
   /// The batch releases the value's page.
   @inline(__always)

@@ -16,8 +16,8 @@ package struct TreeChecks {
 
   /// Checks the tree at `root`.
   ///
-  /// - Parameter visit: A closure that returns whether a page is visited for the first time. The
-  ///   check visits no page twice, so the check ends even if references are circular.
+  /// - Parameter visit: A closure that returns whether a page is being visited for the first time.
+  ///   The check visits no page twice, so it ends even if references are circular.
   package init(view: PageView, root: TreeRoot, visit: (PageNumber) -> Bool) {
     self.view = view
     tree = root.tree

@@ -20,13 +20,13 @@ package final class TreeCursor {
   /// The memory for a second key, used to compare keys across leaves and to search for a saved key.
   private let otherBytes: MutableBytes
   private var keyCount = 0
-  /// The slot whose key is in `keyBytes`, or -1 if there is none.
+  /// The slot whose key is in `keyBytes`, or -1 if `keyBytes` contains no key.
   private var keySlot = -1
   private var leaf: PageReference?
   private var node: NodeView
   private var slot = 0
-  /// A Boolean value that indicates whether the cursor is at an entry, or was at an entry when the
-  /// writer last made a change.
+  /// A Boolean value that indicates whether the cursor is at an entry, or was before the writer's
+  /// last change.
   private var isPositioned = false
   private var changeCount = 0
 
@@ -156,11 +156,11 @@ package final class TreeCursor {
     return keyBytes.bytes.slice(0, keyCount)
   }
 
-  /// Returns the current value (or a reference if the value is large), or `nil` if there is no
-  /// entry.
+  /// Returns the current value, or `nil` if there is no entry.
   ///
-  /// The result is valid until the cursor moves or the writer makes a change. The cursor keeps the
-  /// page, so the caller must not release it.
+  /// If the value is large, the result is a reference to it. The result is valid until the cursor
+  /// moves or the writer makes a change. The cursor keeps the page, so the caller must not release
+  /// it.
   @inline(__always)
   package func value() throws(StorageError) -> FoundValue? {
     if savesKey, try !refresh() { return nil }
@@ -168,15 +168,15 @@ package final class TreeCursor {
     return FoundValue(of: slot, in: node, leaf)
   }
 
-  /// Passes the current entry and the entries after it in the leaf to `body` until `body` returns
+  /// Calls `body` for the current entry and each later entry in the leaf, until `body` returns
   /// `false`.
   ///
   /// Afterwards, the cursor is at the last entry of the leaf. Do not call this method in a writer's
   /// view.
   ///
   /// - Parameter end: The key before which to stop, or `nil` for no limit.
-  /// - Returns: `true` if the caller should continue with the next leaf, because `body` has not
-  ///   returned `false` and that leaf may contain keys before `end`.
+  /// - Returns: Whether to continue with the next leaf: `true` if `body` has not returned `false`
+  ///   and that leaf may contain keys before `end`.
   @inline(__always)
   package func passLeaf(
     before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
@@ -245,7 +245,7 @@ package final class TreeCursor {
     keySlot = -1
   }
 
-  /// Moves to the next or previous entry in another leaf.
+  /// Moves to the next or previous entry, which is in another leaf.
   ///
   /// If there is no such entry, the method clears the position and returns `false`.
   @inline(never)

@@ -64,7 +64,7 @@ final class TreePath {
     return try descend(toLast: toLast, from: reference, level: top, view, root)
   }
 
-  /// Descends from the node at `level` in the path to the first or the last leaf below the node.
+  /// Descends from the path's node at `level` to the first or the last leaf below that node.
   ///
   /// The method releases `reference`, which is the node's page. The caller must release the leaf.
   func descend(

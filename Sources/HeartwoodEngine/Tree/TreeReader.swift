@@ -6,7 +6,7 @@ package struct FoundValue {
   package let isOverflow: Bool
   package let reference: PageReference
 
-  /// Creates the value of the entry at `slot` in `leaf`, whose page is `reference`.
+  /// Creates the value of the entry at `slot` in `leaf`; `reference` is the leaf's page.
   @inline(__always)
   init(of slot: Int, in leaf: NodeView, _ reference: PageReference) {
     let cell = leaf.leafSlot(slot)

@@ -37,7 +37,7 @@ extension PageView {
   /// Returns a node after checking its tree and level.
   ///
   /// The caller must release the node. A child must be exactly one level below its parent.
-  /// Otherwise, a descent could run in circles.
+  /// Otherwise, a descent could loop forever.
   @inline(__always)
   package func node(
     _ number: PageNumber, tree: TreeID, level: Int

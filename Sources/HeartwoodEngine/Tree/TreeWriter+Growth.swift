@@ -91,8 +91,8 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns the edge at which `position` is located, or `none` if `position` is elsewhere in its
-  /// level.
+  /// Returns the edge of the level at which `position` is located, or `none` if it is not at an
+  /// edge.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {

@@ -34,7 +34,7 @@ extension TreeWriter {
     return false
   }
 
-  /// Returns the children at `slot` - 1 and `slot` of the branch above `level`, together with their
+  /// Returns two adjacent children of the branch above `level`, at `slot` - 1 and `slot`, and their
   /// merge.
   private func neighbours(
     _ slot: Int, level: Int

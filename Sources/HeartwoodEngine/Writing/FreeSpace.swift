@@ -9,8 +9,9 @@ struct FreeSpace {
   ///
   /// No lower page is free.
   private(set) var lowestFree: PageNumber
-  /// A Boolean value that indicates whether the transaction freed pages, so that the last page may
-  /// now be free.
+  /// A Boolean value that indicates whether the transaction has freed any pages.
+  ///
+  /// If so, the last page may now be free.
   private var hasFreed = false
   /// The number of pages allocated minus the number of pages freed.
   private(set) var growth = 0
@@ -69,7 +70,8 @@ struct FreeSpace {
 
   /// Removes the free pages at the end of the page file.
   ///
-  /// The method also removes bitmaps at the end of the file that cover no other page in use.
+  /// The method also removes a bitmap at the end of the file if the bitmap covers no other page in
+  /// use.
   ///
   /// - Parameter always: Whether to check for free pages even if this transaction has freed
   ///   nothing.

@@ -78,8 +78,8 @@ package struct LogWriter {
   /// The commit takes effect with the last write, even if the writer dies afterwards.
   ///
   /// - Parameter voids: The frames to which rolled-back savepoints have spilled pages.
-  /// - Complexity: One write for each segment that each group spans. One sync of the directory if
-  ///   the transaction enters segments that were not created in advance.
+  /// - Complexity: For each group, one write to each segment that the group spans. One directory
+  ///   sync if the transaction enters segments that were not created in advance.
   package mutating func commit(
     _ images: [Image], voids: [VoidRange] = [], pageCount: PageNumber, time: UInt64,
     mayUseReserve: Bool = false
@@ -174,7 +174,7 @@ package struct LogWriter {
 
   /// Revokes a commit whose last write failed because disk space or a descriptor was not available.
   ///
-  /// The commit may be complete despite the error, and recovery would find it.
+  /// The commit may be complete despite the error, in which case recovery would find it.
   private func revoke(_ block: ByteBlock) throws(StorageError) {
     block.bytes.clear(0, block.bytes.count)
     do throws(StorageError) {

@@ -1,5 +1,5 @@
-/// A queue for step W3, the group commit, which makes appended commits durable with one sync for
-/// all waiting threads.
+/// A queue that performs step W3, the group commit: one sync makes the commits of all waiting
+/// threads durable.
 ///
 /// One waiting thread syncs all commits appended so far. The other threads wake when the sync is
 /// done.

@@ -7,14 +7,15 @@ extension WorkingPages {
     let owner: Int
   }
 
-  /// Spills the pages to the log if more than `limit` or `memoryPageLimit` pages are in memory.
+  /// Spills the pages to the log if more pages are in memory than `limit` or `memoryPageLimit`
+  /// allows.
   ///
   /// Call this method between changes, when no caller holds bytes from ``writable(_:)`` and every
   /// page passes its structural check.
   ///
-  /// - Throws: `diskFull`, or an error that changed nothing, such as `foreignStore` if files were
-  ///   replaced. After these errors, the transaction cannot be committed, but the store remains
-  ///   writable. Any other error disables writing.
+  /// - Throws: `diskFull`, or an error that left the store unchanged, such as `foreignStore` if
+  ///   files were replaced. After these errors, the transaction cannot be committed, but the store
+  ///   remains writable. Any other error disables writing.
   /// - Complexity: O(1) below the limit. Above the limit, writes each page in memory once.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
@@ -78,7 +79,8 @@ extension WorkingPages {
   /// Performs steps W1.4 and W1.5: writes the pages in memory, the void ranges and the commit mark
   /// to the log.
   ///
-  /// - Throws: `diskFull` or another error that changed nothing. Any other error disables writing.
+  /// - Throws: `diskFull`, or another error that left the store unchanged. Any other error disables
+  ///   writing.
   package func commit() throws(StorageError) -> GenerationState {
     let images = departures().map(\.image)
     let (point, frames) = try write(imageCount: images.count) { writer throws(StorageError) in
@@ -142,8 +144,8 @@ extension WorkingPages {
   /// The transaction's pages must not be used afterwards.
   ///
   /// The next transaction overwrites this transaction's frames, so the method discards all cached
-  /// data from these frames. If writing is disabled, the method discards nothing. A commit that
-  /// seems to have failed may be complete, so the frames remain unchanged until the store is
+  /// data from these frames. If writing is disabled, the method discards nothing: a commit that
+  /// seems to have failed may be complete, so its frames remain unchanged until the store is
   /// reopened.
   package func abandon() {
     guard let writer, !files.counters.hasFailed else { return }

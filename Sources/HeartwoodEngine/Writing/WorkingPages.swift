@@ -12,7 +12,7 @@ package final class WorkingPages {
   package let state: GenerationState
   /// The number of pages in memory, including those that savepoints keep.
   package private(set) var memoryPageCount = 0
-  /// A counter that is incremented when addresses from ``writable(_:)`` become invalid.
+  /// A counter that is incremented whenever addresses from ``writable(_:)`` become invalid.
   package internal(set) var moveCount = 0
   let files: StoreFiles
   /// The maximum number of pages in memory.

@@ -3,9 +3,9 @@ import HeartwoodEngine
 
 /// The rules that decide which restore points remain when a backup is thinned.
 struct BackupRetention {
-  /// The age, in seconds, up to which every restore point remains.
+  /// The age, in seconds, up to which every restore point is kept.
   private var wholeSeconds: UInt64 = 0
-  /// The number of periods that keep their last restore point, for each period length in seconds.
+  /// For each period length in seconds, the number of periods whose last restore point is kept.
   private var counts: [UInt64: Int] = [:]
 
   private static let periods: KeyValuePairs<String, UInt64> = [
@@ -42,8 +42,8 @@ struct BackupRetention {
     return try backup.thin { !removed.contains($0.generation) }
   }
 
-  /// Returns the restore points that remain: recent points, the last point of each period, and
-  /// points with names.
+  /// Returns the restore points to keep: recent points, the last point of each period, and named
+  /// points.
   ///
   /// - Parameter now: The time, in milliseconds since 1970.
   private func kept(_ points: [Backup.RestorePoint], now: UInt64) -> Set<Generation> {
