@@ -67,7 +67,7 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Returns the name that sorts first by its UTF-8 bytes, the order in the catalog.
+  /// Returns the name that sorts first in the catalog, which compares UTF-8 bytes.
   ///
   /// Swift's own comparison would treat canonically equivalent names as equal.
   private static func least(_ left: String?, _ right: String?) -> String? {

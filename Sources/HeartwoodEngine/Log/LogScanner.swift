@@ -19,7 +19,7 @@ package struct LogScanner {
   private let footerBlock: ByteBlock
   /// The first frame of each segment that begins with a new transaction.
   ///
-  /// The frames are grouped by the digest of the group that precedes the transaction.
+  /// Each key is the digest of the group that precedes the transaction.
   private var starts: [UInt64: [FrameNumber]] = [:]
   /// The last segment whose footer was read.
   ///
@@ -101,7 +101,7 @@ package struct LogScanner {
   ///
   /// If there is such a commit, the frames that directly follow `point` must be ignored. The
   /// recovery that started the lineage found these frames incomplete. They are now below the
-  /// durable watermark, so a later recovery would accept them because of their headers alone.
+  /// durable watermark, so a later recovery would accept them on the basis of their headers.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }

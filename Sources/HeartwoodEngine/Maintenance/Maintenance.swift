@@ -171,7 +171,7 @@ final class Maintenance: @unchecked Sendable {
 
   /// Creates segments ahead of the writer, and seals full segments.
   ///
-  /// Sealing cannot wait for the next run, because full segments accumulate if checkpoints are rare.
+  /// Sealing does not wait for a run, because full segments accumulate if checkpoints are rare.
   private func makeSegments() throws(StorageError) {
     let counters = files.counters
     try files.opened.require()

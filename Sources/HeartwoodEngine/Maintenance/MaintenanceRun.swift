@@ -238,7 +238,7 @@ struct MaintenanceRun {
     if let advanced { try files.pageFile.cut(max(advanced.pageCount, table.greatestPageCount)) }
   }
 
-  /// Returns the state at `low`, and rebuilds it from the log if it is not in memory.
+  /// Returns the state at `low`, rebuilding it from the log if it is not in memory.
   private func state(_ decision: Decision) throws(StorageError) -> GenerationState {
     if decision.newest.generation == decision.low { return decision.newest }
     if let live = table.liveState(at: decision.low) { return live }
