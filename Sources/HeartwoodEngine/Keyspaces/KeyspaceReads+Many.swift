@@ -1,7 +1,7 @@
 extension KeyspaceReads {
   /// Looks up `keys` in order.
   ///
-  /// An encoded key with padding has at most `byteCount` bytes.
+  /// Each encoded key, including its padding, has at most `byteCount` bytes.
   @inline(__always)
   private func getMany<K>(
     _ keys: [K], byteCount: Int, _ body: (_ index: Int, _ value: RawSpan?) throws -> Void,

@@ -52,7 +52,7 @@ package struct KeyspaceReads {
     return try large(found.value)
   }
 
-  /// Returns the overflow value of a leaf's cell, copying the value only if it spans several pages.
+  /// Returns the overflow value of a leaf cell, copying the value only if it spans several pages.
   func large(_ cell: Bytes) throws(StorageError) -> LocatedValue {
     let reference = try OverflowReference(cell, in: view)
     if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {
@@ -177,9 +177,9 @@ package struct KeyspaceReads {
     }
   }
 
-  /// Calls `body` with the entries of the cursor's leaf that sort before `end`.
+  /// Calls `body` with each entry in the cursor's leaf that sorts before `end`.
   ///
-  /// The method returns whether to continue with the next leaf.
+  /// The result is `true` if the caller should continue with the next leaf.
   @inline(__always)
   private func passLeaf(
     _ cursor: TreeCursor, before end: SearchKey?,

@@ -53,7 +53,7 @@ package func withSearchBytes<K: LookupKey & ~Escapable, R>(
 }
 
 extension KeyConvertible {
-  /// Calls `body` with the key that consists of this value.
+  /// Calls `body` with this value encoded as a key.
   public func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -62,7 +62,7 @@ extension KeyConvertible {
 }
 
 extension Int {
-  /// Calls `body` with the key of this integer.
+  /// Calls `body` with this integer encoded as a key.
   public func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -71,7 +71,7 @@ extension Int {
 }
 
 extension Int64 {
-  /// Calls `body` with the key of this integer.
+  /// Calls `body` with this integer encoded as a key.
   public func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -82,7 +82,7 @@ extension Int64 {
 }
 
 extension String {
-  /// Calls `body` with the key of this string.
+  /// Calls `body` with this string encoded as a key.
   public func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -93,7 +93,7 @@ extension String {
 }
 
 extension [UInt8]: LookupKey {
-  /// Calls `body` with the key of these bytes.
+  /// Calls `body` with these bytes encoded as a key.
   public func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -106,7 +106,7 @@ extension [UInt8]: LookupKey {
 extension Optional: LookupKey where Wrapped: KeyConvertible {}
 
 extension RawSpan: LookupKey {
-  /// Calls `body` with the key of these bytes.
+  /// Calls `body` with these bytes encoded as a key.
   public func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -118,7 +118,7 @@ extension RawSpan: LookupKey {
 }
 
 extension Key: LookupKey {
-  /// Calls `body` with this key.
+  /// Calls `body` with the encoded form of this key.
   public func withEncodedKey(
     _ body: (borrowing EncodedKey) throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -1,15 +1,15 @@
 /// The entries that differ between two states of one store.
 ///
-/// The comparison reads only leaves that were written or freed between the two states. The
-/// comparison identifies keyspaces by name, because a keyspace that was removed and created again
-/// has a different tree.
+/// The comparison reads only leaves that were written or freed between the two states. It
+/// identifies keyspaces by name, because a keyspace that was removed and created again has a
+/// different tree.
 ///
 /// - Important: Both states must outlive this value.
 package struct SnapshotDifference {
   private let source: Side
   private let target: Side
 
-  /// One of the two states that are compared.
+  /// One of the two states being compared.
   private struct Side {
     let view: PageView
     /// The leaves that differ from the other state.
@@ -67,9 +67,9 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Returns the name whose UTF-8 bytes sort first, as in the catalog.
+  /// Returns the name that sorts first in the catalog, which compares UTF-8 bytes.
   ///
-  /// Swift's own comparison treats canonically equivalent strings as equal.
+  /// Swift's own comparison would treat canonically equivalent names as equal.
   private static func least(_ left: String?, _ right: String?) -> String? {
     guard let left, let right else { return left ?? right }
     return right.utf8.lexicographicallyPrecedes(left.utf8) ? right : left

@@ -1,4 +1,4 @@
-/// The pages of a transaction, with a flag that indicates whether its closure is still running.
+/// A transaction's pages, and a flag that indicates whether its closure is still running.
 ///
 /// A transaction, its keyspaces and its cursors share one scope. The scope keeps the pages alive
 /// while any of these objects exists. Only one thread at a time may use a scope.

@@ -73,12 +73,12 @@ package struct AtomicFile: Sendable {
     }
   }
 
-  /// The maximum length of a file that is read without a check for holes.
+  /// The length up to which files are read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 20
   /// The highest compression ratio that a file system is expected to achieve.
   private static let compression: UInt64 = 64
 
-  /// Writes the common fields at the start of the file, and the hash in its last eight bytes.
+  /// Writes the common fields to the start of the file, and the hash to the last eight bytes.
   package func stamp(_ target: MutableBytes, rowCount: Int, for identity: StoreIdentity) {
     typealias Layout = AtomicFileLayout
     target.store64(magic, Layout.magic.offset)
@@ -118,9 +118,8 @@ package struct AtomicFile: Sendable {
 
   /// Durably replaces the contents of the file with the given bytes.
   ///
-  /// - Throws: `diskFull` if the disk is full. In that case, the old contents remain valid. Throws
-  ///   `io` if a write or sync fails. In that case, either the old or the new contents may be
-  ///   valid.
+  /// - Throws: `diskFull` if the disk is full, in which case the old contents remain valid, or `io`
+  ///   if a write or sync fails, in which case the file contains the old or the new contents.
   /// - Complexity: One write, one sync, and one sync of the directory.
   package func replace(with block: ByteBlock, _ log: LogFiles) throws(StorageError) {
     let path = log.directory + "/" + name

@@ -98,7 +98,7 @@ package struct GroupHeader: Hashable, Sendable {
   package var previous: UInt64
   package var base: FrameNumber
   package var durableUpTo: FrameNumber
-  /// The fields of the commit mark, or `nil` if this is not the last group of a transaction.
+  /// The commit fields, or `nil` if this is not the last group of its transaction.
   package var commit: Commit?
   package var images: [Image]
   package var voids: [VoidRange]

@@ -13,7 +13,7 @@ package enum HolderLayout {
   ]
   /// The length of a row in bytes.
   ///
-  /// A row is half a sector, so concurrent writes cannot damage other rows.
+  /// No row crosses a sector boundary, so concurrent writes cannot damage other rows.
   package static let rowByteCount = 256
   /// "HEARTHLD" as a little-endian number.
   package static let magicNumber: UInt64 = 0x444C_4854_5241_4548

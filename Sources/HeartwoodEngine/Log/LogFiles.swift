@@ -136,11 +136,11 @@ package final class LogFiles: Sendable {
 
   /// Creates a segment file with its full length and its header.
   ///
-  /// The new name is not yet durable.
+  /// The name of the new file is not yet durable.
   ///
-  /// The method overwrites any contents left by an earlier attempt. The process that wrote these
-  /// contents ended before the file's name was durable, so it never acknowledged a commit with a
-  /// frame in the file.
+  /// The method overwrites any contents left by an earlier attempt. The process that made that
+  /// attempt ended before the file's name became durable, so no commit with a frame in the file was
+  /// ever acknowledged.
   ///
   /// - Parameter isAhead: Whether the segment is created in advance. Such a segment is filled with
   ///   zeros, so that later commits need not change the file's metadata.
@@ -209,7 +209,7 @@ package final class LogFiles: Sendable {
 
   /// Truncates segment `first` and all later segments to zero bytes, without deleting the files.
   ///
-  /// The segments in `known` come first, because truncating them frees their descriptors for the
+  /// The segments in `known` are truncated first, because this frees their descriptors for the
   /// other segments.
   package func emptySegments(from first: UInt64, knowing known: [Segment]) throws(StorageError) {
     for segment in known.reversed() where segment.number >= first { try? segment.file.empty() }

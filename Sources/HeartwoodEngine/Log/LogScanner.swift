@@ -6,8 +6,8 @@
 /// commits above the durable watermark. Earlier commits were synced, and corruption in them is
 /// detected when they are read.
 ///
-/// The scanner uses a footer only if the scanner started in an earlier segment. Otherwise, the
-/// scanner could not determine how many of the footer's commits precede its starting point.
+/// The scanner uses a footer only if scanning started in an earlier segment. Otherwise, the scanner
+/// could not determine how many of the footer's commits precede the starting point.
 package struct LogScanner {
   package let table: SegmentTable
   package let geometry: Geometry
@@ -17,15 +17,15 @@ package struct LogScanner {
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// The first frames of the segments that begin with a new transaction.
+  /// The first frame of each segment that begins with a new transaction.
   ///
-  /// Each key is the digest of the group before the transaction.
+  /// Each key is the digest of the group that precedes the transaction.
   private var starts: [UInt64: [FrameNumber]] = [:]
   /// The last segment whose footer was read.
   ///
   /// Recording this segment ensures that each footer is read only once.
   private var triedSegment: UInt64?
-  /// The number of commits read so far that end in the segment of `point`.
+  /// The number of commits read so far that end in the segment that contains `point`.
   private var commitCount = 0
 
   /// Creates a scanner.
@@ -101,7 +101,7 @@ package struct LogScanner {
   ///
   /// If there is such a commit, the frames that directly follow `point` must be ignored. The
   /// recovery that started the lineage found these frames incomplete. They are now below the
-  /// durable watermark, so their headers alone would make recovery accept them.
+  /// durable watermark, so a later recovery would accept them on the basis of their headers.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {
       if let found = try commit(at: start), found.ended != nil { return found }
@@ -109,7 +109,7 @@ package struct LogScanner {
     return nil
   }
 
-  /// Returns the unread commits from the footer of the next frame's segment, if there is a footer.
+  /// Returns the unread commits listed in the footer of the next frame's segment, if it has one.
   private mutating func footerStep(upTo limit: FrameNumber) throws(StorageError) -> LogStep? {
     let next = nextFrame
     let number = geometry.segment(of: next)

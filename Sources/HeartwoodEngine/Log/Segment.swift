@@ -1,10 +1,10 @@
 /// One segment of the log.
 ///
-/// A segment consists of its file and, if the store maps files into memory, the mapping of the
-/// file. A segment object exists as long as a reader may use it. The mapping needs no descriptor.
-/// After a segment is deleted, the mapping keeps the segment's disk space allocated until the last
-/// snapshot that uses the segment is released. Segments are thread-safe: only the verified bits
-/// change.
+/// A segment consists of its file and, if the store maps files into memory, a mapping of the file.
+/// A segment object exists as long as a reader may use it. A mapping remains valid without an open
+/// descriptor. After a segment is deleted, its mapping keeps the disk space allocated until the
+/// last snapshot that uses the segment is released. Segments are thread-safe: only the verified
+/// bits change.
 package final class Segment: Sendable {
   package let number: UInt64
   package let file: SegmentFile
@@ -74,7 +74,7 @@ package final class SegmentTable: @unchecked Sendable {
 
   /// The number of the first segment, or 0 if the table is empty.
   package var first: UInt64 { segments.first?.number ?? 0 }
-  /// The number after the last segment's number, or 0 if the table is empty.
+  /// The number of the segment after the last one, or 0 if the table is empty.
   package var nextSegment: UInt64 { segments.last.map { $0.number + 1 } ?? 0 }
 
   package subscript(number: UInt64) -> Segment? {

@@ -146,7 +146,7 @@ package final class SegmentFilePool: @unchecked Sendable {
 
   /// Syncs an open file.
   ///
-  /// Writes that overlap with the sync need a later sync.
+  /// A write that overlaps the sync needs another sync.
   func sync(_ entry: Entry, _ file: any File) throws(StorageError) {
     let lastWrite = lock.withLock { entry.lastWrite }
     try file.sync()

@@ -1,4 +1,4 @@
-/// A builder that creates the footer of a segment from the commits that end in the segment.
+/// A builder that creates a segment's footer from the commits that end in the segment.
 ///
 /// The commits must be added in log order.
 package struct SegmentFooterBuilder {
@@ -13,7 +13,7 @@ package struct SegmentFooterBuilder {
     self.geometry = geometry
   }
 
-  /// Adds the next commit, except for its page images in earlier segments.
+  /// Adds the next commit, but omits page images that are in earlier segments.
   package mutating func add(_ commit: LogStep) {
     point = commit.point
     commitCount += 1

@@ -9,9 +9,9 @@
 /// Segments without retained frames are deleted. In any other segment, holes are punched for the
 /// first time when two conditions are met: the segment was already full at the previous
 /// reclamation, and at most a quarter of its pages are retained. Holes are punched again when at
-/// most a quarter of those pages are still retained. The headers of small commits alternate with
-/// the pages that the commits write. Punching holes sooner would therefore take a system call for
-/// almost every commit.
+/// most a quarter of the pages retained the previous time are still retained. The headers of small
+/// commits alternate with the pages that the commits write. Punching holes sooner would therefore
+/// take a system call for almost every commit.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {
@@ -105,7 +105,7 @@ package struct LogReclamation {
   /// Holes are punched in a segment if at most 1/`sparseShare` of its pages are retained.
   package static let sparseShare = 4
 
-  /// Removes and returns those leading frames of a list that are in a range of slots.
+  /// Removes the frames at the start of a list that are in a range of slots, and returns them.
   ///
   /// The method also removes any frames before the range. It does not return these frames, because
   /// their segments are missing.

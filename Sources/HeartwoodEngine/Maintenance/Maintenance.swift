@@ -37,7 +37,7 @@ final class Maintenance: @unchecked Sendable {
   /// The time of the next check for held generations, or `nil` while no generation is held.
   private var nextHolderCheckAt: UInt64?
   private var schedule: MaintenanceSchedule
-  /// A Boolean value that indicates whether the next write must wait for a run.
+  /// A Boolean value that indicates whether the next write must wait for a maintenance run.
   private let isStalled = Atomic(false)
   /// The lowest segment whose successor has not been requested yet.
   private var nextSegment: UInt64 = 0
@@ -171,7 +171,7 @@ final class Maintenance: @unchecked Sendable {
 
   /// Creates segments ahead of the writer, and seals full segments.
   ///
-  /// If checkpoints are rare, many full segments can accumulate between two runs.
+  /// Sealing does not wait for a run, because full segments accumulate if checkpoints are rare.
   private func makeSegments() throws(StorageError) {
     let counters = files.counters
     try files.opened.require()

@@ -50,8 +50,8 @@ struct MaintenanceRun {
 
   /// Runs maintenance, after waiting for any run in progress.
   ///
-  /// - Complexity: One write for each run of adjacent pages, two syncs of the page file, one sync
-  ///   of the log and one of the directory. Log reclamation also writes and syncs the map, and
+  /// - Complexity: One write for each run of adjacent pages, two syncs of the page file, and one
+  ///   sync each of the log and the directory. Log reclamation also writes and syncs the map, and
   ///   punches one hole for each run of dead frames.
   func run() throws(StorageError) -> CheckpointResult {
     try files.maintenance.withLock { () throws(StorageError) in
@@ -238,7 +238,7 @@ struct MaintenanceRun {
     if let advanced { try files.pageFile.cut(max(advanced.pageCount, table.greatestPageCount)) }
   }
 
-  /// Returns the state at `low`, after rebuilding the state from the log if it is not in memory.
+  /// Returns the state at `low`, rebuilding it from the log if it is not in memory.
   private func state(_ decision: Decision) throws(StorageError) -> GenerationState {
     if decision.newest.generation == decision.low { return decision.newest }
     if let live = table.liveState(at: decision.low) { return live }
@@ -260,7 +260,7 @@ struct MaintenanceRun {
   /// state.
   ///
   /// The method verifies pages before it copies them. It writes up to 256 pages at a time, in page
-  /// order, and returns the number of written pages.
+  /// order, and returns the number of pages written.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
     // Also allocate space for free pages at the end. Although these pages are not written, readers

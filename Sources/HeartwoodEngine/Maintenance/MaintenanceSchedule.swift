@@ -28,7 +28,7 @@ struct MaintenanceSchedule {
   private static let never: UInt64 = 1 << 48
   /// The factor that determines how far the log may grow after a run becomes due.
   ///
-  /// The factor is applied to the log's shortest length or, while generations are held, to
+  /// The factor is applied to the lower bound of `lengths` or, while generations are held, to
   /// `heldLength`. If the log grows further than that, writers start to wait.
   private static let slackFactor: UInt64 = 3
   /// The bounds, in bytes, within which the length of the log is chosen by default.

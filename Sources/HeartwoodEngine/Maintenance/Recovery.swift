@@ -5,7 +5,7 @@ public struct RecoveryReport: Hashable, Sendable {
   /// This is the generation of either the newest complete commit found or the empty commit that
   /// started a new lineage.
   public var generation = Generation(frame: 0)
-  /// The number of commits after the page file's state that recovery found in the log.
+  /// The number of commits that recovery found in the log after the page file's state.
   public var commitCount = 0
   /// The number of log segments whose footers were read instead of their group headers.
   public var segmentFooterCount = 0

@@ -17,7 +17,7 @@ final class Sealing: @unchecked Sendable {
     reached = files.start
   }
 
-  /// Seals the full segments after the page file's state, up to a state that is known to be synced.
+  /// Seals the full segments between the page file's state and a state that is known to be synced.
   ///
   /// - Complexity: One page read for each group since the last call, and one write for each sealed
   ///   segment.

@@ -1,4 +1,4 @@
-/// Functions that read bitmap pages, in which the bit of each page in use is set.
+/// Functions that read bitmap pages, in which a set bit marks a page that is in use.
 package enum Bitmap {
   package static func bit(_ bit: Int, in bitmap: Bytes) -> Bool {
     bitmap.load8(BitmapLayout.bits + bit / 8) & (1 << UInt8(bit % 8)) != 0

@@ -53,7 +53,7 @@ package struct Geometry: Hashable, Sendable {
 
   /// Returns the number of the segment that contains a frame.
   ///
-  /// Segments are counted from 0.
+  /// Segments are numbered from 0.
   @inline(__always)
   package func segment(of frame: FrameNumber) -> UInt64 { frame &>> UInt64(segmentShift) }
 

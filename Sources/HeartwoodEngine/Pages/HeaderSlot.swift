@@ -54,7 +54,7 @@ package struct StoreIdentity: Hashable, Sendable {
 
 /// The point in the log where a commit ends, together with the values that the next commit needs.
 package struct CommitPoint: Hashable, Sendable {
-  /// The last frame of the commit, whose number is also the commit's generation.
+  /// The number of the commit's last frame, which is also the commit's generation.
   package var frame: FrameNumber
   /// The digest of the commit's last group.
   package var digest: UInt64
@@ -161,9 +161,9 @@ package struct HeaderSlot: Hashable, Sendable {
 
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
-  /// - Throws: `incompatibleFormat` for an unsupported version, an unknown feature, or an
-  ///   impossible geometry. In an intact slot, none of these counts as corruption. Throws `corrupt`
-  ///   for an impossible frame number.
+  /// - Throws: `corrupt` if a frame number is impossible, or `incompatibleFormat` if the version is
+  ///   unsupported, a feature is unknown, or the geometry is impossible. An intact slot with one of
+  ///   the last three faults is not corrupt.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
     guard bytes.count >= Layout.byteCount,

@@ -5,8 +5,8 @@
 /// pages.
 package typealias StructureCheck = @Sendable (Bytes) -> String?
 
-/// Functions that verify pages when they are first read and stamp pages before they are written to
-/// the log.
+/// Functions that verify a page when it is first read, and that stamp a page before it is written
+/// to the log.
 package enum PageChecks {
   package static func hash(_ page: Bytes, seed: UInt64) -> UInt64 {
     XXH64.hash(page.slice(8, page.count - 8), seed: seed)

@@ -18,7 +18,8 @@ package final class PageFile: @unchecked Sendable {
 
   /// The smallest step by which the file grows.
   ///
-  /// A larger file grows by up to an eighth of its length, but by no more than the largest step.
+  /// As the file grows, the step increases to at most an eighth of the file's length, but never
+  /// exceeds the largest step.
   private static let leastStepByteCount: UInt64 = 256 << 10
   private static let greatestStepByteCount: UInt64 = 16 << 20
 

@@ -1,8 +1,8 @@
 /// A search of damaged headers for the identity of a store.
 ///
-/// The search tests each candidate on the store's pages. A header with a wrong hash may still
-/// contain the right numbers. The identity seeds the hashes of all pages, so a page with the right
-/// hash confirms the identity.
+/// A header with a wrong hash may still contain the right numbers, so the search tests each
+/// candidate on the store's pages. The identity seeds the hashes of all pages, so a page with the
+/// right hash confirms the identity.
 struct IdentityGuess {
   /// The names of the log segments, with which the geometry must be consistent.
   private let segments: [String]

@@ -16,7 +16,7 @@ struct SalvageIdentity {
   /// identity and sizes that match the most page hashes.
   ///
   /// - Throws: `notAStore` if nothing in the directory identifies a store, or `incompatibleFormat`
-  ///   for an intact header of a version that this program does not support.
+  ///   if an intact header has a version that this program does not support.
   init(of directory: String, in files: DamagedFiles, _ names: Set<String>) throws(StorageError) {
     let pages = try files.open(directory + "/pages", .read)
     slots = try pages.map { pages throws(StorageError) in try Self.slots(in: pages) } ?? []

@@ -8,7 +8,7 @@ struct SalvageLog {
   private(set) var index = PageIndex()
   /// The frames of page images that are also in the page file.
   ///
-  /// The salvage reads these images where the page file is damaged.
+  /// The salvage reads these images in place of damaged pages in the page file.
   private(set) var checkpointedIndex = PageIndex()
   let table: SegmentTable
   /// The highest frame of any page that is in the page file but not in `index`.
@@ -85,7 +85,7 @@ struct SalvageLog {
   /// Finds page images from before the checkpoint in segments that have not been deleted yet.
   ///
   /// Each group contains the digest of the group before it. By following these digests back from
-  /// the header slot's digest, the method finds the newest image of each page in the page file.
+  /// the header slot's digest, the method finds the newest image of each checkpointed page.
   private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
     // Start with the images right before the end. They belong to the last group, even if the
     // segment that contained the group's header has been deleted.
@@ -251,8 +251,8 @@ struct SalvageLog {
   /// Finds the chain of commits that covers the newest frame in the page file.
   ///
   /// The log contains every commit after the checkpointed commit. Therefore, if the page file
-  /// contains frames from a chain, or if the frame that precedes the chain is its newest frame, the
-  /// chain starts at or before the checkpointed generation. The end of that chain is the newest generation.
+  /// contains frames from a chain, or if its newest frame directly precedes the chain, the chain
+  /// continues the state of the page file. The end of that chain is the newest generation.
   private mutating func followWithoutHeader(_ newestInPages: FrameNumber) throws(StorageError) {
     var starts: [GroupHeader] = []
     try forEachHeader(from: 0) { header, _ in

@@ -5,11 +5,11 @@ final class SalvagePages {
   let state: GenerationState
   /// A Boolean value that indicates whether commits after the salvaged generation are lost.
   let hasLostCommits: Bool
-  /// Single-sentence facts about damaged files.
+  /// Single-sentence remarks about damaged files.
   private(set) var notes: [String]
   /// The number of damaged pages that are, or may be, in use.
   private(set) var damagedPageCount = 0
-  /// A Boolean value that indicates whether each page is known to be in use or free.
+  /// A Boolean value that indicates whether the usage of every page is known.
   private(set) var knowsUsage = true
   private let geometry: Geometry
 
@@ -103,8 +103,7 @@ final class SalvagePages {
 
   /// Reads the page images in the log, and returns the records and the locations of all pages.
   ///
-  /// A page with a damaged image in the log is still intact if a checkpoint has written the same
-  /// image to the page file, and vice versa.
+  /// If the log and the page file both contain an image, one intact copy of the image is enough.
   private static func locate(
     _ count: Int, _ chosen: SalvageLog, _ scan: PageFileScan, _ report: (Int) -> Void
   ) throws(StorageError) -> (records: [PageRecord?], index: PageIndex) {

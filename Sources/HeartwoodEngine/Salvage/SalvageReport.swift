@@ -6,8 +6,8 @@ package struct SalvageReport: Sendable {
     package let after: [UInt8]?
     /// The first salvaged key after the range, or `nil` if there is none.
     package let before: [UInt8]?
-    /// A Boolean value that indicates whether some entries in the range were salvaged because only
-    /// the branch above them is lost.
+    /// A Boolean value that indicates whether some entries in the range were salvaged, for example
+    /// because only the branch above them is lost.
     package let isPartial: Bool
   }
 
@@ -60,7 +60,7 @@ package struct SalvageReport: Sendable {
     }
   }
 
-  /// The maximum number of ranges, and the maximum number of keys, to list for one keyspace.
+  /// The maximum number of ranges or keys to list for one keyspace.
   package static let maxListedCount = 10_000
 
   /// The salvaged generation.
@@ -73,15 +73,14 @@ package struct SalvageReport: Sendable {
   package var pageCount = 0
   /// The number of damaged pages that were, or may have been, in use.
   package var damagedPageCount = 0
-  /// A Boolean value that indicates whether catalog rows, which contain the names of keyspaces, are
-  /// lost.
+  /// A Boolean value that indicates whether any catalog rows, which name the keyspaces, are lost.
   package var hasLostNames = false
   /// A Boolean value that indicates whether commits after ``generation`` are lost.
   package var hasLostCommits = false
   /// A Boolean value that indicates whether objects may be inconsistent because the data that
   /// describes them is damaged.
   package var hasInconsistentObjects = false
-  /// Single-sentence facts about the damage.
+  /// Single-sentence remarks about the damage.
   package var notes: [String] = []
 
   /// A Boolean value that indicates whether the new store contains all data of the newest
