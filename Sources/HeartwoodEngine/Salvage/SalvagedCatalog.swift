@@ -17,7 +17,7 @@ struct SalvagedCatalog {
   private(set) var notes: [String] = []
   private var names: Set<String> = []
 
-  /// Reads the catalog, and gives a name such as `lost.17` to each tree without a row.
+  /// Reads the catalog, and gives each tree without a row a name such as `lost.17`.
   ///
   /// - Parameter nodes: The nodes that may be in use, keyed by tree.
   init(in pages: SalvagePages, _ nodes: [TreeID: [PageNumber]]) throws(StorageError) {

@@ -151,7 +151,7 @@ package struct StoreSalvage {
 }
 
 extension SalvageReport.Keyspace {
-  /// Returns the report, corrected with the entry counts in the catalog.
+  /// Returns the report after correcting its missing ranges with the catalog's entry count.
   fileprivate func concluded() -> Self {
     var result = self
     guard let expectedCount, doubtfulCount == 0, misplacedCount == 0 else { return result }

@@ -43,7 +43,7 @@ package struct DecisionRecord: Hashable, Sendable {
   package var low: FrameNumber
   /// The newest retained generation.
   ///
-  /// This commit and every later commit are readable.
+  /// This generation and all later ones are readable.
   package var newestRetained: FrameNumber
   /// The retained generations below `newestRetained`, in ascending order.
   package var olderRetained: [FrameNumber]

@@ -18,7 +18,7 @@ package final class PageIndex: @unchecked Sendable {
 
   package init() {}
 
-  /// Creates an index that has the same entries as `other` and shares the nodes of `other`.
+  /// Creates an index that has the same entries as `other` and shares its nodes.
   package init(sharing other: PageIndex) {
     root = other.root
     depth = other.depth
