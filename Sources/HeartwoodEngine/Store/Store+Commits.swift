@@ -12,9 +12,8 @@ extension Store {
   /// }
   /// ```
   ///
-  /// A process that commits notifies observers in other processes through the file system. If that
-  /// process dies before it notifies the observers, the sequence still yields the commit within a
-  /// second.
+  /// When a process commits, it notifies observers in other processes through the file system. If
+  /// the process dies before it does so, the sequence still yields the commit within a second.
   ///
   /// - Complexity: If no process observes the store, a commit costs one additional clock read, and
   ///   at most one additional lock query every tenth of a second.
