@@ -12,7 +12,7 @@ struct SalvagedCatalog {
 
   /// The trees, sorted by name.
   private(set) var trees: [Tree] = []
-  /// A Boolean value that indicates whether catalog rows may be lost.
+  /// A Boolean value that indicates whether catalog rows may have been lost.
   private(set) var hasLostNames = false
   private(set) var notes: [String] = []
   private var names: Set<String> = []

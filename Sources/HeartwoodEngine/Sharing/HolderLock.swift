@@ -4,7 +4,7 @@
 /// releases the lock when the process ends, as it does for every lock. A read-only process can also
 /// hold such a lock.
 package struct HolderLock: Hashable, Sendable {
-  /// The meaning of the lock, as an offset in the process's byte range.
+  /// The meaning of the lock, encoded as an offset in the process's byte range.
   private enum Subject {
     static let openForWriting: UInt64 = 0
     static let openForReading: UInt64 = 1

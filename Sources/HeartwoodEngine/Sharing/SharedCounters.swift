@@ -2,8 +2,8 @@ import Synchronization
 
 /// The offsets of the counters in the `counters` file.
 ///
-/// Counters that are polled often have their own cache lines, so that writes to them do not slow
-/// down readers of other counters.
+/// Frequently polled counters have their own cache lines, so that writes to them do not slow down
+/// readers of other counters.
 package enum CountersLayout {
   package static let ready = Field("ready", at: 0, 8)
   package static let appended = Field("appended", at: 64, 8)

@@ -1,8 +1,8 @@
 /// A process's locks on one store, such as those on the generations that it holds.
 ///
 /// These locks are open-file-description locks. The kernel releases such locks when the process
-/// dies, but not when another descriptor of the file is closed. No process ever locks the byte of a
-/// live generation exclusively, so pinning never waits.
+/// dies, but not when another descriptor for the file is closed. No process ever locks the byte of
+/// a live generation exclusively, so pinning never waits.
 package final class StoreLocks: Sendable {
   package let file: any File
 

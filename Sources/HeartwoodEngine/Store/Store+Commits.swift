@@ -1,5 +1,5 @@
 extension Store {
-  /// Returns a sequence of future commits, made by this process and all other processes.
+  /// Returns a sequence of future commits by this process and all other processes.
   ///
   /// The sequence yields the newest generation whenever it is newer than the last yielded
   /// generation. If several commits occur while no task is awaiting the sequence, the sequence

@@ -7,7 +7,7 @@ extension Store {
   /// segment size, but no free pages and an empty log. This method writes the copy to `path` with
   /// `.partial` appended. It renames the directory to `path` only when the copy is complete and
   /// synced, so an interrupted copy never leaves an incomplete store at `path`. The next copy to
-  /// the same path removes the files of an interrupted copy.
+  /// the same path removes the files left by an interrupted copy.
   ///
   /// Every copied page is verified. A copy of an in-memory store is also in memory.
   ///

@@ -1,9 +1,9 @@
 extension Store {
   /// Keeps a generation readable under a name until ``release(_:)`` is called.
   ///
-  /// The generation stays readable across restarts, even while no process holds it. For each named
-  /// generation, the log retains at most one additional image of each page that has changed since
-  /// that generation; see ``StoreStatistics/logByteBound``.
+  /// The generation stays readable across restarts, and even while no process holds it. For each
+  /// named generation, the log retains at most one additional image of each page that has changed
+  /// since that generation; see ``StoreStatistics/logByteBound``.
   ///
   /// - Parameters:
   ///   - generation: A readable generation, such as the newest generation or a held generation.

@@ -1,4 +1,4 @@
-/// Options for creating and opening a store, and for its maintenance.
+/// Options for creating, opening and maintaining a store.
 public struct StoreOptions: Sendable {
   /// The durability of a commit when `write` returns.
   public enum Durability: Sendable {
@@ -6,7 +6,8 @@ public struct StoreOptions: Sendable {
     case full
     /// The commit survives the death of this process.
     ///
-    /// A power cut may undo the newest commits. Only complete commits are undone, newest first.
+    /// A power cut may undo the newest commits. No commit is undone partially, and newer commits
+    /// are undone first.
     case normal
   }
 
@@ -30,7 +31,7 @@ public struct StoreOptions: Sendable {
   /// which it was created. `Docs/DesignNotes/Experiments.md` contains the measurements behind the
   /// default.
   public var pageByteCount = 4096
-  /// The durability of commits that do not specify a durability.
+  /// The durability of commits that do not specify one.
   public var durability = Durability.full
   /// The way in which pages are read.
   ///
