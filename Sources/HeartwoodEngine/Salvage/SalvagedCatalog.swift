@@ -12,12 +12,12 @@ struct SalvagedCatalog {
 
   /// The trees, sorted by name.
   private(set) var trees: [Tree] = []
-  /// A Boolean value that indicates whether catalog rows may be lost.
+  /// A Boolean value that indicates whether catalog rows may have been lost.
   private(set) var hasLostNames = false
   private(set) var notes: [String] = []
   private var names: Set<String> = []
 
-  /// Reads the catalog, and gives a name such as `lost.17` to each tree without a row.
+  /// Reads the catalog, and gives each tree without a row a name such as `lost.17`.
   ///
   /// - Parameter nodes: The nodes that may be in use, keyed by tree.
   init(in pages: SalvagePages, _ nodes: [TreeID: [PageNumber]]) throws(StorageError) {

@@ -1,6 +1,6 @@
-/// The entries in the leaves of an outline, in key order, for copying to another store.
+/// The entries in an outline's leaves, in key order, for copying into another store.
 ///
-/// A report records the ranges in which entries are missing.
+/// `report` records the ranges in which entries are missing.
 final class SalvagedEntries {
   private(set) var report: SalvageReport.Keyspace
   private(set) var hasEntry = false
@@ -18,7 +18,7 @@ final class SalvagedEntries {
   private(set) var leafCount = 0
   /// The start of the missing range at the current position, or `nil` if there is none.
   private var gap: Gap?
-  /// The start of the lost branches that have not been reported yet, or `nil` if there are none.
+  /// The start of the lost branches that are not yet in the report, or `nil` if there are none.
   private var branchGap: Gap?
   private var isInLostBranch = false
 
@@ -173,7 +173,7 @@ final class SalvagedEntries {
 }
 
 extension KeyspaceWriter {
-  /// Appends salvaged entries until at least `byteCount` bytes have been appended or no entry is
+  /// Appends salvaged entries until at least `byteCount` bytes have been appended or no entries are
   /// left.
   func append(_ entries: SalvagedEntries, byteCount: Int) throws(StorageError) {
     session.requireOpen()

@@ -11,7 +11,7 @@ package struct StoreSalvage {
 
   /// The approximate size in bytes of each transaction.
   ///
-  /// A transaction keeps its pages in memory until the transaction ends.
+  /// A transaction keeps its pages in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
   /// Creates an operation that salvages the store at the path `source` into a new store at
@@ -36,8 +36,9 @@ package struct StoreSalvage {
   ///   directory is not a store that can be read, or `invalidArgument` if the new path exists. Also
   ///   throws `io`, `diskFull`, or any error that `finish` throws. If an error is thrown, there is
   ///   no new store.
-  /// - Complexity: Reads every page of the damaged store twice, and large values once more. Uses
-  ///   about 40 bytes of memory for each page, plus the memory for one transaction of limited size.
+  /// - Complexity: Reads every page of the damaged store twice, and the pages of large values a
+  ///   third time. Uses about 40 bytes of memory for each page, plus the memory for one transaction
+  ///   of limited size.
   package func run(
     _ finish: (Store, inout SalvageReport) throws -> Void = { _, _ in }
   ) throws -> SalvageReport {
@@ -151,7 +152,7 @@ package struct StoreSalvage {
 }
 
 extension SalvageReport.Keyspace {
-  /// Returns the report, corrected with the entry counts in the catalog.
+  /// Returns the report after correcting its missing ranges with the catalog's entry count.
   fileprivate func concluded() -> Self {
     var result = self
     guard let expectedCount, doubtfulCount == 0, misplacedCount == 0 else { return result }

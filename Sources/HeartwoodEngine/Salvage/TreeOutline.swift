@@ -1,16 +1,16 @@
 /// A tree's salvageable leaves in key order, and the positions of lost nodes.
 ///
-/// Three rules keep out stale leaves, which remain in free pages:
+/// Free pages can contain stale leaves. Three rules exclude them:
 ///
 /// 1. A leaf below intact branches is current.
 /// 2. A leaf below a lost branch is current if its bitmap page shows that the page is in use.
-/// 3. If that bitmap page is damaged too, a leaf within the range of a lost branch is *doubtful*.
-///    If the keys of several such leaves overlap, the outline uses the leaf with the highest frame,
-///    and the report counts its entries.
+/// 3. If that bitmap page is damaged too, a leaf within the range of a lost branch is *doubtful*,
+///    and the report counts its entries. If the keys of several such leaves overlap, the outline
+///    uses only the newest leaf.
 struct TreeOutline {
   enum Item {
     case leaf(PageNumber, isDoubtful: Bool)
-    /// The position of a lost leaf, or of a lost branch with all its leaves.
+    /// The position of a lost leaf, or of a lost branch and all its leaves.
     case lost
     /// The start of a lost branch's range.
     ///
@@ -91,7 +91,7 @@ struct TreeOutline {
 
   private struct Branch {
     let children: [PageNumber]
-    /// The separators before the children.
+    /// The separator before each child.
     ///
     /// The separator of the first child is not used.
     let separators: [[UInt8]]
@@ -114,7 +114,7 @@ struct TreeOutline {
 
   // MARK: Fragments
 
-  /// Returns the parts of the tree that are in use although no intact branch refers to them.
+  /// Returns the parts of the tree that are in use even though no intact branch refers to them.
   private mutating func certainFragments(
     _ nodes: [PageNumber]
   ) throws(StorageError) -> [Fragment] {
@@ -155,9 +155,9 @@ struct TreeOutline {
     return isEmptyTree ? [] : nil
   }
 
-  /// Returns the leaves that may be in use within the ranges of lost branches.
+  /// Returns the doubtful leaves within the ranges of lost branches.
   ///
-  /// The bitmap pages of these leaves are damaged.
+  /// They may be in use, but their bitmap pages are damaged.
   private func doubtfulFragments(_ nodes: [PageNumber]) throws(StorageError) -> [Fragment] {
     var candidates: [KeyInterval] = []
     for page in nodes {
@@ -186,7 +186,7 @@ struct TreeOutline {
     return low - 1
   }
 
-  /// Inserts fragments, in ascending order, into the lost branches whose ranges contain them.
+  /// Inserts sorted fragments into the lost branches whose ranges contain them.
   private mutating func insert(_ fragments: [Fragment], rootIsKnown: Bool) {
     var contents = lostBranches.map { _ in [Fragment]() }
     for fragment in fragments {

@@ -1,4 +1,4 @@
-/// The activity of one open store in this process since the store was opened.
+/// This process's activity in one open store since the store was opened.
 ///
 /// The counts never decrease.
 public struct StoreActivity: Hashable, Sendable {
@@ -8,15 +8,15 @@ public struct StoreActivity: Hashable, Sendable {
   public var loggedPageCount = 0
   /// The number of bytes written to the log, including group headers.
   public var loggedByteCount = 0
-  /// The number of syncs of log segments.
+  /// The number of times that a log segment was synced.
   public var logSyncCount = 0
-  /// The number of syncs of the store's directory.
+  /// The number of times that the store's directory was synced.
   public var directorySyncCount = 0
-  /// The number of maintenance runs that wrote pages from the log back to the page file.
+  /// The number of maintenance runs that wrote logged pages back to the page file.
   public var checkpointCount = 0
   /// The number of pages that maintenance runs wrote to the page file.
   public var checkpointedPageCount = 0
-  /// The number of syncs of the page file.
+  /// The number of times that the page file was synced.
   public var pageFileSyncCount = 0
   /// The number of deleted log segments.
   public var deletedSegmentCount = 0

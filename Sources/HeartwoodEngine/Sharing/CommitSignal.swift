@@ -4,9 +4,9 @@ import Synchronization
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last generation
 /// that it received. Late or duplicate signals are therefore harmless, and several commits can
-/// share one signal. A process that commits touches the `locks` file only while another process
-/// holds the observers' lock byte. If a process dies between its commit and its signal, observers
-/// still find the commit, because they check the newest generation once a second.
+/// share one signal. During a commit, a process accesses the `locks` file only while another
+/// process holds the observers' lock byte. If a process dies between its commit and its signal,
+/// observers still find the commit, because they check the newest generation once a second.
 package final class CommitSignal: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards every property declared after it.
   private let counters: SharedCounters
@@ -42,8 +42,8 @@ package final class CommitSignal: @unchecked Sendable {
   private static let checkMilliseconds: UInt64 = 1000
   /// The interval at which an observer without a watch checks for commits.
   ///
-  /// A new observer also uses this interval while other processes may not have noticed the observer
-  /// yet.
+  /// A new observer also uses this interval until it is certain that all other processes have
+  /// noticed it.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {
@@ -109,8 +109,8 @@ package final class CommitSignal: @unchecked Sendable {
   /// cancelled the wait.
   ///
   /// - Parameter isOver: A function that returns whether the wait was cancelled before it began.
-  ///   The method calls this function after it has registered the wait, so that it misses no
-  ///   cancellation.
+  ///   The method calls this function after registering the wait, so that no cancellation is
+  ///   missed.
   package func wait(
     _ id: UInt64, for owner: ObjectIdentifier, after known: FrameNumber, isOver: () -> Bool,
     _ resume: @escaping @Sendable (FrameNumber?) -> Void
@@ -173,8 +173,7 @@ package final class CommitSignal: @unchecked Sendable {
     thread = SystemThread { [self] in observe(id, watch) }
   }
 
-  /// Stops the thread, and returns the thread so that the caller can join it without holding the
-  /// lock.
+  /// Stops the thread, and returns it so that the caller can join it without holding the lock.
   private func stopThread() -> SystemThread? {
     try? locks.unlock(byte: LockByte.observing)
     threadID += 1

@@ -1,7 +1,7 @@
 /// The information that this process publishes about its use of a store, for display to users.
 ///
-/// - Note: `@unchecked` is safe because only the maintenance thread uses the mutable state, apart
-///   from code that runs before this thread starts or after it has ended.
+/// - Note: `@unchecked` is safe because only the maintenance thread uses the mutable state, except
+///   before that thread starts and after it has ended.
 package final class HolderEntry: @unchecked Sendable {
   package let row: HolderRow
   package let isReadOnly: Bool

@@ -4,7 +4,7 @@
 /// releases the lock when the process ends, as it does for every lock. A read-only process can also
 /// hold such a lock.
 package struct HolderLock: Hashable, Sendable {
-  /// The meaning of the lock, as an offset in the process's byte range.
+  /// The meaning of the lock, encoded as an offset in the process's byte range.
   private enum Subject {
     static let openForWriting: UInt64 = 0
     static let openForReading: UInt64 = 1
@@ -15,7 +15,7 @@ package struct HolderLock: Hashable, Sendable {
 
   /// An upper bound on PIDs.
   ///
-  /// The bound is small enough that all byte ranges are below offset 2^62.
+  /// The bound is small enough for all byte ranges to lie below offset 2^62.
   private static let processCount: Int32 = 1 << 22
   /// The range of bytes that contains the holder locks of all processes.
   static let bytes =
@@ -35,16 +35,16 @@ package struct HolderLock: Hashable, Sendable {
     self.init(Int32(truncatingIfNeeded: offset >> Subject.bitCount), offset & (Subject.count - 1))
   }
 
-  /// Returns the lock of a process that has the store open.
+  /// Returns the lock that shows that a process has the store open.
   package static func open(_ process: Int32, isReadOnly: Bool) -> HolderLock {
     HolderLock(process, isReadOnly ? Subject.openForReading : Subject.openForWriting)
   }
 
-  /// Returns the lock of a process that has held a generation for a while.
+  /// Returns the lock that shows that a process has held a generation for a while.
   ///
   /// Frame numbers wrap around at the length of a process's byte range, about 2^39. They remain
-  /// unique, because the frame numbers of simultaneously live generations differ by less than that
-  /// length.
+  /// unique, because the frame numbers of generations that are live at the same time differ by less
+  /// than that length.
   package static func holding(_ generation: FrameNumber, _ process: Int32) -> HolderLock {
     let count = Subject.count - Subject.firstGeneration
     return HolderLock(process, Subject.firstGeneration + generation % count)

@@ -6,7 +6,7 @@ package final class LogReclamationRecord: @unchecked Sendable {
   package struct Figures {
     /// The last commit that the map covers.
     let end: CommitPoint
-    /// The number of frames between the ends of the previous map and the new map.
+    /// The number of frames between the end of the previous map and the end of the new map.
     let newFrameCount: Int
     /// The number of held generations below the newest durable generation.
     let heldCount: Int
@@ -34,7 +34,7 @@ package final class LogReclamationRecord: @unchecked Sendable {
   /// segment.
   ///
   /// The result is `nil` if this process has not punched holes in the segment. Another process may
-  /// also have punched holes in the segment, or may have died before it had punched all of them.
+  /// also have punched holes in the segment, or may have died before punching all of them.
   func retainedFrameCount(_ segment: UInt64) -> Int? {
     lock.withLock { retainedFrameCounts[segment] }
   }

@@ -32,7 +32,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
     return UInt64(UInt32(bitPattern: errno ?? 0)) << 8 | number
   }
 
-  /// The error to report in processes other than the process whose run failed.
+  /// The error to report in all processes except the one whose run failed.
   package var error: StorageError {
     StorageError(
       kind,

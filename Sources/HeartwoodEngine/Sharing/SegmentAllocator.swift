@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An allocator that creates log segments for a writer, including a few in advance.
+/// An allocator that creates log segments for a writer, some of them in advance.
 ///
 /// When the allocator creates a segment in advance, it writes and syncs the segment's bytes and
 /// name, so that the first commit in the segment need not wait. A lock byte ensures that no process
@@ -17,7 +17,7 @@ package final class SegmentAllocator: @unchecked Sendable {
   private let activity: ActivityCounters
   /// The number of segments to create in advance.
   ///
-  /// The number is initially one, and becomes two once a segment has not been ready in time.
+  /// The number is one until a segment is not ready in time, and two from then on.
   private var wanted = 1
   /// The last segment allocated to a writer.
   ///

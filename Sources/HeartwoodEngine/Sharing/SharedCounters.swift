@@ -2,8 +2,8 @@ import Synchronization
 
 /// The offsets of the counters in the `counters` file.
 ///
-/// Counters that are polled often have their own cache lines, so that writes to them do not slow
-/// down readers of other counters.
+/// Frequently polled counters have their own cache lines, so that writes to them do not slow down
+/// readers of other counters.
 package enum CountersLayout {
   package static let ready = Field("ready", at: 0, 8)
   package static let appended = Field("appended", at: 64, 8)
@@ -43,7 +43,7 @@ package struct DecisionRecord: Hashable, Sendable {
   package var low: FrameNumber
   /// The newest retained generation.
   ///
-  /// This commit and every later commit are readable.
+  /// This generation and all later ones are readable.
   package var newestRetained: FrameNumber
   /// The retained generations below `newestRetained`, in ascending order.
   package var olderRetained: [FrameNumber]

@@ -17,7 +17,7 @@ package final class StoreFiles: Sendable {
   package let suspensions = Suspensions()
   package let activity = ActivityCounters()
   package let allocator: SegmentAllocator
-  /// The commit after which this process started to read the log when the store was opened.
+  /// The commit after which this process began reading the log when it opened the store.
   package let start: CommitPoint
   /// The lock that serialises maintenance runs.
   package let maintenance: ExclusiveByte

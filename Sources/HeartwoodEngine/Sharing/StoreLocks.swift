@@ -1,8 +1,8 @@
-/// The locks that a process holds on one store, such as the locks on the generations that it holds.
+/// A process's locks on one store, such as those on the generations that it holds.
 ///
 /// These locks are open-file-description locks. The kernel releases such locks when the process
-/// dies, but not when another descriptor of the file is closed. No process ever locks the byte of a
-/// live generation exclusively, so pinning never waits.
+/// dies, but not when another descriptor for the file is closed. No process ever locks the byte of
+/// a live generation exclusively, so pinning never waits.
 package final class StoreLocks: Sendable {
   package let file: any File
 
@@ -45,7 +45,7 @@ package final class StoreLocks: Sendable {
     }
   }
 
-  /// Returns the runs of bytes that other owners have locked within a range, in ascending order.
+  /// Returns the runs of bytes in `range` that other owners have locked, in ascending order.
   ///
   /// Up to 2k + 1 queries are needed for k locks, because a query returns an arbitrary conflicting
   /// lock.

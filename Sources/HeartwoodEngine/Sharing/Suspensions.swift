@@ -15,9 +15,10 @@ package final class Suspensions: @unchecked Sendable {
   func add() { count.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent) }
   var period: Period { Period(count: count, value: count.pointee.load(ordering: .relaxed)) }
 
-  /// A period between two suspensions, which is checked whenever a page is read.
+  /// A period between two suspensions.
   ///
-  /// A period retains no object, and is valid only while its `Suspensions` object exists.
+  /// The period is checked whenever a page is read. It retains no object, and is valid only while
+  /// its `Suspensions` object exists.
   struct Period {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64

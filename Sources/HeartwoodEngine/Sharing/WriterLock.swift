@@ -132,7 +132,7 @@ package final class WriterLock: @unchecked Sendable {
 
   /// Yields to a waiting process that has incremented `rings`, if this process was the last writer.
   ///
-  /// The process yields once for each new value of `rings`, because the waiting process may be
+  /// The process yields only once for each new value of `rings`, because the waiting process may be
   /// suspended by now.
   private func yieldToWaitingProcess() throws(StorageError) {
     let rings = counters.load(CountersLayout.rings)

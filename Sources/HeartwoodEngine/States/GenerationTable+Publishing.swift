@@ -38,7 +38,7 @@ extension GenerationTable {
     if old.references == 0 { drop(old) }
   }
 
-  /// Performs steps W3.4 and W3.5: records that the commits of all processes up to `generation` are
+  /// Performs steps W3.4 and W3.5: records that all processes' commits up to `generation` are
   /// synced.
   ///
   /// `committed` is raised before `durable`. If the order were reversed, a process that died
@@ -83,7 +83,7 @@ extension GenerationTable {
 
   /// Releases segments whose pages another process has checkpointed.
   ///
-  /// Releasing the segments frees their disk space even if no thread of this process is reading.
+  /// Releasing the segments frees their disk space even if no thread in this process is reading.
   package func releaseCheckpointedSegments() throws(StorageError) {
     guard files.counters.checkpointed > files.pageFile.knownState else { return }
     let pin = try pinNewest()

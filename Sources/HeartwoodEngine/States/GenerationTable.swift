@@ -228,7 +228,7 @@ package final class GenerationTable: @unchecked Sendable {
   /// If the state is not in memory, the method builds it from the nearest known state or from the
   /// files.
   ///
-  /// The caller must hold a verified pin on the generation or the maintenance lock. For the newest
+  /// The caller must hold the maintenance lock or a verified pin on the generation. For the newest
   /// appended generation, the writer lock suffices.
   package func state(at generation: FrameNumber) throws(StorageError) -> GenerationState {
     let known = lock.withLock { [visibleState, durableState, appendedState] }
@@ -277,7 +277,7 @@ package final class GenerationTable: @unchecked Sendable {
     if building[entry.generation] == nil { try? files.locks.unlockLive(entry.generation) }
   }
 
-  /// Drops the lingering pin if the pin has not been used since the last call of this method.
+  /// Drops the lingering pin if the pin has not been used since the last call to this method.
   ///
   /// - Returns: Whether a pin still lingers.
   package func ageLingeringPin() -> Bool {

@@ -14,9 +14,9 @@ package struct LogStart {
 
   /// Determines where to start reading in order to reach `generation`.
   ///
-  /// The initialiser returns `nil` if the generation is no longer available. In that case, the
-  /// generation is older than the page file's state, or the map covers the generation but does not
-  /// list it.
+  /// The initialiser returns `nil` if the generation is no longer available. In that case, either
+  /// the generation is older than the page file's state, or the map covers the generation but does
+  /// not list it.
   package init?(
     header: HeaderSlot, log: LogFiles, upTo generation: FrameNumber = .max
   ) throws(StorageError) {
@@ -63,7 +63,7 @@ package struct LogStart {
   /// A Boolean value that indicates whether the map shows that the page file has advanced since
   /// this header was read.
   ///
-  /// A map that starts at a state is written only after the header for that state is durable.
+  /// A map is written only after the header for the state at which it starts is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 
@@ -73,7 +73,7 @@ package struct LogWalk {
   package let index: PageIndex
   package private(set) var lineages: [EndedLineage]
   package private(set) var commitCount = 0
-  /// The number of segments whose footers were read instead of their group headers.
+  /// The number of segments for which the footer was read instead of the group headers.
   package private(set) var footerCount = 0
 
   package init(from start: LogStart) {

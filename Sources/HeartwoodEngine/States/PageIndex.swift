@@ -18,7 +18,7 @@ package final class PageIndex: @unchecked Sendable {
 
   package init() {}
 
-  /// Creates an index that has the same entries as `other` and shares the nodes of `other`.
+  /// Creates an index that has the same entries as `other` and shares its nodes.
   package init(sharing other: PageIndex) {
     root = other.root
     depth = other.depth
@@ -183,7 +183,7 @@ extension PageIndex {
     fileprivate var newest: FrameNumber { header[2] }
 
     /// Returns the index of a slot's word among the node's words, or the index at which to insert
-    /// the word.
+    /// it.
     private func wordIndex(of slot: Int) -> Int {
       (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
     }
@@ -205,7 +205,7 @@ extension PageIndex {
       return memory[Self.headerWordCount &+ wordIndex]
     }
 
-    /// Replaces the word of a slot that already has a word.
+    /// Replaces a slot's existing word.
     ///
     /// `newest` is the highest frame in the slot or below it.
     fileprivate func setWord(_ word: UInt64, _ slot: Int, newest: FrameNumber) {

@@ -69,7 +69,7 @@ package struct PageView {
   }
 
   /// - Throws: `forked` in a child of the process that created the view, or `generationExpired` if
-  ///   the store has been suspended since then.
+  ///   the store has been suspended since the view was created.
   package func requireCurrent() throws(StorageError) {
     guard !isCurrent else { return }
     try source.pointee.origin.requireOwn("pages")

@@ -22,7 +22,7 @@ public final class Snapshot: Sendable {
   deinit { if !origin.isInherited { table.unpin(entry) } }
 
   /// - Throws: `forked` in a child of the process that took the snapshot, or `generationExpired` if
-  ///   the store has been suspended since then.
+  ///   the store has been suspended since the snapshot was taken.
   package func requireCurrent() throws(StorageError) { try state.view.requireCurrent() }
   package func belongs(to table: GenerationTable) -> Bool { self.table === table }
 

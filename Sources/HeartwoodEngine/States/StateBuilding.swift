@@ -2,7 +2,7 @@ extension StoreFiles {
   /// Performs procedure X1: locates the pages of a generation, using the page file's header, the
   /// map and the log.
   ///
-  /// The caller must hold a verified pin on the generation or the maintenance lock, so that no
+  /// The caller must hold the maintenance lock or a verified pin on the generation, so that no
   /// maintenance run releases the generation during the search. If a run advances the page file,
   /// deletes segments or punches holes during the search, the search starts again with an empty
   /// index.
@@ -91,8 +91,8 @@ extension StoreFiles {
   /// state.
   ///
   /// The method returns `nil` if the log no longer reaches the newer generation. The caller must
-  /// hold a verified pin on the newer generation or the writer lock. The pin or the lock ensures
-  /// that all frames that the two states use still exist.
+  /// hold the writer lock or a verified pin on the newer generation. Either ensures that all frames
+  /// used by the two states still exist.
   ///
   /// - Complexity: Reads one page for each group between the two states, and one more page for each
   ///   segment.

@@ -1,4 +1,4 @@
-/// The set of pages in use in a state.
+/// The set of pages that are in use in a state.
 ///
 /// The state must outlive this object.
 package final class UsedPages {

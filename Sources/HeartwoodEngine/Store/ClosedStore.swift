@@ -1,7 +1,7 @@
 /// A store that is closed in all processes, and that no process can open while this object exists.
 ///
-/// The object holds the presence locks exclusively, just as a process does when it opens a store
-/// alone.
+/// The object holds the presence locks exclusively, just as a process does while it opens a store
+/// that is not open elsewhere.
 struct ClosedStore {
   private(set) var path: String
   private let fileSystem: any FileSystem

@@ -3,8 +3,8 @@
 /// A token can be passed to another thread or process, or saved in a file.
 ///
 /// A token does not keep its generation readable. Hold a snapshot of the generation until the
-/// recipient has its own snapshot, or keep the generation under a name. The text of a token has no
-/// spaces and can be passed on a command line.
+/// recipient has its own snapshot, or keep the generation under a name. The text of a token
+/// contains no spaces and can be passed on a command line.
 public struct GenerationToken: Hashable, Sendable {
   package let store: StoreIdentity
   private let lineage: UInt64

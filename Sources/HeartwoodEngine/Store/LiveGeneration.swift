@@ -13,7 +13,7 @@ public struct LiveGeneration: Hashable, Sendable {
   /// The list contains this process if it holds the generation, and any other processes that have
   /// held the generation for about a second or longer.
   public var holders: [StoreHolder]
-  /// The number of bytes in the log that only this generation retains.
+  /// The number of log bytes that only this generation retains.
   ///
   /// Once the generation is released, the next maintenance run frees these bytes. If the generation
   /// was the oldest, the checkpoint can also advance further and free more log space.

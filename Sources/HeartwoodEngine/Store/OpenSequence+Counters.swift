@@ -108,9 +108,9 @@ extension OpenSequence {
 
   /// Returns the older generations that stay readable after a reboot.
   ///
-  /// A generation stays readable if it has a name, or if a read-only process has locked it since
-  /// the reboot. A lock alone does not suffice. If the map of retained frames covers a generation
-  /// without listing it, the generation's frames may have been reclaimed.
+  /// A generation stays readable if it has a name or a read-only process has locked it since the
+  /// reboot, unless the map of retained frames covers the generation without listing it. In that
+  /// case, its frames may have been reclaimed.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {
@@ -125,7 +125,7 @@ extension OpenSequence {
     }.sorted()
   }
 
-  /// Initialises all counters except the decision record after a reboot.
+  /// Initialises the counters after a reboot, except for the decision record.
   ///
   /// The floor is set to the newest commit, so that no token can make a released generation
   /// readable again.
@@ -147,7 +147,7 @@ extension OpenSequence {
 
   /// Rewrites the frames after `durable` with the same bytes, and syncs them.
   ///
-  /// After a failed sync, the system may treat pages as written although they are not on disk.
+  /// After a failed sync, the system may treat pages as written even though they are not on disk.
   private func rewrite(
     from durable: FrameNumber, to point: CommitPoint, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) {

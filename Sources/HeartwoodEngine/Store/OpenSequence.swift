@@ -86,7 +86,7 @@ struct OpenSequence {
     }
   }
 
-  /// Opens the store with recovery, because no other process has the store open.
+  /// Opens and recovers a store that no other process has open.
   private func openAlone(_ locks: StoreLocks) throws(StorageError) -> Opened {
     let clock = SystemThread.monotonicMilliseconds
     let names = Set(try fileSystem.list(path) ?? [])
@@ -167,7 +167,7 @@ struct OpenSequence {
     try fileSystem.syncDirectory(Self.parent(of: path))
   }
 
-  /// Rejects file systems that cannot hold a store, before anything is created there.
+  /// Rejects an unsupported file system before anything is created on it.
   private func requireSupportedVolume() throws(StorageError) {
     if let type = try fileSystem.volumeType(of: path) {
       return try type.requireSupported(path)

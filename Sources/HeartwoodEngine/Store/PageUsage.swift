@@ -65,9 +65,9 @@ extension Store {
   /// that every page in use belongs to a tree. For that check, call ``verify()``.
   ///
   /// - Parameter snapshot: A snapshot of this store.
-  /// - Returns: One element of 8 bytes for each page, in page order.
+  /// - Returns: One 8-byte element for each page, in page order.
   /// - Throws: `corrupt` if a bitmap is corrupt, because the pages in use are then unknown. Throws
-  ///   `foreignStore` for a snapshot of another store, or `closed` or `io`.
+  ///   `foreignStore` if the snapshot belongs to another store, or `closed` or `io`.
   /// - Complexity: Reads every page in use once, and no free pages.
   public func pageUsage(of snapshot: Snapshot) throws -> [PageUsage] {
     try requireOpen()

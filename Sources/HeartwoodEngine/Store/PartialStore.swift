@@ -27,7 +27,7 @@ struct PartialStore {
 
   /// Calls `fill` to write and close a store at the temporary path, and then renames the store.
   ///
-  /// - Throws: `invalidArgument` if the final path exists, or `busy` while another process creates
+  /// - Throws: `invalidArgument` if the final path exists, or `busy` if another process is creating
   ///   a store at the same path. If `fill` throws an error, this method removes the incomplete
   ///   store and rethrows the error.
   func create(_ fill: () throws -> Void) throws {

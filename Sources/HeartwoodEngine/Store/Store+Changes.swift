@@ -3,8 +3,8 @@ extension Store {
   ///
   /// The calls are ordered by keyspace name, and then by key. Names are ordered by their UTF-8
   /// bytes, and keys by their encoded bytes. The changes turn `source` into `target`, whichever of
-  /// the two is newer. Rewriting a value with the same bytes is not a change. Creating or removing
-  /// a keyspace without entries is not a change either.
+  /// the two is newer. Rewriting a value with the same bytes is not a change. Neither is creating
+  /// or removing an empty keyspace.
   ///
   /// - Parameters:
   ///   - source: The snapshot before the changes, taken from this store.
@@ -12,9 +12,8 @@ extension Store {
   ///   - isWanted: A closure that receives the name of a keyspace, and returns whether to report
   ///     the changes in that keyspace. By default, the changes in all keyspaces are reported.
   ///   - body: A closure that is called once for each key. It may read and write the store.
-  /// - Throws: `foreignStore` for a snapshot that was taken from another store, or from this store
-  ///   before it was reopened. Also throws `closed`, `corrupt`, `io`, and any error that `body`
-  ///   throws.
+  /// - Throws: `foreignStore` if a snapshot was taken from another store, or from this store before
+  ///   it was reopened. Also throws `closed`, `corrupt`, `io`, and any error that `body` throws.
   /// - Complexity: The cost depends on the number of changes, not on the size of the store. The
   ///   catalog and each page that was written or freed between the two generations are read a few
   ///   times. One key of each changed leaf is kept in memory.

@@ -1,5 +1,5 @@
 extension Store {
-  /// Returns a sequence of future commits, made by this process and all other processes.
+  /// Returns a sequence of future commits by this process and all other processes.
   ///
   /// The sequence yields the newest generation whenever it is newer than the last yielded
   /// generation. If several commits occur while no task is awaiting the sequence, the sequence
@@ -12,9 +12,8 @@ extension Store {
   /// }
   /// ```
   ///
-  /// A process that commits notifies observers in other processes through the file system. If that
-  /// process dies before it notifies the observers, the sequence still yields the commit within a
-  /// second.
+  /// When a process commits, it notifies observers in other processes through the file system. If
+  /// the process dies before it does so, the sequence still yields the commit within a second.
   ///
   /// - Complexity: If no process observes the store, a commit costs one additional clock read, and
   ///   at most one additional lock query every tenth of a second.

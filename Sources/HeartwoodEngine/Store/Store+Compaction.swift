@@ -1,8 +1,8 @@
 /// The result of compacting a store.
 public struct CompactionResult: Hashable, Sendable {
-  /// The number of pages, in use or free, in the newest generation before the compaction.
+  /// The number of used and free pages in the newest generation before the compaction.
   public var pageCountBefore = 0
-  /// The number of pages, in use or free, in the newest generation after the compaction.
+  /// The number of used and free pages in the newest generation after the compaction.
   public var pageCount = 0
   /// The number of pages that were moved to lower page numbers.
   public var movedPageCount = 0
@@ -11,7 +11,7 @@ public struct CompactionResult: Hashable, Sendable {
   /// The length of the page file in bytes after the compaction, including space that is allocated
   /// in advance.
   public var fileByteCount = 0
-  /// The oldest live generation, if it kept the page file from being truncated, or `nil` otherwise.
+  /// The oldest live generation, if it prevented truncation of the page file, or `nil` otherwise.
   ///
   /// Once this generation has been released, a checkpoint truncates the file.
   public var blockingGeneration: Generation?
@@ -29,7 +29,7 @@ extension Store {
   ///   a second on common disks.
   /// - Returns: The result. If an older generation is live, the file is truncated only after that
   ///   generation has been released; see ``CompactionResult/blockingGeneration``.
-  /// - Throws: `corrupt` if trees or free space are corrupt, or `readOnly`, `closed`,
+  /// - Throws: `corrupt` if a tree or the free space is corrupt, or `readOnly`, `closed`,
   ///   `writesDisabled`, `busy`, `io` or `diskFull`. Pages that were moved before the error remain
   ///   moved.
   /// - Complexity: Compaction reads and writes each moved page and its parent once, and a

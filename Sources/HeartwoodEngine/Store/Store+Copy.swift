@@ -7,18 +7,18 @@ extension Store {
   /// segment size, but no free pages and an empty log. This method writes the copy to `path` with
   /// `.partial` appended. It renames the directory to `path` only when the copy is complete and
   /// synced, so an interrupted copy never leaves an incomplete store at `path`. The next copy to
-  /// the same path removes the files of an interrupted copy.
+  /// the same path removes the files left by an interrupted copy.
   ///
   /// Every copied page is verified. A copy of an in-memory store is also in memory.
   ///
   /// - Parameters:
   ///   - snapshot: A snapshot of this store.
   ///   - path: A path that does not exist yet. Its parent directory must exist.
-  ///   - progress: A closure called on this thread whenever another one percent of the pages has
+  ///   - progress: A closure called on this thread each time another one percent of the pages has
   ///     been copied.
-  /// - Throws: `invalidArgument` if `path` exists, `foreignStore` for a snapshot of another store,
-  ///   or `busy` while another copy to `path` is in progress. Also throws `closed`, `io`,
-  ///   `diskFull` or `corrupt`.
+  /// - Throws: `invalidArgument` if `path` exists, `foreignStore` if the snapshot belongs to
+  ///   another store, or `busy` while another copy to `path` is in progress. Also throws `closed`,
+  ///   `io`, `diskFull` or `corrupt`.
   /// - Complexity: Reads each page in use once, writes it to the copy's log, and checkpoints it.
   public func copy(
     _ snapshot: Snapshot, to path: String, progress: ((StoreProgress) -> Void)? = nil

@@ -1,19 +1,19 @@
 extension Store {
   /// Keeps a generation readable under a name until ``release(_:)`` is called.
   ///
-  /// The generation stays readable across restarts and while no process holds it. For each named
-  /// generation, the log retains at most one additional image of each page that has changed since
-  /// that generation; see ``StoreStatistics/logByteBound``.
+  /// The generation stays readable across restarts, and even while no process holds it. For each
+  /// named generation, the log retains at most one additional image of each page that has changed
+  /// since that generation; see ``StoreStatistics/logByteBound``.
   ///
   /// - Parameters:
   ///   - generation: A readable generation, such as the newest generation or a held generation.
   ///   - name: A name of 1 to 255 UTF-8 bytes. Keeping the same generation under the same name
   ///     again has no effect.
   /// - Throws: `generationExpired` if the generation is no longer readable, `invalidArgument` if
-  ///   the name is already used for another generation, or `tooLarge` for a name that is empty or
-  ///   too long. Also throws `busy`, `readOnly`, `closed`, `writesDisabled`, `diskFull` or `io`.
-  /// - Complexity: At most three syncs: one each of the log, the list of named generations, and the
-  ///   directory. The name is durable on return.
+  ///   the name is already used for another generation, or `tooLarge` if the name is empty or too
+  ///   long. Also throws `busy`, `readOnly`, `closed`, `writesDisabled`, `diskFull` or `io`.
+  /// - Complexity: At most three syncs: one each for the log, the list of named generations, and
+  ///   the directory. The name is durable on return.
   public func keep(_ generation: Generation, as name: String) throws {
     try requireWritable()
     guard 1...Limits.maxGenerationNameByteCount ~= name.utf8.count else {
@@ -54,7 +54,7 @@ extension Store {
   /// only the name retains.
   ///
   /// - Throws: `busy`, `readOnly`, `closed`, `writesDisabled`, `diskFull` or `io`.
-  /// - Complexity: Two syncs: one of the list of named generations, and one of the directory.
+  /// - Complexity: Two syncs: one for the list of named generations, and one for the directory.
   public func release(_ name: String) throws {
     try requireWritable()
     try changeNamed { named throws(StorageError) in named.rows[name] = nil }

@@ -8,10 +8,9 @@ extension Store {
   ///
   /// Earlier snapshots become invalid and remain invalid after ``resume()``. Reading from such a
   /// snapshot throws `generationExpired`, because other processes may overwrite its pages. No
-  /// thread may be reading during the call, because the memory from which it reads may change if
-  /// the store has `.mapped` access. While the store is suspended, every other call except
-  /// ``close()`` throws `suspended`, and ``commits()`` keeps waiting. Suspending a store that is
-  /// already suspended has no effect.
+  /// thread may read during the call, because with `.mapped` access, the memory being read may
+  /// change. While the store is suspended, every other call except ``close()`` throws `suspended`,
+  /// and ``commits()`` keeps waiting. Suspending a store that is already suspended has no effect.
   ///
   /// - Throws: `busy` if a transaction or a replacement of the list of named generations takes
   ///   longer than `busyTimeout`. In that case, nothing has changed. Also throws `closed` or `io`.

@@ -15,7 +15,7 @@ public final class Store: Sendable {
   private let isClosed = Atomic<Bool>(false)
   private let origin = ProcessOrigin()
 
-  /// The state that all `Store` objects for the same store in this process share.
+  /// The state shared by all `Store` objects in this process that refer to the same store.
   var core: StoreCore {
     firstCore.isPrivate ? StoreRegistry.ofThisProcess.core(at: registryKey) ?? firstCore : firstCore
   }
@@ -188,7 +188,8 @@ public final class Store: Sendable {
 
   // MARK: Maintenance
 
-  /// Writes pages from the log back to the page file, and deletes log segments that are not needed.
+  /// Writes pages from the log back to the page file, and deletes log segments that are no longer
+  /// needed.
   ///
   /// While a live generation still reads a page's older contents from the page file, the checkpoint
   /// does not write that page back.
@@ -207,7 +208,7 @@ public final class Store: Sendable {
     return try maintenance.run()
   }
 
-  /// Checks the complete store: every page, tree and count, the free space and the log.
+  /// Checks the complete store: every page, every tree, every count, the free space, and the log.
   ///
   /// - Precondition: The calling thread is not in the middle of a write. Otherwise, a checkpoint in
   ///   progress could wait for the write to end while this method waits for the checkpoint.

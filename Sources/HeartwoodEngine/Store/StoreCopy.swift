@@ -10,7 +10,7 @@ struct StoreCopy {
 
   /// The approximate size in bytes of a transaction.
   ///
-  /// A transaction keeps its pages in memory until the transaction ends.
+  /// A transaction keeps its pages in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
   init(

@@ -1,4 +1,4 @@
-/// The state that all `Store` objects for one store in this process share.
+/// The state shared by all `Store` objects in this process that refer to the same store.
 final class StoreCore: Sendable {
   let files: StoreFiles
   let table: GenerationTable

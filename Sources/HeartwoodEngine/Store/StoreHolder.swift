@@ -16,7 +16,7 @@ public struct StoreHolder: Hashable, Sendable {
   /// The time that has passed since the process opened the store, according to the wall clock.
   ///
   /// The value is `nil` if the time is unknown. The time is unknown for read-only processes,
-  /// because such processes cannot record in a file when they opened the store.
+  /// because they cannot write it to the `holders` file.
   public var age: Duration?
   /// A Boolean value that indicates whether the process is the calling process.
   public var isThisProcess: Bool

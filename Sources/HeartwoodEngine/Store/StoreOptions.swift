@@ -1,4 +1,4 @@
-/// Options for creating and opening a store, and for its maintenance.
+/// Options for creating, opening and maintaining a store.
 public struct StoreOptions: Sendable {
   /// The durability of a commit when `write` returns.
   public enum Durability: Sendable {
@@ -6,8 +6,8 @@ public struct StoreOptions: Sendable {
     case full
     /// The commit survives the death of this process.
     ///
-    /// A power cut may undo the newest commits. Commits are undone completely, starting with the
-    /// last commit.
+    /// A power cut may undo the newest commits. No commit is undone partially, and newer commits
+    /// are undone first.
     case normal
   }
 
@@ -31,7 +31,7 @@ public struct StoreOptions: Sendable {
   /// which it was created. `Docs/DesignNotes/Experiments.md` contains the measurements behind the
   /// default.
   public var pageByteCount = 4096
-  /// The durability of commits that do not specify a durability.
+  /// The durability of commits that do not specify one.
   public var durability = Durability.full
   /// The way in which pages are read.
   ///
@@ -47,7 +47,7 @@ public struct StoreOptions: Sendable {
   /// the directory.
   ///
   /// If `fileMode` is `nil`, the permissions are 0o644, modified by the umask. An existing store
-  /// keeps its permissions: new files take the permissions and the group of the `pages` file.
+  /// keeps its permissions: new files have the same permissions and group as the `pages` file.
   public var fileMode: UInt16?
   /// A name for this process, shown to users who list the holders of the store.
   ///
@@ -67,10 +67,10 @@ public struct StoreOptions: Sendable {
   /// The length of the log, in bytes, at which a checkpoint runs automatically.
   ///
   /// The value 0 disables automatic checkpoints. If the value is `nil`, the store uses the length
-  /// of the page file, but at least 16 MiB and at most 128 MiB. A large store therefore writes a
-  /// page that is changed repeatedly to the page file less often.
+  /// of the page file, but at least 16 MiB and at most 128 MiB. In a large store, a page that
+  /// changes repeatedly is therefore written to the page file less often.
   public var checkpointLogByteCount: Int?
-  /// A closure that the store calls on its own thread when an automatic checkpoint has failed.
+  /// A closure that the store calls on its own thread when an automatic checkpoint fails.
   ///
   /// If consecutive checkpoints fail with the same error, the error is reported only once. Writers
   /// continue, and the log grows until a checkpoint succeeds.
@@ -79,7 +79,7 @@ public struct StoreOptions: Sendable {
   /// the store open, ``StoreStatistics/lastCheckpointError`` also contains the error.
   public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
   /// The number of bytes written to the log between two reclamations of frames that no generation
-  /// can read.
+  /// needs.
   ///
   /// This limit applies only while older generations are held. If the pages retained for the held
   /// generations and the newest generation have a larger total size, that size is the limit
