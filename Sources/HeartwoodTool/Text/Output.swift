@@ -8,10 +8,10 @@ struct ClosedOutput: Error {}
 final class Output {
   /// A Boolean value that indicates whether the output is a terminal.
   let isTerminal = isatty(1) == 1
-  /// A Boolean value that indicates whether the output has colours.
+  /// A Boolean value that indicates whether the output uses colours.
   ///
-  /// The output has colours if it is a terminal and the environment variable `NO_COLOR` is unset or
-  /// empty.
+  /// The output uses colours if it is a terminal and the environment variable `NO_COLOR` is unset
+  /// or empty.
   let hasColors: Bool
   private var pending = Data()
   private var pager: Pager?
