@@ -50,12 +50,12 @@ final class Output {
   /// Writes a value as the only JSON document of a command.
   func json(_ value: some Encodable) throws { try line(try JSONText.document(of: value)) }
 
-  /// If the output goes to a terminal, shows all further output page by page.
+  /// Starts a pager for all further output, if the output goes to a terminal.
   func startPager() {
     if isTerminal { pager = Pager() }
   }
 
-  /// If a pager shows the output, waits until the user has quit the pager.
+  /// Waits until the user has quit the pager, if one is running.
   func endPager() {
     pager?.finish()
     pager = nil
