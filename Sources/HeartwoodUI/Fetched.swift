@@ -16,8 +16,8 @@
   /// ```
   ///
   /// The list is a ``ResultsList``, a collection that loads objects as rows appear on screen. It
-  /// can be divided into sections. The view is updated with a new list when any context or process
-  /// changes the result of the fetch or a property that the view has read. The context comes from
+  /// can be divided into sections. When any context or process changes the fetch's result or a
+  /// property that the view has read, the view is updated with a new list. The context comes from
   /// the environment; see ``SwiftUICore/View/persistentContainer(_:)``.
   ///
   /// If the fetch fails, the list is empty, and `$notes` is the error.
@@ -63,7 +63,7 @@
       self.animation = animation
     }
 
-    /// The objects, in the order of the request.
+    /// The objects, in the order that the request specifies.
     @MainActor public var wrappedValue: ResultsList<M> { controller.results }
 
     @MainActor private var controller: FetchedResultsController<M> {

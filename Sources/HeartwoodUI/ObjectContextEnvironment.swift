@@ -13,7 +13,7 @@
 
     /// The context of the objects that views show, or `nil` if no enclosing view has set one.
     ///
-    /// For example, a sheet whose edits can be discarded can set a child context. Turn on
+    /// For example, a sheet can set a child context so that its edits can be discarded. Turn on
     /// `tracksObservation` in such a context, so that views are updated when its objects change.
     public var objectContext: ManagedObjectContext? {
       get { self[ObjectContextKey.self] }
@@ -30,7 +30,7 @@
   }
 
   extension View {
-    /// Makes a container's view context the context of this view and of all views inside it.
+    /// Sets the context of this view and all views inside it to a container's view context.
     ///
     /// The method also turns on `tracksObservation` and `automaticallyMergesChangesFromParent` in
     /// the context. Views are therefore updated when their objects change in any context or
@@ -45,7 +45,7 @@
   }
 
   extension PersistentContainer {
-    /// Returns a container in memory with sample objects, for previews.
+    /// Returns an in-memory container with sample objects, for previews.
     ///
     /// ```swift
     /// #Preview {

@@ -86,7 +86,7 @@ struct AtCommand: Command {
 }
 
 extension Past {
-  /// Returns the newest kept state from `moment` or earlier.
+  /// Returns the newest kept state that is not later than `moment`.
   ///
   /// - Parameter text: The moment as typed by the user, for error messages.
   /// - Throws: ``CommandError`` if all kept states are newer, or if there are none.

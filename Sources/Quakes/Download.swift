@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Downloads feeds from web servers.
+/// Functions that download feeds from web servers.
 enum Download {
   /// Returns the argument as a URL, or `nil` if it is the path of a file.
   static func address(_ text: String) -> URL? {

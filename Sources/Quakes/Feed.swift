@@ -18,7 +18,7 @@ struct Feed: Decodable, Sendable {
     }
 
     struct Geometry: Decodable, Sendable {
-      /// The longitude, the latitude and the depth, in this order.
+      /// The longitude, the latitude and the depth, in that order.
       ///
       /// An unknown value is `nil`, or is missing at the end of the array.
       let coordinates: [Double?]
@@ -82,7 +82,7 @@ struct Feed: Decodable, Sendable {
     }
   }
 
-  /// Returns a description of the syntax error in the content, including the position of the error.
+  /// Returns a description of the syntax error in the content, including its position.
   ///
   /// `JSONDecoder` does not report the position, so this method parses the content again.
   private static func syntaxError(in content: Data) -> String {

@@ -68,8 +68,8 @@ struct ImportCommand: Command {
     try container.store.close()
   }
 
-  /// Returns the number of quakes that this process has added, and the number that it has updated,
-  /// according to the history.
+  /// Returns the numbers of quakes that this process has added and updated, according to the
+  /// history.
   ///
   /// The history has no entries for quakes that the import left unchanged.
   private func counts(

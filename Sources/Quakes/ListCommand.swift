@@ -61,8 +61,9 @@ struct ListCommand: Command {
     }
   }
 
-  /// A quake, and its distance in kilometres from the location that `--near` specifies, or `nil` if
-  /// the option is not given.
+  /// A quake, and its distance in kilometres from the location that `--near` specifies.
+  ///
+  /// The distance is `nil` if the option is not given.
   typealias Found = (quake: Quake, distance: Double?)
 
   func run(in store: QuakeStore) throws { try show(store.openForReading(), at: .current) }
@@ -70,8 +71,7 @@ struct ListCommand: Command {
   /// Prints the quakes that match the conditions, as they were in the generation that `token`
   /// identifies.
   ///
-  /// - Parameter name: The time of that generation, to be shown in the output, or `nil` to omit the
-  ///   time.
+  /// - Parameter name: The time of that generation as shown in the output, or `nil` to omit it.
   func show(
     _ container: PersistentContainer, at token: QueryGenerationToken, named name: String? = nil
   ) throws {

@@ -8,7 +8,7 @@ enum ReplicaCommand {
     let generation: UInt64
     let time: String
     let byteCount: Int
-    /// The time from the generation's commit until the replica contained the generation.
+    /// The time between the generation's commit and its arrival in the replica.
     let lagMilliseconds: UInt64
 
     init(_ point: Backup.RestorePoint) {
@@ -20,7 +20,7 @@ enum ReplicaCommand {
     }
   }
 
-  /// The interval between two checks of the directory, in milliseconds.
+  /// The interval between checks of the directory, in milliseconds.
   private static let interval: Int32 = 200
 
   static func run(_ invocation: Invocation, _ output: Output) throws {

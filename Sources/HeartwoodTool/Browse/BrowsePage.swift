@@ -4,9 +4,8 @@ import HeartwoodEngine
 
 /// A page that shows the objects of one generation, in a single file that needs no network access.
 ///
-/// The page's script builds the tables from JSON rows. No content of the store becomes part of the
-/// script or the style sheet. The page's security policy does not permit any other script or style
-/// sheet.
+/// The page's script builds the tables from JSON rows. No data from the store is inserted into the
+/// script or the style sheet, and the page's security policy permits no others.
 struct BrowsePage {
   let entities: [BrowsedEntity]
   private let objects: StoredObjects
@@ -31,7 +30,7 @@ struct BrowsePage {
   var rowCount: Int { entities.reduce(0) { $0 + $1.rowCount } }
   var includedRowCount: Int { entities.reduce(0) { $0 + $1.includedRowCount } }
 
-  /// Writes the page while keeping only one row in memory at a time.
+  /// Writes the page, keeping only one row in memory at a time.
   func write(to file: ReplacementFile) throws {
     try file.write(head)
     try file.write(model)

@@ -1,11 +1,11 @@
 import Heartwood
 import HeartwoodEngine
 
-/// An entity that a page shows, with its sizes.
+/// An entity that a page shows, with the sizes of its rows and indexes.
 struct BrowsedEntity {
   /// A column of an entity's table, in the form that the page's script expects.
   struct Column: Encodable {
-    /// The kind of the column's values, which determines how they are shown and compared.
+    /// The kind of the column's values, which determines how the page shows and compares them.
     enum Kind: String, Encodable {
       case row, bool, number, decimal, date, text, data, one, many
     }
@@ -45,7 +45,7 @@ struct BrowsedEntity {
     }
   }
 
-  /// The total size, in bytes, of the indexes that the entity does not inherit.
+  /// The total size of the entity's own indexes, in bytes.
   var indexByteCount: Int {
     indexes.filter(\.facts.isOwn).reduce(0) { $0 + $1.byteCount }
   }

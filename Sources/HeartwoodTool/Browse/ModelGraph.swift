@@ -2,8 +2,7 @@ import Heartwood
 
 /// The boxes and lines of a model diagram, without their positions.
 struct ModelGraph {
-  /// A box for an entity, with a title and a row for each property that the entity does not
-  /// inherit.
+  /// A box for an entity, with a title and one row for each of the entity's own properties.
   struct Box {
     let title: String
     let note: String
@@ -26,7 +25,8 @@ struct ModelGraph {
     static let titleHeight = 30.0
     static let rowHeight = 20.0
 
-    /// Returns the distance from the top of the box to the end of a line.
+    /// Returns the distance from the top of the box to the end of a line at a row, or at the title
+    /// if `row` is `nil`.
     func offset(of row: Int?) -> Double {
       row.map { Self.titleHeight + 4 + (Double($0) + 0.5) * Self.rowHeight } ?? Self.titleHeight / 2
     }
@@ -61,7 +61,7 @@ struct ModelGraph {
   private(set) var boxes: [Box] = []
   private(set) var lines: [Line] = []
 
-  /// The maximum number of attributes in a box, and the maximum number of relationships.
+  /// The maximum numbers of attributes and relationships in a box.
   private static let (attributeLimit, relationshipLimit) = (12, 24)
 
   init(_ entities: [BrowsedEntity]) {

@@ -14,8 +14,8 @@ struct ModelLayout {
   private(set) var origins: [Point]
   /// The widths of the boxes.
   ///
-  /// All boxes in a column have the same width, so that no line that leaves a narrow box crosses a
-  /// wide box.
+  /// All boxes in a column have the same width, so that a line from a narrow box cannot cross a
+  /// wide one.
   private(set) var widths: [Double]
   private(set) var size = Point(x: 0, y: 0)
   private let graph: ModelGraph
@@ -38,7 +38,7 @@ struct ModelLayout {
     place(groups.map { best($0, neighbors) })
   }
 
-  /// Returns the groups of boxes that are connected to each other.
+  /// Returns the groups of connected boxes.
   private static func groups(of boxes: [Int], _ neighbors: [Set<Int>]) -> [[Int]] {
     var remaining = Set(boxes)
     var result: [[Int]] = []
@@ -69,8 +69,7 @@ struct ModelLayout {
     }
   }
 
-  /// Returns the best arrangement of a group, after trying each box of the group in the middle and
-  /// at the left.
+  /// Tries each box of a group in the middle and at the left, and returns the best arrangement.
   private func best(_ group: [Int], _ neighbors: [Set<Int>]) -> Columns {
     let candidates = group.flatMap { middle in
       [true, false].map { arrange(around: middle, neighbors, onBothSides: $0) }
@@ -80,7 +79,8 @@ struct ModelLayout {
     return improved(candidates[best])
   }
 
-  /// Swaps neighbouring boxes within columns for as long as this improves the arrangement.
+  /// Returns the arrangement after swapping neighbouring boxes within columns where this improves
+  /// it.
   private func improved(_ columns: Columns) -> Columns {
     var best = (columns: columns, cost: cost(columns))
     for _ in 0..<8 {
@@ -208,7 +208,7 @@ struct ModelLayout {
 
   // MARK: All groups
 
-  /// Arranges the groups side by side and below one another.
+  /// Places the groups side by side, in as many rows as needed.
   private mutating func place(_ groups: [Columns]) {
     func height(_ columns: Columns) -> Double {
       (columns.boxes.map(self.height).max() ?? Self.rowGap) - Self.rowGap

@@ -5,13 +5,13 @@ import HeartwoodEngine
 ///
 /// The JSON contains neither markup nor invisible characters, because both are escaped.
 enum PageJSON {
-  /// The maximum number of bytes of a string to include in a page.
+  /// The maximum length, in bytes, of a string on a page.
   ///
-  /// The rest is omitted.
+  /// The rest of a longer string is omitted.
   static let textByteLimit = 4096
-  /// The maximum number of bytes of binary data to include in a page.
+  /// The maximum length, in bytes, of binary data on a page.
   ///
-  /// The rest is omitted.
+  /// The rest of longer data is omitted.
   static let dataByteLimit = 256
 
   /// Returns a string encoded as JSON.

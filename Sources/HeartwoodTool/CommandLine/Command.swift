@@ -32,7 +32,7 @@ enum Command: String, CaseIterable {
   case keep
   case release
 
-  /// The groups of commands in the help text.
+  /// A group of commands in the help text.
   enum Group: String, CaseIterable {
     case objects = "Objects"
     case pages = "Keys and pages"
@@ -121,7 +121,7 @@ enum Command: String, CaseIterable {
     }
   }
 
-  /// The options that a command line must contain.
+  /// The options that the command requires.
   var requiredFlags: [Flag] { self == .browse ? [.html] : [] }
 
   var summary: String {
@@ -342,7 +342,7 @@ enum Command: String, CaseIterable {
     }
   }
 
-  /// An example of a command line.
+  /// An example of the command's use.
   var example: String {
     switch self {
     case .entities: "heartwoodctl entities ~/data/shop"

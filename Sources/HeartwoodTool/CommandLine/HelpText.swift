@@ -31,7 +31,7 @@ enum HelpText {
     return (lines + exitCodes).joined(separator: "\n")
   }
 
-  /// Returns the usage of a command as a sentence for the end of an error message.
+  /// Returns the usage of a command in a form that can be appended to an error message.
   static func usageSentence(_ command: Command) -> String {
     "Usage: \(usage(command).replacing("\u{A0}", with: " "))"
   }
@@ -58,7 +58,7 @@ enum HelpText {
     "  " + flag.usage.padded(to: column) + flag.summary
   }
 
-  /// Returns the text wrapped to 80 columns, with all lines except the first indented.
+  /// Returns the text wrapped at 80 columns, with every line but the first indented.
   private static func wrapped(_ text: String, indent: Int = 0) -> String {
     var lines: [String] = []
     var line = ""

@@ -71,7 +71,7 @@ struct Invocation {
   /// Returns whether the command line contains an option.
   func has(_ flag: Flag) -> Bool { values[flag] != nil }
 
-  /// Returns the elements of an option whose value is a list.
+  /// Returns the elements of an option's comma-separated list.
   func list(_ flag: Flag) -> [String]? {
     values[flag].map { $0.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } }
   }

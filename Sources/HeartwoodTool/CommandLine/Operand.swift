@@ -5,7 +5,7 @@ enum Operand: String {
   case copy = "TARGET"
   /// The directory of a damaged store.
   case broken = "BROKEN"
-  /// The path of a store that is created from a damaged store or a backup.
+  /// The path of the store to create from a damaged store or a backup.
   case new = "NEW"
   /// A backup directory.
   case backup = "DIRECTORY"

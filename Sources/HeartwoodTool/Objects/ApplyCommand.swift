@@ -67,7 +67,7 @@ enum ApplyCommand {
         + "skipped (already applied)")
   }
 
-  /// Records in the source store that the consumer has applied its events.
+  /// Records in the source store that the consumer has applied the events.
   private static func acknowledge(
     _ position: PersistentHistoryToken?, _ invocation: Invocation
   ) throws {

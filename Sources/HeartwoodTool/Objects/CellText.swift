@@ -10,9 +10,7 @@ struct CellText {
   let isNumber: Bool
   let isNull: Bool
 
-  /// The maximum number of bytes of a value to show.
-  ///
-  /// The rest is cut off.
+  /// The number of bytes after which a value is cut off.
   private static let byteLimit = 4096
 
   init(_ value: ObjectValue) {
@@ -51,7 +49,7 @@ struct AlignedRows {
   /// The maximum width of a column.
   private static let maxWidth = 60
 
-  /// Determines the widths from the first rows.
+  /// Determines the column widths from the first rows of the table.
   init(_ names: [String], _ rows: [[CellText]], _ output: Output) {
     self.names = names.map(QuotedText.escaped)
     self.output = output

@@ -1,12 +1,12 @@
 import Heartwood
 
-/// Differences between two states of objects, as readable text.
+/// The differences between two states of an object, as readable text.
 enum DifferenceText {
   private static let valueWidth = 60
-  /// The maximum number of added members, and of removed members, to show for a relationship.
+  /// The maximum number of added and removed members to show for a relationship.
   private static let memberLimit = 20
 
-  /// Returns a line for the object and a line for each value that differs.
+  /// Returns a line for the object, followed by a line for each value that differs.
   static func of(_ change: ObjectDifference) -> String {
     let sign = ["inserted": "+", "deleted": "-"][change.operation] ?? "~"
     var text = "\(sign) \(QuotedText.escaped(change.id))\n"

@@ -1,6 +1,6 @@
 import Heartwood
 
-/// The `set` and `delete` commands, which change an object under the rules of the model.
+/// The `set` and `delete` commands, which change objects while enforcing the model's rules.
 enum EditCommand {
   private struct Document: Encodable {
     let isCommitted: Bool

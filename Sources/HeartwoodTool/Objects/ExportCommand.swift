@@ -56,7 +56,7 @@ extension ExportCommand {
   }
 }
 
-/// A text format that can be imported.
+/// A text format for both export and import.
 enum TextFormat: String {
   case jsonLines = "jsonl"
   case csv

@@ -1,9 +1,9 @@
 import Heartwood
 import HeartwoodEngine
 
-/// The `follow` command, which prints changes as they are committed, as events in JSON lines.
+/// The `follow` command, which prints newly committed changes as events in JSON lines.
 enum FollowCommand {
-  /// The interval between two checks of the store, in milliseconds.
+  /// The interval between checks of the store, in milliseconds.
   private static let interval: Int32 = 50
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
@@ -36,7 +36,8 @@ enum FollowCommand {
   /// Prints events until the store's model changes, and advances the position.
   ///
   /// - Parameter once: Whether to stop once all existing changes have been printed.
-  /// - Returns: Whether the method returned because all existing changes had been printed.
+  /// - Returns: `true` if all existing changes have been printed, or `false` if the model has
+  ///   changed.
   private static func follow(
     _ feed: ChangeFeed, _ position: inout PersistentHistoryToken?, once: Bool, _ output: Output,
     _ acknowledge: (PersistentHistoryToken) throws -> Void

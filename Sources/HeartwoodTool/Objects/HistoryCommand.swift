@@ -90,7 +90,7 @@ enum HistoryCommand {
     try output.line(table.text())
   }
 
-  /// Returns the number of inserted, updated and deleted objects for each entity, such as "Order +3
+  /// Returns the numbers of inserted, updated and deleted objects of each entity, such as "Order +3
   /// ~1, Team -1".
   static func summary(_ changes: [PersistentHistoryChange]) -> String {
     var counts: [String: [String: Int]] = [:]

@@ -20,7 +20,7 @@ enum ObjectCommand {
     let values: [String: ObjectValue]?
   }
 
-  /// The number of members that are shown for each to-many relationship.
+  /// The maximum number of members to show for each to-many relationship.
   private static let memberLimit = 20
 
   static func run(_ invocation: Invocation, _ output: Output) throws {

@@ -90,8 +90,8 @@ final class RowOutput {
     if firstRows.count == Self.measuredCount { try startTable() }
   }
 
-  /// Writes the titles and the first rows of a table, unless they have already been written or
-  /// there are none.
+  /// Writes the titles and the first rows of a table, unless they have already been written or the
+  /// table has no rows.
   private func startTable() throws {
     guard table == nil, !firstRows.isEmpty else { return }
     let rows = firstRows.map { $0.map(CellText.init) }

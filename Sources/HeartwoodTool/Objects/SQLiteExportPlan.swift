@@ -11,7 +11,7 @@ struct SQLiteExportPlan {
   struct Table {
     let entity: EntityFacts
     let definition: SQLiteTable
-    /// The properties that are stored in the columns after the `id` and the name of the entity.
+    /// The properties stored in the columns that follow the `id` and the entity's name.
     let paths: [String]
     /// A Boolean value that indicates whether the table has a column that contains the name of each
     /// object's entity.
@@ -30,7 +30,7 @@ struct SQLiteExportPlan {
   private(set) var memberTables: [MemberTable] = []
   private(set) var views: [(name: String, query: String)] = []
   private let entities: [String: EntityFacts]
-  /// The entities that inherit from another entity or from which another entity inherits.
+  /// The entities that have a superentity or subentities.
   private let relatives: Set<String>
   private var names = SQLiteExportNames()
   private var tableNames: [String: String] = [:]
@@ -121,7 +121,8 @@ struct SQLiteExportPlan {
     }
   }
 
-  /// Returns whether no other table determines the members of a relationship.
+  /// Returns whether a relationship needs its own table, because no other table determines its
+  /// members.
   private func hasTable(
     _ relationship: EntityFacts.Relationship, of entity: EntityFacts
   ) -> Bool {
@@ -148,7 +149,7 @@ struct SQLiteExportPlan {
   }
 }
 
-/// A set of names that are unique in a SQLite file, even if their case is ignored.
+/// A set of names that are unique in a SQLite file, even when case is ignored.
 private struct SQLiteExportNames {
   private var used: Set<String> = []
 

@@ -37,8 +37,8 @@ enum CopyCommand {
     }
   }
 
-  /// Returns whether `path` is inside the existing directory `directory` after resolving symbolic
-  /// links.
+  /// Resolves symbolic links, and returns whether `path` is inside the existing directory
+  /// `directory`.
   ///
   /// `path` itself need not exist.
   static func isDirectory(_ path: String, within directory: String) -> Bool {

@@ -76,7 +76,7 @@ final class EntryDocument {
     try output.write("{\n  \"generation\" : \(generation.frame),\n  \"keyspaces\" : [")
   }
 
-  /// Begins the entries of a keyspace.
+  /// Begins the list of a keyspace's entries.
   func begin(_ name: String, entryCount: Int) throws {
     let head = try JSONText.line(of: Head(name: name, entryCount: entryCount))
     // Omit the closing brace, because the entries become another member of this object.

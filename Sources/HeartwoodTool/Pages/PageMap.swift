@@ -6,9 +6,9 @@ struct PageMap {
   struct Cell {
     /// The most frequent kind of page in the cell, or `damaged` if any page in it is damaged.
     let kind: PageUsage.Kind
-    /// The average fill level of the cell's pages of this kind, from 0 (empty) to 1 (full).
+    /// The average fill level of the pages of this kind in the cell, from 0 (empty) to 1 (full).
     ///
-    /// The fill is 1 if `kind` is `damaged`.
+    /// The level is 1 if `kind` is `damaged`.
     let fill: Double
   }
 

@@ -1,7 +1,6 @@
 import HeartwoodEngine
 
-/// The number of pages and the number of used bytes in a generation, in total and for each kind of
-/// page.
+/// The numbers of pages and used bytes in a generation, in total and for each kind of page.
 struct PageSum {
   /// The totals for the pages of one kind.
   struct Share {

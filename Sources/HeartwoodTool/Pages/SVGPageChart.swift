@@ -7,8 +7,8 @@ import HeartwoodEngine
 /// contains the numbers, and a histogram shows the fill levels of leaf pages.
 ///
 /// CSS classes set the colours, so that the chart is readable in light and dark mode. To keep the
-/// file small, all squares of one kind are drawn with only two paths. The first path draws the
-/// squares in a pale colour, and the second path draws the used part of each square over them.
+/// file small, all squares of one kind are drawn with only two paths: the first draws the squares
+/// in a pale colour, and the second draws the used part of each square on top.
 struct SVGPageChart {
   /// The maximum number of squares in the map.
   static let cellCount = columnCount * 36

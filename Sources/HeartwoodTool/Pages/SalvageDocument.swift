@@ -10,7 +10,7 @@ struct SalvageDocument: Encodable {
     let after: String?
     /// The first key after the range, or `nil` if there is none.
     let before: String?
-    /// A Boolean value that indicates whether some entries of the range were salvaged.
+    /// A Boolean value that indicates whether some entries in the range were salvaged.
     let isPartial: Bool
   }
 
@@ -100,8 +100,8 @@ extension SalvageDocument.Range {
     text = Self.objects(range, entity) ?? Self.keys(after, before)
   }
 
-  /// Returns the range of missing objects, such as "Quake/1200 … Quake/1260", or `nil` if the range
-  /// contains other entries.
+  /// Returns the missing objects as text, such as "Quake/1200 … Quake/1260", or `nil` if the
+  /// missing entries are not objects.
   private static func objects(
     _ range: SalvageReport.MissingRange, _ entity: String?
   ) -> String? {
@@ -127,7 +127,7 @@ extension SalvageDocument.Range {
 }
 
 extension SalvageDocument {
-  /// Returns the row ID in a key, or `nil` if the key is not the key of a row.
+  /// Returns the row ID in a row's key, or `nil` for any other key.
   fileprivate static func row(_ key: [UInt8]) -> Int64? {
     guard let components = KeyNotation.components(of: key), components.count == 1,
       case .integer(let row) = components[0], (0..<Int64.max).contains(row)

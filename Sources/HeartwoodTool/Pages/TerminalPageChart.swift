@@ -67,7 +67,7 @@ struct TerminalPageChart {
     return lines.joined(separator: "\n")
   }
 
-  /// Returns all marks of a kind as one string.
+  /// Returns the marks for a kind of page as one string.
   private func legend(_ kind: PageUsage.Kind) -> String { marks(kind).joined() }
 
   private func mark(_ kind: PageUsage.Kind, _ fill: Double) -> String {

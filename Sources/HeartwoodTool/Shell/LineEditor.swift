@@ -1,6 +1,6 @@
 import Foundation
 
-/// An editor that reads lines from a terminal, with history and completion.
+/// A line editor for terminal input, with history and completion.
 final class LineEditor {
   private var history: [String]
   private let completions: (String) -> [String]

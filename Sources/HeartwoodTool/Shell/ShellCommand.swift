@@ -58,7 +58,7 @@ private final class Shell {
     }
   }
 
-  /// Runs the command on one line.
+  /// Runs the command that a line contains.
   ///
   /// - Returns: `false` if the line ends the shell, or `true` otherwise.
   private func perform(_ line: String) throws -> Bool {

@@ -35,7 +35,7 @@ enum DisplayWidth {
     }
   }
 
-  /// Returns a string, cut off with an ellipsis if it is wider than the given number of columns.
+  /// Returns the string, cut off with an ellipsis if it is wider than the given number of columns.
   static func fitted(_ text: String, to width: Int) -> String {
     guard of(text) > width else { return text }
     var result = ""

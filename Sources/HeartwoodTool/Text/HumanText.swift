@@ -45,7 +45,7 @@ enum HumanText {
     return String(format: "%.1f %%", Double(count) / Double(total) * 100)
   }
 
-  /// Returns the time that has passed since a Unix time in milliseconds.
+  /// Returns the time that has passed since a Unix time, which is given in milliseconds.
   ///
   /// The result is 0 if the given time is in the future, which can happen if the clock was set
   /// back.

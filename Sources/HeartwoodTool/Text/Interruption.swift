@@ -1,8 +1,7 @@
 import Dispatch
 import Foundation
 
-/// A handler that removes an unfinished file if the user interrupts the program while the handler
-/// exists.
+/// An object that, while it exists, removes an unfinished file if the user interrupts the program.
 final class Interruption {
   private let sources: [any DispatchSourceSignal]
 

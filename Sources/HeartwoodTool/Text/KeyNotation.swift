@@ -25,7 +25,7 @@ enum KeyNotation {
     return component.description
   }
 
-  /// Returns the bytes as `0x`, followed by two hexadecimal digits for each byte.
+  /// Returns `0x`, followed by two hexadecimal digits for each byte.
   static func hexadecimal(_ bytes: [UInt8]) -> String { "0x" + digits(bytes) }
 
   /// Returns the bytes as text, with two hexadecimal digits for each byte.

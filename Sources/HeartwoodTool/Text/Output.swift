@@ -8,10 +8,10 @@ struct ClosedOutput: Error {}
 final class Output {
   /// A Boolean value that indicates whether the output is a terminal.
   let isTerminal = isatty(1) == 1
-  /// A Boolean value that indicates whether the output has colours.
+  /// A Boolean value that indicates whether the output uses colours.
   ///
-  /// The output has colours if it is a terminal and the environment variable `NO_COLOR` is unset or
-  /// empty.
+  /// The output uses colours if it is a terminal and the environment variable `NO_COLOR` is unset
+  /// or empty.
   let hasColors: Bool
   private var pending = Data()
   private var pager: Pager?
@@ -50,12 +50,12 @@ final class Output {
   /// Writes a value as the only JSON document of a command.
   func json(_ value: some Encodable) throws { try line(try JSONText.document(of: value)) }
 
-  /// If the output goes to a terminal, shows all further output page by page.
+  /// Starts a pager for all further output, if the output goes to a terminal.
   func startPager() {
     if isTerminal { pager = Pager() }
   }
 
-  /// If a pager shows the output, waits until the user has quit the pager.
+  /// Waits until the user has quit the pager, if one is running.
   func endPager() {
     pager?.finish()
     pager = nil

@@ -10,8 +10,8 @@ enum QuotedText {
 
   /// Returns the text with its invisible characters escaped.
   ///
-  /// Unlike ``quoted(_:)``, this method neither adds quotation marks nor escapes quotation marks
-  /// and backslashes.
+  /// Unlike ``quoted(_:)``, this method does not add quotation marks, and it does not escape
+  /// quotation marks or backslashes.
   static func escaped(_ text: String) -> String { escaped(text, alsoQuotes: false) }
 
   private static func escaped(_ text: String, alsoQuotes: Bool) -> String {

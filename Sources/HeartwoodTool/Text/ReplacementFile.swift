@@ -16,7 +16,7 @@ final class ReplacementFile {
 
   /// Writes a file by calling `body`.
   ///
-  /// If `body` or writing fails, no new file remains, and any older file is unchanged.
+  /// If `body` or a write fails, no new file remains, and any older file is unchanged.
   ///
   /// - Returns: The size of the file in bytes.
   static func write(
@@ -67,7 +67,7 @@ final class ReplacementFile {
   /// Appends text to the file.
   func write(_ text: String) throws(ToolFailure) { try write(Data(text.utf8)) }
 
-  /// Appends text in UTF-8 to the file.
+  /// Appends UTF-8 text to the file.
   func write(_ text: Data) throws(ToolFailure) {
     pending.append(text)
     if pending.count >= Self.chunkByteCount { try flush() }

@@ -31,8 +31,8 @@ struct ShownValue {
 
   /// Returns the value as quoted text if it is readable, and in hexadecimal otherwise.
   ///
-  /// - Parameter width: The maximum number of columns, or `nil` for no limit. Unless `width` is
-  ///   `nil`, a result that does not show the complete value ends with an ellipsis.
+  /// - Parameter width: The maximum number of columns, or `nil` for no limit. If there is a limit,
+  ///   a result that does not show the complete value ends with an ellipsis.
   func text(width: Int?) -> String {
     let text = readableText.map(QuotedText.quoted) ?? KeyNotation.hexadecimal(bytes)
     guard let width, isCut || text.count > width else { return text }

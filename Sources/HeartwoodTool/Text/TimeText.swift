@@ -4,7 +4,8 @@ import Foundation
 enum TimeText {
   /// Returns the time that an ISO 8601 string specifies, or `nil` if the string is invalid.
   ///
-  /// A date without a time means the start of that day. A string without a time zone is in UTC.
+  /// A date without a time means the start of that day. A string without a time zone is interpreted
+  /// as UTC.
   static func date(_ text: String) -> Date? {
     let full = text.replacing(" ", with: "T")
     for style in [
