@@ -127,7 +127,7 @@ import Heartwood
 
   /// The generation that the list shows.
   ///
-  /// This is the newest generation of which this process has a snapshot, or `nil` if the process
+  /// This is the newest generation that a snapshot in this process reads, or `nil` if the process
   /// has no snapshot.
   private var generation: UInt64? {
     get throws {
