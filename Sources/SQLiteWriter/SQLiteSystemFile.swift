@@ -8,8 +8,8 @@
 
 /// A file that is accessed with system calls.
 ///
-/// This is the module's only source file that handles pointers. Every method throws ``SQLiteWriterError``
-/// of the kind `system` if a system call fails.
+/// This is the module's only source file that handles pointers. Every method throws
+/// ``SQLiteWriterError`` of the kind `system` if a system call fails.
 final class SQLiteSystemFile {
   private let path: String
   private let descriptor: Int32
