@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// The program's entry point. It parses the command line and runs the command.
+/// The program's entry point, where the command line is parsed and the command is run.
 @main
 enum Quakes {
   /// All commands.
