@@ -2,7 +2,7 @@ import Foundation
 
 /// A copy of a quake's values, for JSON and text output.
 ///
-/// Unlike the ``Quake``, the copy remains readable after the quake has been deleted.
+/// Unlike the ``Quake`` object, the copy remains readable after the quake has been deleted.
 struct ListedQuake: Encodable, Sendable {
   let code: String
   let kind: String

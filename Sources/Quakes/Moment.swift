@@ -2,15 +2,17 @@ import Foundation
 
 /// A time given on the command line: an instant, or an entire second or day.
 struct Moment {
-  /// The start of the second or day, or the instant.
+  /// The start of the second or day, or the instant itself.
   let start: Date
-  /// The end of the second or day, or the instant.
+  /// The end of the second or day, or the instant itself.
   let end: Date
 
   /// The expected form, for error messages.
   static let wanted = "a day, such as 2019-02-16, or 7d"
 
-  /// Parses a day, a time in UTC, or a duration before now, or returns `nil` for anything else.
+  /// Parses a day, a time in UTC, or a duration before now.
+  ///
+  /// The result is `nil` if the text is none of these.
   init?(_ text: String) {
     let seconds: [Character: Double] = ["m": 60, "h": 3600, "d": 86_400, "w": 604_800]
     if let unit = text.last.flatMap({ seconds[$0] }), let count = Double(text.dropLast()) {

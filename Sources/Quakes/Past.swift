@@ -65,11 +65,12 @@ struct Past {
 
   /// Returns the newest kept state from `moment` or earlier, or `nil` if there is none.
   ///
-  /// If `moment` is an entire day, for example, the state may be from any time of that day.
+  /// If `moment` is an entire day or second, the state may be from any time within it.
   func state(at moment: Moment) -> State? { states.last { $0.kept.date <= moment.end } }
 
-  /// The last import that has not been undone, or `nil` if there is no such import or if the state
-  /// before the import is no longer kept.
+  /// The last import that has not been undone.
+  ///
+  /// The value is `nil` if there is no such import, or if the state before it is no longer kept.
   var undoable: Undoable? {
     // Collect the states that repeated undos would restore, each with the import that created it.
     var path: [(state: State, imported: State)] = []

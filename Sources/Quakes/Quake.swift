@@ -7,9 +7,8 @@ import Heartwood
 final class Quake: ManagedObject {
   /// The unique code of the quake, such as `nc73275410`.
   ///
-  /// The unique code consists of the code of the network that reported the quake, here `nc`, and
-  /// the code that the network assigned to the quake. Another network may use the same code for
-  /// another quake.
+  /// The prefix, here `nc`, identifies the network that reported the quake. The rest is that
+  /// network's own code, which another network may use for a different quake.
   @Attribute(preservesValueOnDeletion: true) var code: String = ""
   /// The magnitude, which can be negative for small quakes, or `nil` if it was not measured.
   @Attribute var magnitude: Double? = nil
@@ -61,7 +60,7 @@ struct QuakeStore {
       url: URL(filePath: path), schema: Schema(Quake.self), options: options)
   }
 
-  /// Opens an existing store for a command that changes the store.
+  /// Opens an existing store for a command that changes it.
   ///
   /// - Throws: ``CommandError`` if the store does not exist.
   func openForChanging() throws -> PersistentContainer {

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// The entry point of the program, which parses the command line and runs the command.
+/// The program's entry point, where the command line is parsed and the command is run.
 @main
 enum Quakes {
   /// All commands.
@@ -95,7 +95,7 @@ struct CommandError: Error {
   static func usage(_ sentence: String) -> CommandError {
     CommandError(sentence: sentence, exitCode: 2)
   }
-  /// Creates the error for a command that cannot be executed.
+  /// Creates the error for a command that fails.
   static func failure(_ sentence: String) -> CommandError {
     CommandError(sentence: sentence, exitCode: 1)
   }

@@ -22,7 +22,7 @@ extension Int {
   /// The number with thousands separators.
   var grouped: String { formatted(.number.locale(Locale(identifier: "en_US"))) }
 
-  /// A number of quakes, such as "1 quake" or "1,200 quakes".
+  /// The number as a count of quakes, such as "1 quake" or "1,200 quakes".
   var quakes: String { grouped + (self == 1 ? " quake" : " quakes") }
 }
 

@@ -43,7 +43,7 @@ private struct QuakeStats: Encodable {
     let value: Double
   }
 
-  /// The number of quakes in a half-open magnitude range of width 0.5 that starts at `magnitude`.
+  /// The number of quakes whose magnitude is at least `magnitude` and less than `magnitude + 0.5`.
   struct Step: Encodable {
     let magnitude: Double
     let count: Int

@@ -11,7 +11,9 @@ struct Vicinity {
   private static let defaultRadius = 100.0
   private static let earthRadius = 6371.0
 
-  /// Parses `LAT,LON` or `LAT,LON,KM`, or returns `nil` for anything else.
+  /// Parses `LAT,LON` or `LAT,LON,KM`.
+  ///
+  /// The result is `nil` if the text has neither form.
   init?(_ text: String) {
     let components = text.split(separator: ",", omittingEmptySubsequences: false)
     let numbers = components.compactMap { Double($0.trimmingPrefix(" ")) }
@@ -24,8 +26,9 @@ struct Vicinity {
     guard radius > 0, radius.isFinite else { return nil }
   }
 
-  /// Returns the distance of a quake from the centre of the circle, in kilometres, or `nil` if the
-  /// quake is outside the circle or has no coordinates.
+  /// Returns the distance in kilometres from the centre of the circle to a quake.
+  ///
+  /// The result is `nil` if the quake is outside the circle or has no coordinates.
   func distance(to quake: Quake) -> Double? {
     guard let otherLatitude = quake.latitude, let otherLongitude = quake.longitude else {
       return nil
@@ -39,7 +42,7 @@ struct Vicinity {
     return distance <= radius ? distance : nil
   }
 
-  /// A predicate for the quakes in a range of latitudes and longitudes that contains the circle.
+  /// A predicate for the quakes in the circle's bounding box.
   ///
   /// The store cannot calculate distances. To exclude the quakes outside the circle, call
   /// ``distance(to:)`` for each quake that the store finds.
@@ -60,8 +63,8 @@ struct Vicinity {
 
   /// Returns a predicate for the quakes with a longitude from `west` to `east`, in degrees.
   ///
-  /// `west` may be less than -180, or `east` greater than 180, if the range crosses the 180th
-  /// meridian.
+  /// If the range crosses the 180th meridian, `west` may be less than -180, or `east` may be
+  /// greater than 180.
   private func columns(_ west: Double, _ east: Double) throws -> QueryPredicate<Quake> {
     if west < -180 {
       return try QueryPredicate(format: "longitude >= %@ OR longitude <= %@", west + 360, east)

@@ -40,15 +40,15 @@ import Heartwood
 
   // MARK: Piped output
 
-  /// Returns the text to print at the start: a title and at most `limit` of the newest quakes.
+  /// Returns the text to print at the start: a title and the newest quakes, up to `limit`.
   func firstLines(_ limit: Int) throws -> String {
     let count = controller.count
     let rows = (0..<min(limit, count)).map { row(controller.object(at: $0)) }
     return block(try title, rows, more: count - rows.count)
   }
 
-  /// Returns the text to print after a change to the list: a title, a summary of the change, and at
-  /// most `limit` of the added or changed quakes.
+  /// Returns the text to print after a change to the list: a title, a summary of the change, and up
+  /// to `limit` added or changed quakes.
   func changeLines(_ limit: Int) throws -> String {
     let positions = added.union(changed).compactMap { controller.index(of: $0) }.sorted()
     let rows = positions.prefix(limit).map { row(controller.object(at: $0)) }
@@ -76,7 +76,7 @@ import Heartwood
     var time: Date?
   }
 
-  /// Returns at most `limit` of the newest quakes, as one line of JSON.
+  /// Returns the newest quakes, up to `limit`, as one line of JSON.
   func firstJSON(_ limit: Int) throws -> String {
     let count = controller.count
     let quakes = (0..<min(limit, count)).map { ListedQuake(controller.object(at: $0)) }
@@ -127,7 +127,7 @@ import Heartwood
 
   /// The generation that the list shows.
   ///
-  /// This is the newest generation of which this process has a snapshot, or `nil` if the process
+  /// This is the newest generation that a snapshot in this process reads, or `nil` if the process
   /// has no snapshot.
   private var generation: UInt64? {
     get throws {

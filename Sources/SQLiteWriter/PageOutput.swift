@@ -23,7 +23,7 @@ final class PageOutput {
     }
   }
 
-  /// The number of pages so far.
+  /// The number of pages assigned so far, including page 1.
   var pageCount: UInt32 { next - 1 }
 
   /// Appends a page of a b-tree, and returns the number of the page.
@@ -97,7 +97,7 @@ final class PageOutput {
     pending.removeAll(keepingCapacity: true)
   }
 
-  /// Returns the number of the first page, starting at `page`, that SQLite may use.
+  /// Returns `page`, or the next page number if SQLite reserves `page` for locks.
   private static func usablePage(from page: UInt32) -> UInt32 {
     page == SQLiteFormat.lockBytePage ? page + 1 : page
   }

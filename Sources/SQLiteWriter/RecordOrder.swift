@@ -74,12 +74,11 @@ enum RecordOrder {
     return integer(bytes, at: start, type)
   }
 
-  /// Returns the head of a record: a number that sorts records by the first bits of their first
-  /// values.
+  /// Returns the head of a record: an abbreviated key that decides most comparisons.
   ///
+  /// The head consists of two bits for the storage class and the first bits of the first value.
   /// Records with different heads sort in the order of their heads. Records with equal heads must
-  /// be compared completely, but most comparisons need only the head. The head consists of two bits
-  /// for the storage class and the first bits of the value.
+  /// be compared completely.
   static func head(of record: [UInt8], at start: Int) -> UInt64 {
     let bytes = record.span
     var position = start

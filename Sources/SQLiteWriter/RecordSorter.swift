@@ -6,8 +6,8 @@
 /// buffers, the sorter merges ``fanIn`` runs of about the same size into one run.
 ///
 /// The temporary file has no name, and is removed when the sorter is released. The file needs about
-/// as much space as the records. Each merge before the final merge writes its runs to the file
-/// again, which needs additional space.
+/// as much space as the records. Every merge except the final one writes its runs to the file
+/// again, and so needs additional space.
 final class RecordSorter {
   static let fanIn = 64
 
@@ -48,7 +48,7 @@ final class RecordSorter {
     try memory.take(waiting.byteCount - byteCount)
   }
 
-  /// Writes the records that are in memory to the file as a run, and releases the memory.
+  /// Writes the waiting records to the file as a run, and releases their memory.
   func spill() throws(SQLiteWriterError) {
     guard waiting.byteCount > 0 else { return }
     waiting.sort(keyCount: keyCount)

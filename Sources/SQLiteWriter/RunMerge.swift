@@ -9,7 +9,7 @@ final class RunFile {
 
   init(_ file: SQLiteSystemFile) { self.file = file }
 
-  /// The number of bytes so far.
+  /// The number of bytes appended so far.
   var byteCount: Int { writtenByteCount + pending.count }
 
   /// Appends a record that is already preceded by its length.
@@ -100,7 +100,7 @@ struct RunMerge {
 /// A reader for the records of a run, in order.
 private struct RunReader {
   private let file: RunFile
-  /// The bytes of the run that are not in the buffer yet.
+  /// The range of the run in the file that has not yet been read into the buffer.
   private var rest: Range<Int>
   private(set) var buffer: [UInt8] = []
   /// The position of the current record in the buffer.

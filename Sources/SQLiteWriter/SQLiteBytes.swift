@@ -5,8 +5,8 @@
 extension [UInt8] {
   /// Appends a variable-length integer of 1 to 9 bytes.
   ///
-  /// Each of the first eight bytes holds 7 bits, most significant first. Its top bit is set if
-  /// another byte follows. A ninth byte holds 8 bits.
+  /// The first eight bytes store 7 bits of the value each, most significant first. The top bit of
+  /// each is set if another byte follows. A ninth byte stores 8 bits.
   @inline(__always)
   mutating func appendVarint(_ value: UInt64) {
     if value < 0x80 {
@@ -84,7 +84,7 @@ extension Span<UInt8> {
     return result << 8 | UInt64(last)
   }
 
-  /// Reads an unsigned number of `byteCount` bytes, most significant byte first.
+  /// Reads an unsigned `byteCount`-byte integer, most significant byte first.
   @inline(__always)
   func bigEndian(at position: Int, byteCount: Int) -> UInt64 {
     var result: UInt64 = 0
@@ -92,7 +92,7 @@ extension Span<UInt8> {
     return result
   }
 
-  /// Reads a two's-complement number of `byteCount` bytes, most significant byte first.
+  /// Reads a two's-complement `byteCount`-byte integer, most significant byte first.
   @inline(__always)
   func signedBigEndian(at position: Int, byteCount: Int) -> Int64 {
     guard byteCount > 0 else { return 0 }

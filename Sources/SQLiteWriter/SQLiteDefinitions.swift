@@ -1,6 +1,6 @@
 /// The definition of a table and its indexes.
 package struct SQLiteTable {
-  /// The way in which the rows of a table are identified and sorted.
+  /// The key that identifies and sorts the rows of a table.
   package enum Key: Equatable {
     /// The rowid, an `Int64`.
     ///
@@ -12,8 +12,7 @@ package struct SQLiteTable {
     /// The table is declared `WITHOUT ROWID`, so its b-tree is sorted by the key itself. An
     /// ordinary table would store each key twice, in its rows and in an automatic index. Such a
     /// table would be about twice as large, and a lookup would search two b-trees. SQLite has
-    /// supported `WITHOUT ROWID` since version 3.8.2 (2013), and requires a value in each key
-    /// column.
+    /// supported `WITHOUT ROWID` since version 3.8.2 (2013). Key columns cannot be null.
     case columns([String])
   }
 
@@ -53,7 +52,7 @@ package struct SQLiteColumn {
 /// The declared type of a column.
 ///
 /// The type decides which values the column stores. A row must contain only values that SQLite
-/// would store unchanged, because SQLite expects all other values to have been converted:
+/// would store unchanged, because SQLite assumes that the values in a file are already converted:
 ///
 /// | affinity | values |
 /// | --- | --- |

@@ -1,6 +1,6 @@
 /// A writer that creates a SQLite database file without using SQLite.
 ///
-/// The file has 4,096-byte pages and UTF-8 text, and is written from start to end.
+/// The file uses 4,096-byte pages and UTF-8 text, and is written from start to end.
 ///
 /// ```swift
 /// let writer = try SQLiteFileWriter(path: "people.sqlite")
@@ -33,8 +33,8 @@ package final class SQLiteFileWriter {
   ///   - userVersion: The value of `PRAGMA user_version`, which SQLite itself does not use.
   ///   - applicationID: The value of `PRAGMA application_id`, which identifies the type of the
   ///     file.
-  ///   - sortByteCount: The maximum total length, in bytes, of the keys that all indexes together
-  ///     keep in memory for sorting. The process briefly needs about twice as much memory.
+  ///   - sortByteCount: The maximum total length, in bytes, of all index keys that are kept in
+  ///     memory for sorting. The process briefly needs about twice as much memory.
   /// - Throws: ``SQLiteWriterError`` of the kind `fileExists` or `system`.
   package init(
     path: String, userVersion: Int32 = 0, applicationID: Int32 = 0, sortByteCount: Int = 8 << 20
@@ -65,8 +65,8 @@ package final class SQLiteFileWriter {
   /// Adds a view.
   ///
   /// - Parameters:
-  ///   - columns: The names of the view's columns. By default, the view has the column names of the
-  ///     query.
+  ///   - columns: The names of the view's columns. By default, the view uses the column names of
+  ///     the query.
   ///   - select: The query in SQL. The query is not checked: if it is not a single valid statement,
   ///     SQLite rejects the entire file.
   /// - Throws: ``SQLiteWriterError`` of the kind `invalidName`, `invalidDefinition`, `tooLarge` or

@@ -6,7 +6,7 @@ enum SQLiteFormat {
 
   /// The page that contains the byte at offset 2^30.
   ///
-  /// SQLite locks this page but never uses it (§ 1.4).
+  /// SQLite locks bytes of this page, but never stores data in it (§ 1.4).
   static let lockBytePage = UInt32((1 << 30) / pageByteCount + 1)
 
   /// The greatest page number (§ 1.3).
@@ -15,17 +15,17 @@ enum SQLiteFormat {
   /// The length, in bytes, of the file header at the start of page 1 (§ 1.3).
   static let fileHeaderByteCount = 100
 
-  /// The number of content bytes that follow the next page's number in an overflow page (§ 1.7).
+  /// The number of payload bytes in an overflow page, after the number of the next page (§ 1.7).
   static let overflowByteCount = pageByteCount - 4
 
   /// The maximum size of a row or value, in bytes, that SQLite accepts unless it was compiled with
   /// a different limit; see <https://www.sqlite.org/limits.html>, § 1.
   static let maximumRecordByteCount = 1_000_000_000
 
-  /// The maximum number of columns in a table or an index (§ 2 of the limits).
+  /// The maximum number of columns in a table or an index (§ 2 of `limits.html`).
   static let maximumColumnCount = 2000
 
-  /// The maximum length of an SQL statement, in bytes (§ 3 of the limits).
+  /// The maximum length of an SQL statement, in bytes (§ 3 of `limits.html`).
   static let maximumSQLByteCount = 1_000_000
 
   /// The version number in the file header, which identifies the SQLite version whose rules this

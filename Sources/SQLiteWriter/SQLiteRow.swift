@@ -7,7 +7,7 @@
 /// The methods of this type do not throw. If a column cannot store its value, the row is rejected
 /// when it is complete.
 package struct SQLiteRow: ~Copyable {
-  /// The rules of a column.
+  /// The rules for the values of a column.
   struct Column {
     let affinity: SQLiteAffinity
     let isRequired: Bool
@@ -17,7 +17,7 @@ package struct SQLiteRow: ~Copyable {
   enum Problem {
     case null
     case notANumber
-    /// The column does not accept values of the kind with this name.
+    /// The column does not accept values of the named kind.
     case kind(String)
   }
 
@@ -37,7 +37,7 @@ package struct SQLiteRow: ~Copyable {
     ends.reserveCapacity(columns.count)
   }
 
-  /// The number of values so far.
+  /// The number of values appended so far.
   var count: Int { serialTypes.count }
 
   /// A Boolean value that indicates whether the row has one value per column.
@@ -92,7 +92,7 @@ package struct SQLiteRow: ~Copyable {
     end(SQLiteSerialType.text(byteCount: body.count - start))
   }
 
-  /// Appends a text that is already in UTF-8.
+  /// Appends text that is already encoded as UTF-8.
   ///
   /// - Precondition: The bytes are valid UTF-8. This is not checked.
   package mutating func append(utf8: RawSpan) {

@@ -1,6 +1,6 @@
 /// The table `sqlite_schema`, which lists the tables, indexes and views of a file.
 ///
-/// Page 1 is the root of its b-tree; see <https://www.sqlite.org/fileformat2.html>, § 2.6.
+/// Page 1 is the root of the table's b-tree; see <https://www.sqlite.org/fileformat2.html>, § 2.6.
 struct SQLiteSchema {
   private struct Entry {
     let type: String
@@ -38,7 +38,7 @@ struct SQLiteSchema {
 
   /// Writes the pages of the table except for page 1.
   ///
-  /// - Returns: The contents of page 1 after the file header, and its right child.
+  /// - Returns: The part of page 1 that follows the file header, and the page's right child.
   func write(
     to output: PageOutput
   ) throws(SQLiteWriterError) -> (node: TreeNode, rightChild: UInt32) {

@@ -8,8 +8,8 @@
 
 /// A file that is accessed with system calls.
 ///
-/// No other source file in this module handles pointers. Every method throws ``SQLiteWriterError``
-/// of the kind `system` if a system call fails.
+/// This is the module's only source file that handles pointers. Every method throws
+/// ``SQLiteWriterError`` of the kind `system` if a system call fails.
 final class SQLiteSystemFile {
   private let path: String
   private let descriptor: Int32
@@ -84,7 +84,7 @@ final class SQLiteSystemFile {
 
   /// Overwrites `bytes`, from `start` onwards, with `count` bytes of the file.
   ///
-  /// - Precondition: `bytes` has at least `start + count` bytes.
+  /// - Precondition: `bytes` contains at least `start + count` bytes.
   func read(
     into bytes: inout [UInt8], at start: Int, from offset: Int, count: Int
   ) throws(SQLiteWriterError) {

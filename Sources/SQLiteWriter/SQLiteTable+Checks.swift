@@ -3,7 +3,7 @@
 /// SQLite reads the statements of the schema each time it opens the file, so a single invalid
 /// statement would make the entire file unreadable.
 extension SQLiteTable {
-  /// Checks everything about the table and its indexes that does not depend on other tables.
+  /// Checks the table and its indexes, except for anything that depends on other tables.
   ///
   /// - Throws: ``SQLiteWriterError`` of the kind `invalidName`, `invalidDefinition` or `tooLarge`.
   func check() throws(SQLiteWriterError) {
@@ -52,7 +52,7 @@ extension SQLiteTable {
     }
   }
 
-  /// Returns whether exactly these columns are the primary key or have a unique index.
+  /// Returns whether exactly these columns form the primary key or the key of a unique index.
   private func isUnique(_ names: [String]) -> Bool {
     let wanted = Set(names.map(\.sqlNameKey))
     var keys = indexes.filter(\.isUnique).map(\.columns)

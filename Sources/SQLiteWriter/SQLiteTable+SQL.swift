@@ -82,7 +82,7 @@ extension String {
 
   /// Returns whether SQLite treats this name and `other` as equal.
   ///
-  /// The comparison ignores only the case of the letters a to z. Texts that are canonically
+  /// The comparison ignores only the case of the letters a to z. Strings that are canonically
   /// equivalent but not identical are different names.
   func isSameSQLName(as other: String) -> Bool { sqlNameKey == other.sqlNameKey }
 

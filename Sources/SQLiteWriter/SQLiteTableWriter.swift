@@ -1,8 +1,8 @@
 /// A writer for the rows and indexes of one table.
 ///
-/// The writer writes rows as they arrive. Index keys, and the rows of a table that is sorted by its
-/// columns, are collected and written when the table is closed. Several tables of a file may be
-/// open at the same time, but only one thread may use a file.
+/// The writer writes rows as they arrive. Index keys, and the rows of a table without rowids, are
+/// collected and sorted, and are written only when the table is closed. Several tables of a file
+/// may be open at the same time, but only one thread may use a file.
 package final class SQLiteTableWriter {
   /// An index that is being built.
   private struct OpenIndex {
@@ -15,7 +15,7 @@ package final class SQLiteTableWriter {
   package let definition: SQLiteTable
   private let state: SQLiteFileState
   private var row: SQLiteRow
-  /// The number of columns to which the caller appends no value: 1 if the rowid has a column, or 0
+  /// The number of columns for which the caller appends no value: 1 if the rowid has a column, or 0
   /// otherwise.
   private let implicitCount: Int
   private var tree: TreeBuilder?
@@ -103,14 +103,14 @@ package final class SQLiteTableWriter {
 
   /// Appends a row with the given values.
   ///
-  /// This method follows the same rules as the method that takes a closure, which is faster.
+  /// The same rules apply as for the method that takes a closure, but that method is faster.
   package func append(rowid: Int64? = nil, _ values: [SQLiteValue]) throws {
     try append(rowid: rowid) { row in
       for value in values { row.append(value) }
     }
   }
 
-  /// Ends the table: builds its indexes, and releases their memory.
+  /// Finishes the table: builds its indexes, and releases their memory.
   ///
   /// `SQLiteFileWriter.finish()` closes all tables that are still open.
   ///

@@ -7,7 +7,7 @@ final class SortMemory {
   private var used = 0
   private var sorters: [RecordSorter] = []
 
-  /// Creates the memory.
+  /// Creates the memory for the sorters of a file.
   ///
   /// - Parameter limit: The maximum total length, in bytes, of the records waiting to be sorted.
   ///   The process needs up to about twice as much, because arrays grow in steps.
@@ -20,7 +20,7 @@ final class SortMemory {
     sorters.removeAll { $0 === sorter }
   }
 
-  /// Counts bytes that a sorter is about to use, and makes room for them.
+  /// Adds to the memory in use, and spills the largest sorter if the limit is exceeded.
   @inline(__always)
   func take(_ byteCount: Int) throws(SQLiteWriterError) {
     used += byteCount

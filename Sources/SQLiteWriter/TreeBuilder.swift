@@ -13,8 +13,8 @@ struct TreeBuilder: ~Copyable {
     /// The right child if the page is full, or 0 otherwise.
     ///
     /// A full page is kept until another child is added to the level. If that child turns out to be
-    /// the level's last child, its page takes a cell from the full page, because no page may have a
-    /// child but no cell.
+    /// the level's last child, the new page takes over a cell from the full page, because every
+    /// interior page must contain at least one cell.
     var right: UInt32 = 0
     /// The separator between this page and the next page.
     var rightSeparator: [UInt8] = []
@@ -25,9 +25,7 @@ struct TreeBuilder: ~Copyable {
   private var leaf: TreeNode
   private var levels: [Level] = []
   private var lastRowid: Int64 = 0
-  /// In an index, the cell of the key that follows a full leaf.
-  ///
-  /// Otherwise, the array is empty.
+  /// The cell of the key that follows a full index leaf, or an empty array if there is none.
   private var heldCell: [UInt8] = []
   private var cell: [UInt8] = []
 

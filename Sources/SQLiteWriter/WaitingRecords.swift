@@ -1,8 +1,8 @@
 /// Records in memory that are waiting to be sorted.
 struct WaitingRecords {
-  /// The position of a record.
+  /// The position and the head of a record.
   struct Entry {
-    /// A number by which entries are sorted first; see ``RecordOrder/head(of:at:)``.
+    /// The number by which entries are compared first; see ``RecordOrder/head(of:at:)``.
     fileprivate(set) var head: UInt64
     /// The position, in ``WaitingRecords/bytes``, of the record's length.
     let offset: Int
@@ -61,9 +61,9 @@ struct WaitingRecords {
 
   /// Sorts the entries of each group with equal heads.
   ///
-  /// Texts often share a prefix, and comparing records that are scattered in memory is slow. In
-  /// large groups, the next 8 bytes of each text therefore become the head of its entry, and the
-  /// group is sorted again.
+  /// Text values often share a prefix, and comparing records that are scattered in memory is slow.
+  /// In a large group, the next 8 bytes of each text therefore become the head of its entry, and
+  /// the group is sorted again.
   private mutating func refine(_ range: Range<Int>, wordIndex: Int, keyCount: Int) {
     var start = range.lowerBound
     while start < range.upperBound {
@@ -107,7 +107,7 @@ struct WaitingRecords {
 
   /// Replaces the head of each entry in a group with the given word of the entry's text.
   ///
-  /// - Returns: `false` if a text has no such word, or `true` otherwise.
+  /// - Returns: `false` if any text has no such word, or `true` otherwise.
   private mutating func loadWords(_ group: Range<Int>, _ wordIndex: Int) -> Bool {
     for position in group {
       let offset = entries[position].offset
@@ -123,6 +123,6 @@ struct WaitingRecords {
   private static let minimumGroupCount = 16
   /// The maximum depth of the recursion.
   ///
-  /// The records of texts with longer common prefixes are compared instead.
+  /// If texts share a longer prefix, their records are compared instead.
   private static let maximumWordCount = 16
 }
