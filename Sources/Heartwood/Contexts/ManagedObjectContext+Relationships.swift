@@ -261,8 +261,7 @@ extension ManagedObjectContext {
       return
     }
     if let before = toOneTarget(of: other, there), before !== object {
-      // The other object can have only one target, so first detach the object from its current
-      // target.
+      // The other object can have only one target, so first detach it from its current target.
       if case .toOne = property.kind {
         setToOne(before, property, nil)
       } else {
