@@ -131,7 +131,7 @@ struct BenchOptions {
     let chosen = try Set(
       names.flatMap { name in
         if let workload = Workload(rawValue: name) { return [workload] }
-        // Let a name such as "text" select all workloads whose names begin with that name.
+        // Let the name of a group, such as "text", select all workloads of the group.
         let group = Workload.allCases.filter { $0.rawValue.hasPrefix(name + "-") }
         guard !group.isEmpty else {
           throw BenchFailure("There is no workload \(name). Use one or more of: \(all).")

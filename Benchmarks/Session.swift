@@ -142,8 +142,8 @@ extension Session {
   ) throws {
     let outcome = try rowWorkloads.run(workload, work)
     hash = fold(hash, outcome.hash)
-    // Do not report latencies for scans: a turn is a complete scan, so single operations cannot be
-    // timed.
+    // Do not report latencies for scans: a turn is a complete scan, so individual operations cannot
+    // be timed.
     let latencies = workload == .scan ? [] : outcome.latencies
     add(
       workload.rawValue, unit, outcome.groups[0], engines: rowEngineNames, latencies: latencies)

@@ -14,8 +14,8 @@ struct SQLiteGraph: GraphEngine {
   static let durableSettings = [
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA mmap_size=1073741824",
     "PRAGMA cache_size=-65536", "PRAGMA temp_store=MEMORY",
-    // Disable automatic checkpoints. Heartwood checkpoints in the background, so SQLite's
-    // checkpoints run only while nothing is measured.
+    // Disable automatic checkpoints. SQLite checkpoints only outside the measured periods, because
+    // Heartwood checkpoints in the background.
     "PRAGMA wal_autocheckpoint=0",
   ]
 

@@ -34,8 +34,7 @@ struct Openings {
     let begin = ContinuousClock.now
     repeat {
       let elapsed = try ContinuousClock().measure {
-        // Release the store at the end of the block without closing it, so that the log does not
-        // change.
+        // Let the end of this block release the store. Closing the store would change the log.
         reports.append(try directory.openStore(StoreDirectory.scratch).recovery)
       }
       rates.append(1 / elapsed.inSeconds)

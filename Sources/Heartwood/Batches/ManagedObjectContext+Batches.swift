@@ -103,8 +103,8 @@ struct BatchRun {
     try changes.write()
     for number in inserted {
       let row = changes.resolved(number)
-      // Do not count an existing row if the policy keeps it unchanged and ignores the inserted
-      // values.
+      // If the policy ignores the inserted values, the existing row is unchanged, so do not count
+      // it.
       if row == number || changes.policy == .objectTrump || changes.policy == .overwrite {
         recordRow(row)
       }

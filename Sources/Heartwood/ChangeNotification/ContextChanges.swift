@@ -149,7 +149,7 @@ private struct ContextChanges: AsyncSequence, Sendable {
     ) async -> ContextChange? {
       while true {
         if let change = queue.next() { return change }
-        // If the sequence has ended, return any change that was added since the check above.
+        // If the sequence has ended, return any change that was added after the check above.
         guard await wakeups.next(isolation: actor) != nil else { return queue.next() }
       }
     }

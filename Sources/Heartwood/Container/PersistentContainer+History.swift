@@ -126,8 +126,8 @@ extension PersistentContainer {
     else { return }
     var end = min(sequence, bounds.next - 1)
     if !force {
-      // Ignore consumers whose positions have already been deleted, because such consumers must
-      // start over in any case.
+      // Ignore a consumer whose position is in deleted history, because it must start over in any
+      // case.
       let consumers = try HistoryConsumers.all(in: transaction).values
       end = consumers.filter { $0 >= bounds.deleted }.reduce(end, min)
     }

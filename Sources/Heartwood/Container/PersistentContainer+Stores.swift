@@ -38,8 +38,8 @@ extension PersistentContainer {
       options.isInMemory
       ? try NamedStores.store(url.storeLocation, options.store)
       : try Store(at: url.path(percentEncoded: false), options: options.store)
-    // Opening the model can migrate the store. Check the identity first, because a rejected store
-    // must stay unchanged.
+    // Check the identity before opening the model, because opening the model can migrate the store
+    // and a rejected store must stay unchanged.
     let known = try StoredState(
       store.snapshot().keyspace(StoredModel.keyspace).map { .snapshot($0) })
     try group.requireNew(store.files.identity, known.identity)

@@ -117,7 +117,7 @@ extension ManagedObjectContext {
     deleted.remove(object)
     object.state.remove(.deleted)
     notifyObservers(of: object, as: \.inserted)
-    // The changes may have been reverted while the object was deleted.
+    // The changes may have been reverted since the object was deleted.
     guard let changes = object.changes, !changes.isEmpty else {
       object.state.remove(.updated)
       return

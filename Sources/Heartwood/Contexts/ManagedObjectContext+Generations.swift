@@ -122,7 +122,8 @@ extension ManagedObjectContext {
     do {
       snapshot = try store.snapshot()
     } catch {
-      // If the store was removed and closed since the check above, throw `removedStore` instead.
+      // If the store has been removed and closed since the check above, throw `removedStore`
+      // instead.
       try requirePresent()
       throw error
     }
@@ -204,8 +205,8 @@ extension ManagedObjectContext {
   ) throws {
     let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
     context.pin = .within(transaction, StoreView(transaction, model))
-    // Empty the context, because the program may have kept a reference to the context. The objects
-    // in the context no longer match the store once the migration changes the model.
+    // Empty the context, because the program may have kept a reference to it, and its objects no
+    // longer match the store once the migration changes the model.
     defer {
       context.abandonAll()
       context.pin = .none

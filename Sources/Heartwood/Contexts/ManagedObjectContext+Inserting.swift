@@ -87,7 +87,7 @@ extension ManagedObjectContext {
     object.state.insert(.inserted)
     let former = object.number
     register(object, nextTemporaryNumber(entity))
-    // Update lists that still contain the object under its number from before the deletion.
+    // Update lists that still contain the object under the number it had before the deletion.
     if before?.wasNew == true { follower?.recordNumber(object.number, insteadOf: former) }
     inserted.insert(object)
     undoLog?.record(.insertion(object))

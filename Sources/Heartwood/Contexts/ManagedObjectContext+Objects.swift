@@ -155,7 +155,7 @@ extension ManagedObjectContext {
     guard !object.isFault, !object.isInserted else { return }
     object.setHooks([])
     object.willTurnIntoFault()
-    // Reset every property to its value in a new object, so that the old value is released.
+    // Reset every property to its initial value, so that the old value is released.
     let new = type(of: object).init()
     for property in object.entityDescription?.properties ?? [] { object.copy(property, from: new) }
     object.changes = nil
@@ -247,8 +247,8 @@ extension ManagedObjectContext: ObjectSource {
     } catch {
       // Check again, because the store may have been removed since the check above.
       if model.isRemoved, object.isFault, (try? markInaccessible(object)) != nil { return }
-      // Record the error, so that saves throw it. The object remains a fault with a new object's
-      // values, and these values must not be stored.
+      // Record the error, so that saves throw it. The object remains a fault, and the initial
+      // values of its properties must not be stored.
       recordFaultError(error)
     }
   }
@@ -261,8 +261,8 @@ extension ManagedObjectContext: ObjectSource {
   /// - Throws: `missingObject` or `removedStore` if the context's settings do not allow the fault
   ///   to be marked as deleted.
   private func markInaccessible(_ object: ManagedObject) throws {
-    // In a pinned generation, the row may not exist yet. Do not mark the object as deleted then,
-    // because a save would delete the row if it has been inserted since.
+    // In a pinned generation, the row may not exist yet. In that case, do not mark the object as
+    // deleted, because a save would delete the row if it has since been inserted.
     if isPinned, !model.isRemoved, !isDeleting.contains(ObjectIdentifier(object)),
       parent?.object(object.number)?.isDeleted != true
     {

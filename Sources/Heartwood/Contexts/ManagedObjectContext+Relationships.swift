@@ -9,8 +9,7 @@ extension ManagedObjectContext {
     switch object.target(property) {
     case .none: return nil
     case .object(let target):
-      // Hide a reference that comes from the parent if its target was deleted in this child
-      // context.
+      // Hide a reference from the parent if the target was deleted in this child context.
       let isHidden = parent != nil && !deleted.isEmpty && !object.isDeleted
       return isHidden && forgets(target, object, property) ? nil : target
     case .number(let bits):
@@ -52,7 +51,7 @@ extension ManagedObjectContext {
           in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
         members = numbers.compactMap { self.object($0) }
       } catch {
-        // If the store was removed and inaccessible objects are treated as deleted, return no
+        // If inaccessible objects are treated as deleted and the store was removed, return no
         // members instead of recording the error.
         if !model.isRemoved || !rootContext.shouldDeleteInaccessibleFaults {
           recordFaultError(error)
@@ -61,7 +60,7 @@ extension ManagedObjectContext {
     }
     var changes = object.changes?.members[property.slot]
     if let edit = changes, !object.isInserted {
-      // Omit changes that other contexts also made before the members were loaded.
+      // Omit changes that other contexts have also made, because the loaded members reflect them.
       changes = edit.without(theirs: Set(members.map(\.number))) {
         undoLog?.forget($0, of: object, property)
       }
@@ -262,8 +261,7 @@ extension ManagedObjectContext {
       return
     }
     if let before = toOneTarget(of: other, there), before !== object {
-      // The other object can have only one target, so first detach the object from its current
-      // target.
+      // The other object can have only one target, so first detach it from its current target.
       if case .toOne = property.kind {
         setToOne(before, property, nil)
       } else {

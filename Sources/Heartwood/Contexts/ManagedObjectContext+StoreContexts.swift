@@ -33,8 +33,8 @@ extension ManagedObjectContext {
     switch pin {
     case .none, .within: break
     case .atNextRead: storeContext.pin = .atNextRead
-    // Pinning creates a store context for every attached store, so this store was attached after
-    // the context was pinned. Show the store as empty.
+    // Show the store as empty. It was attached after the context was pinned, because pinning
+    // creates a store context for every attached store.
     case .at: storeContext.pin = .at(StoreView(emptyOf: attached.model))
     }
     otherStoreContexts.append(storeContext)
@@ -164,8 +164,7 @@ extension ManagedObjectContext {
       (storeContext(of: attached), try StoreView(snapshot, attached.model))
     }
     for attached in group.attachedStores { _ = storeContext(of: attached) }
-    // Discard loaded members, because they may come from a newer generation than the pinned
-    // generation.
+    // Discard loaded members, because they may come from a generation newer than the pinned one.
     for storeContext in storeContexts {
       storeContext.upToDate = nil
       for object in storeContext.allRegistered() { object.state.insert(.membersMayBeStale) }

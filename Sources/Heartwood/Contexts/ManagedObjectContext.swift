@@ -169,8 +169,8 @@ public final class ManagedObjectContext {
   }
 
   deinit {
-    // Release the observers only after their properties are `nil`. The observers may hold the last
-    // references to objects, and the objects' deinitializers read these properties.
+    // Set the properties to `nil` before releasing the observers. An observer may hold the last
+    // reference to an object, and the object's deinitializer reads these properties.
     let last = (follower, observer)
     (follower, observer, isFollowed) = (nil, nil, false)
     withExtendedLifetime(last) {}

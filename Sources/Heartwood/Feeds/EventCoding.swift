@@ -6,7 +6,7 @@ extension ImportKey {
   fileprivate static let key = ImportKey("key")
 }
 
-// Encode values directly in the container of their object. Encoding each value as a separate type
+// Encode values directly into their object's container. Encoding each value as a separate type
 // would take several times as long.
 extension KeyedEncodingContainer where Key == ImportKey {
   /// Encodes the values of an object.
@@ -61,7 +61,7 @@ extension KeyedEncodingContainer where Key == ImportKey {
     case .double(bits: let bits) where Double(bitPattern: bits).isFinite:
       let double = Double(bitPattern: bits)
       // Encode a `Float` value as a `Float`, because its shortest decimal representation differs
-      // from that of the equal `Double`.
+      // from that of an equal `Double`.
       if property.fieldStorageType == .float {
         try encode(Float(double), forKey: key)
       } else {

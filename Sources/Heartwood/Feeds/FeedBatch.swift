@@ -66,8 +66,8 @@ struct FeedBatch {
     for work in works { try merge(work) }
     for work in works { try relate(work) }
     for (source, time) in events.completed {
-      // Delete objects that an earlier, interrupted snapshot contained and that have been deleted
-      // since.
+      // Delete objects that were part of an earlier, interrupted snapshot but have since been
+      // deleted.
       for (id, number) in try records.unseen(since: time, source) {
         deletions.append((FeedSubject(source: source, id: id), number))
       }
@@ -306,8 +306,8 @@ struct FeedBatch {
     if let attribute = entity.referringAttribute, let key = reference.key,
       try owner(of: key, attribute, entity) == nil
     {
-      // Set the key now. Otherwise, objects whose own events have not arrived would have equal
-      // default values.
+      // Set the key now. Otherwise, all objects whose own events have not arrived would have the
+      // same default key.
       change.after[attribute.slot] = key
     }
     for property in entity.columns where property.isAttribute {

@@ -57,7 +57,7 @@ struct FeedEvents {
   /// Records the last transaction whose events have all been applied.
   private mutating func recordProgress(_ element: FeedElement) {
     guard element.isLast, let store = element.store else { return }
-    // A `complete` event contains the time of the generation, so do not record this time.
+    // A `complete` event has the time of a generation, not of a transaction, so do not record it.
     let time = element.operation == .complete ? nil : element.time
     report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
   }
@@ -69,19 +69,19 @@ struct FeedEvents {
     _ element: inout FeedElement, _ records: FeedRecords
   ) throws -> Bool {
     let known = try positions[element.source] ?? records.position(of: element.source)
-    // Never move the time back, because the clock may have been set back.
+    // Never move the time back, even if the clock was set back.
     var new = FeedPosition(
       transaction: element.transaction, index: element.index, time: max(element.time, known.time))
     switch element.operation {
     case .existing, .complete:
-      // Events for existing objects contain the number of the newest transaction at the time the
-      // feed began. If the source was restored from a backup, the number may be lower, but the time
-      // is later.
+      // Events for existing objects contain the number of the transaction that was newest when the
+      // feed began. If the source was restored from a backup, this number may be lower, but the
+      // time is later.
       guard element.transaction >= known.transaction || element.time > known.time else {
         return false
       }
       new.index = .max
-      // Advance the time. The objects of another snapshot then count as seen later, even if both
+      // Advance the time, so that the objects of another snapshot count as seen later even if both
       // snapshots date from the same millisecond.
       if new > known || known > new { new.time = max(element.time, known.time + 1) }
     case .inserted, .updated, .deleted:

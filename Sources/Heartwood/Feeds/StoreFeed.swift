@@ -93,8 +93,8 @@ struct StoreFeed {
   mutating func next() throws -> ChangeFeed.Event? {
     if existing != nil { return try nextExisting() }
     guard try nextTime() != nil, var state = changes, let change = state.next else { return nil }
-    // Discard the changes before reading. If reading fails, the next call then reads the event
-    // again.
+    // Discard the changes before reading, so that the next call reads the event again if this read
+    // fails.
     changes = nil
     state.next = try nextChange(&state.cursor)
     let transaction = change.transaction.sequence

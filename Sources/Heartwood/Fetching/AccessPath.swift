@@ -113,8 +113,8 @@ struct AccessPlanner {
     func share(besides slots: [Int]) -> Double {
       var share = 1.0
       var known = Set(slots)
-      // Start with the most selective candidates. Count each property only once, because several
-      // conditions on a property are not independent.
+      // Start with the most selective candidates. Count each property only once, because conditions
+      // on the same property are not independent.
       for candidate in candidates.sorted(by: { $0.count < $1.count })
       where known.isDisjoint(with: candidate.use.slots) && !candidate.use.slots.isEmpty {
         known.formUnion(candidate.use.slots)

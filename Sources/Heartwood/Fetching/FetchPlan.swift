@@ -43,8 +43,8 @@ struct FetchPlan {
     if let search { terms.append(search.term) }
     order = try FetchOrder(request, resolver, search, section: section)
     if let position = request.position {
-      // A position is valid only in an order by stored values. Throw if the request has no such
-      // order.
+      // Throw if the request does not sort by stored values, because a position is valid only in
+      // such an order.
       guard let order else { throw FetchOrder.changed }
       let first = try request.firstSortKeyPath.map { try resolver.term(at: $0) }
       let number = renumbered.resolved(position.number)

@@ -46,10 +46,11 @@ struct PropertyDemand {
     case .range(var first, var last):
       if demand.isExact {
         if demand.isStrict { (first, last) = (first?.successor, last?.predecessor) }
-        // NaN satisfies no comparison, but sorts after all other values.
+        // NaN satisfies no comparison but sorts after all other values, so end the range at
+        // infinity.
         if let first, last == nil { last = first.infinity }
       }
-      // Keep the narrower of the two bounds at each end.
+      // At each end, keep the tighter of the two bounds.
       if let first, (lower?.order(to: first) ?? -1) < 0 { lower = first }
       if let last, (upper?.order(to: last) ?? 1) > 0 { upper = last }
     case .prefix(let text):

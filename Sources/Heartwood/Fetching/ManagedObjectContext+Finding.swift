@@ -121,10 +121,10 @@ extension ManagedObjectContext {
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
     _ content: CandidateContent, for child: ManagedObjectContext, hidesObjects: Bool
   ) throws -> [Candidate] {
-    // If the child has not changed an object, the object usually matches in the child if it matches
-    // in this context. However, if the conditions depend on other objects, the child's changes to
-    // those objects can affect the result. In that case, or if the child hides objects from
-    // relationships, evaluate the conditions again for every object.
+    // An object that the child has not changed usually matches in the child if it matches in this
+    // context. The result can differ, however, if the conditions depend on other objects that the
+    // child has changed, or if the child hides objects from relationships. In those cases, evaluate
+    // the conditions again for every object.
     let reevaluatesAll =
       includesPendingChanges && child.hasOwnChanges && (plan.dependsOnOtherObjects || hidesObjects)
     let others = try candidates(

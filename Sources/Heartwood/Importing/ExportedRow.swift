@@ -120,7 +120,7 @@ struct ExportedValue: Encodable {
     case .double(bits: let bits):
       let double = Double(bitPattern: bits)
       // Encode a `Float` value as a `Float`, because its shortest decimal representation differs
-      // from that of the equal `Double`.
+      // from that of an equal `Double`.
       if storageType == .float {
         try container.encode(Float(double))
       } else {

@@ -94,7 +94,7 @@ struct ImportRun {
         case .updated: report.updatedCount += 1
         case .unchanged: report.unchangedCount += 1
         }
-        // Validate now, because each element must be valid by itself, without corrections by later
+        // Validate now, because each element must be valid on its own, without corrections by later
         // elements.
         for object in touched where object.isInserted || object.isUpdated {
           do { try object.validate() } catch {

@@ -51,8 +51,8 @@ struct StoredImport {
     case .inserted: report.insertedCount += 1
     case .updated: report.updatedCount += 1
     case .unchanged:
-      // Do not count the object as unchanged, because relationships set in a later step may still
-      // change it.
+      // If relationships of the object are set in a later step, count the object as updated,
+      // because that step may still change it.
       if postponed.count > postponedCount {
         report.updatedCount += 1
       } else {

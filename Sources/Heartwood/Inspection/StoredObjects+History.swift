@@ -29,8 +29,8 @@ extension StoredObjects {
       let first = oldest.map { QueryGenerationToken(generation: $0.token) } ?? own
       return try container.versions(of: id, from: first)
     } catch let error as ObjectGraphError where error.kind == .incompatibleSchema {
-      // Read only this generation. The model has changed, either between the oldest readable
-      // generation and this generation, or after this generation.
+      // Read only this generation. The model changed either between the oldest readable generation
+      // and this one, or after this one.
       return (try? container.versions(of: id, from: own, to: own)) ?? []
     }
   }

@@ -70,7 +70,7 @@ final class LiveQuery {
     // If the list is always refetched, each fetch applies the request's offset and limit, so the
     // list must not apply them again.
     offset = fetchesAgain ? 0 : request.offset
-    // Treat a limit that no list can reach as no limit.
+    // Ignore a limit that no list can reach.
     limit = fetchesAgain || (request.end ?? .max) > Self.maxLimitedEnd ? nil : request.limit
     wanted = Self.wanted(plan)
     page = { request.page(of: $0) }

@@ -27,8 +27,8 @@ struct ResultsEdits {
   ) {
     self.removed = removed.sorted { $0.position < $1.position }
     self.inserted = inserted.sorted { $0.position < $1.position }
-    // Compare the counts of preceding entries. An entry can have stayed in place only if the same
-    // number of unmoved entries precede it in both lists.
+    // For each entry, compare the numbers of unmoved entries that precede it in the two lists. The
+    // entry could have stayed in place only if these numbers are equal.
     let before = Dictionary(
       uniqueKeysWithValues: self.removed.enumerated().map { index, placed in
         (placed.entry.number, (placed: placed, gap: placed.position - index))
@@ -160,7 +160,7 @@ struct ResultsEdits {
   ) -> (removed: [Placed], inserted: [Placed]) {
     var left = removed.filter { window.contains($0.position) }
     var entered = inserted.filter { window.contains($0.position) }
-    // The maximum distance by which the insertions and removals can have shifted another entry.
+    // The maximum distance by which insertions and removals could have shifted another entry.
     let reach = max(removed.count, inserted.count)
     for position in Self.edges(of: window, reach, count: oldCount) {
       guard let after = positionAfter(position), !window.contains(after) else { continue }

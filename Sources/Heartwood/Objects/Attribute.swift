@@ -121,10 +121,10 @@ public struct Attribute<Value: AttributeValue> {
       if owner.hooks.contains(.writing) {
         owner.willWrite(at: ManagedObject.offset(of: storage, in: owner))
       }
-      // Move the value out of the property. A collection is then changed without being copied, and
-      // the property can be read during the change. `swap` would also work, but with `swap` the
-      // compiler would add an exclusivity check to every read of the property. These checks would
-      // take up a fifth of the time of a fetch that reads all values.
+      // Move the value out of the property, so that a collection is changed without being copied
+      // and the property can be read during the change. `swap` would also work, but the compiler
+      // would then add an exclusivity check to every read of the property. In a fetch that reads
+      // all values, these checks would take a fifth of the time.
       var value = owner[keyPath: storage].stored
       if let placeholder = Value.placeholderWhileChanging {
         owner[keyPath: storage].stored = placeholder

@@ -82,7 +82,7 @@ struct ObjectAddresses {
 
   init(_ objects: Set<ManagedObject>) {
     // The cast is safe, because a `ManagedObject` reference and an `Address` have the same memory
-    // representation, the same hash and the same equality.
+    // representation and hash, and compare equal in the same cases.
     addresses = unsafeBitCast(objects, to: Set<Address>.self)
   }
 

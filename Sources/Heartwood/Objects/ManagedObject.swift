@@ -21,10 +21,10 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The extra work that each access to a property requires.
   ///
   /// For most objects, this set is empty.
-  // The stored variables skip exclusivity checks to save time, because every property access reads
-  // some of them. Skipping the checks is safe, because only the object's thread writes the
-  // variables, and no other code runs during an access. An object that is not in a context starts
-  // with `.writing`, because its insertion may depend on which properties were set.
+  // Every property access reads some of the stored variables, so they skip exclusivity checks to
+  // save time. Skipping the checks is safe, because only the object's thread writes the variables,
+  // and no other code runs during an access. An object that is not in a context starts with
+  // `.writing`, because its insertion may depend on which properties were set.
   @exclusivity(unchecked) @usableFromInline final var hooks: AccessHooks = .writing
   @exclusivity(unchecked) final var state: ObjectState = []
   @exclusivity(unchecked) final var number = ObjectNumber(bits: 0)

@@ -52,8 +52,8 @@ final class ObjectFiller: Sendable {
       let word = WordField(
         field: field, source: layout.fields[field].offset, target: property.offset)
       let representation = property.memoryField.representation
-      // Copy a value directly only if its type is the same. A narrower number must be widened, so
-      // read it as a `StoredValue`.
+      // Copy a value directly only if the row and the property use the same type. A narrower number
+      // must be widened, so read it as a `StoredValue`.
       let isSame = layout.fields[field].storageType == property.fieldStorageType
       switch representation {
       case .integer where isSame, .double where isSame: words.append(word)

@@ -34,7 +34,7 @@ final class PropertyProbe: ObjectSource {
     }
     // If the last component is a computed property, the properties that its getter reads were
     // recorded instead. Compare the types to detect this case, because the type of the last
-    // property read usually differs from the type of the key path.
+    // recorded property usually differs from the type of the key path.
     guard let last = probe.path.last,
       last.property.storage.isValue(of: Swift.type(of: keyPath).valueType)
     else { return nil }

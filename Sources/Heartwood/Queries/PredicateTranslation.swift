@@ -101,7 +101,7 @@ final class PredicateTranslation {
   // MARK: Key paths
 
   func property(_ keyPath: AnyKeyPath, of root: Any) throws -> QueryExpression {
-    // Translate a key path from a composite attribute to one of its elements.
+    // Translate a key path that leads from a composite attribute to one of its elements.
     if Swift.type(of: keyPath).rootType is any CompositeValue.Type,
       let node = root as? any PathNode, let whole = node.path.appending(path: keyPath)
     {

@@ -152,7 +152,7 @@ final class TextListCursor: TextLeafCursor {
 
   override func seek(_ target: Int64) throws {
     guard row < target else { return }
-    // Double the step until the search passes the row, and then halve the range.
+    // Double the step until the search passes the row, and then keep halving the range.
     var (lower, step) = (next, 1)
     while lower + step < list.rows.count, list.rows[lower + step] < target { step *= 2 }
     var upper = min(lower + step, list.rows.count)

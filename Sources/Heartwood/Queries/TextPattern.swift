@@ -52,8 +52,8 @@ struct TextPattern {
     guard isPlain else { return nil }
     if options.isEmpty, case .contains = test {
       let isFound = isIn(content)
-      // Accept the result only for an ASCII string. In any other string, the bytes can be part of a
-      // longer character, or equivalent characters can have other bytes.
+      // Accept the result only for an ASCII string. In any other string, the bytes may be part of a
+      // longer character, or equivalent characters may have different bytes.
       if isFound || hasEquivalents { return content.isASCII ? isFound : nil }
       return false
     }

@@ -89,8 +89,8 @@ package struct RecordView {
   func text(_ field: Int) throws(StorageError) -> String {
     let content = try content(field)
     // Compare the bytes after decoding, because decoding replaces invalid bytes.
-    // `String(validating:as:)` would take several times as long, because it looks up generic
-    // metadata at run time.
+    // `String(validating:as:)` would look up generic metadata at run time and take several times as
+    // long.
     let text = String(decoding: content, as: UTF8.self)
     guard content.isASCII || text.hasBytes(content) else {
       throw StorageError(
@@ -107,8 +107,8 @@ package struct RecordView {
     guard !isNull(field) else { return false }
     let content = try content(field)
     if content.elementsEqual(bytes) { return true }
-    // Compare ASCII strings by their bytes. Other strings with different bytes can be canonically
-    // equivalent.
+    // Compare ASCII strings by their bytes. Other strings may be canonically equivalent even if
+    // their bytes differ.
     if content.isASCII, bytes.allSatisfy({ $0 < 0x80 }) { return false }
     return try self.text(field) == text
   }

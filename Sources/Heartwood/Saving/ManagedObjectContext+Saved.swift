@@ -18,8 +18,8 @@ extension ManagedObjectContext {
         turnIntoFault(object)
       }
     }
-    // Determine whether delete rules may have deleted objects to which edited objects are still
-    // related.
+    // Determine whether delete rules may have deleted objects that are still related to edited
+    // objects.
     let deletesOthers =
       !request.changes.deletions.isEmpty
       && request.changes.list.contains {
@@ -85,8 +85,8 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ change: RowChange, _ base: UInt64, readsMembers: Bool
   ) {
     guard !object.isFault else {
-      // Clear the flag. A fault can have edits only if it had no row, and the save has inserted the
-      // row.
+      // Clear the edits. A fault can have edits only while it has no row, and the save has inserted
+      // the row.
       object.state.remove(.updated)
       object.changes = nil
       return
@@ -159,7 +159,7 @@ extension ManagedObjectContext {
     object.state.subtract([.registered, .updated])
     object.state.insert(.deleted)
     watched.remove(object)
-    // Keep the attribute values readable, for example in `didSave`.
+    // Keep the attribute values readable, because code such as `didSave` may still read them.
     object.hooks = []
     object.releaseRelated()
     leave(object)

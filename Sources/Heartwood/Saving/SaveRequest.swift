@@ -220,8 +220,8 @@ struct SaveRequest {
     let storage = model.storage(of: entity(object))
     guard let row = try rows.row(object.number, storage) else {
       changes.recordMissing(object.number)
-      // Another context has already deleted the row. Treat the save as contested, so that other
-      // objects of this context that still refer to the deleted object are refreshed.
+      // Another context has already deleted the row. Treat the save as contested, so that this
+      // context refreshes any other objects that still refer to the deleted object.
       isContested = true
       return outcomes.append((object, .deleted))
     }

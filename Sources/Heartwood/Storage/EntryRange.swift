@@ -44,8 +44,8 @@ struct EntryRange: Hashable {
   /// If `first` or `last` is `nil`, the range has no bound at that end. Entries that continue with
   /// `nil` are always excluded.
   init(_ values: [StoredValue], from first: StoredValue?, through last: StoredValue?) {
-    // Append the byte `FF` to the key of `values` and `nil`. The result sorts after every key that
-    // continues with `nil`, because no component begins with `FF`.
+    // Append the byte `FF` to the key for `values` followed by `nil`. The result sorts after every
+    // key that begins with these components, because no component begins with `FF`.
     let afterNil = { Key(unverified: EntryKey.key(values + [.null]).bytes + [.max]) }
     lower = Self.start(first.map { EntryKey.key(values + [$0]) } ?? afterNil())
     upper = last.map { Self.end(of: values + [$0]) } ?? EntryRange(values).upper

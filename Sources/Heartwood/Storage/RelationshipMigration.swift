@@ -153,8 +153,8 @@ struct RelationshipMigration {
     guard let name = old.ends?.keyspace, step.stored.relationshipKeyspaces.contains(name) else {
       return
     }
-    // Skip a keyspace that belongs to the inverse, a to-one relationship of the members. Its
-    // entries are removed when that relationship is removed.
+    // Skip a keyspace that belongs to the inverse, which is a to-one relationship of the members.
+    // The entries in the keyspace are removed along with the inverse.
     if case .toMany = old.kind, name.hasPrefix("edges.") { return }
     let entries = try keyspace(name)
     if case .toOne = old.kind {

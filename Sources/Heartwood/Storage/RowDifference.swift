@@ -131,7 +131,7 @@ extension ChangeSet {
     let entity = storage.entity
     switch (before, after) {
     // Ignore an object that does not exist in either generation. Its deletion may have left member
-    // entries.
+    // entries behind.
     case (nil, nil): return
     case (nil, _): entities[entity.name, default: EntityChanges()].inserted.append(id)
     case (_, nil): entities[entity.name, default: EntityChanges()].deleted.append(id)

@@ -150,8 +150,8 @@ struct SchemaReconciliation {
       return
     }
     result.entities.append(entity)
-    // Refuse the migration if a declared entity is related to this entity, because changing objects
-    // of the declared entity would require changing this entity's rows and entries.
+    // Refuse the migration if a declared entity is related to this entity, because changes to its
+    // objects would require changes to this entity's rows and entries.
     if let related {
       refusals.append(
         "\(entity.name) exists only in the store and is related to \(related.name). \(remedy)")

@@ -77,8 +77,7 @@ final class TextIndexWriter {
   /// If too many rows or words change, the method discards the words that it has kept.
   private func keep(_ row: Int64, _ before: [UInt64]?, _ after: [UInt64]?) {
     guard let count = rows?.count else { return }
-    // Compare the number of words with the limit in bytes, because each word takes more than a
-    // byte.
+    // The limit in bytes also limits the number of words, because each word takes more than a byte.
     wordCount += (before?.count ?? 0) + (after?.count ?? 0)
     guard count < PendingText.maxAddedCount, wordCount < PendingText.maxAddedByteCount else {
       rows = nil

@@ -25,7 +25,7 @@ extension TextSearchTree {
     var starts = try positions(first.leaf)
     var (leaf, others) = (first.leaf, starts)
     for word in words.dropFirst() where !starts.isEmpty {
-      // Do not read the positions again if a phrase repeats a word. A phrase may repeat the same
+      // Do not read the positions again for a repeated word, because a phrase may repeat the same
       // word many times.
       if word.leaf != leaf { (leaf, others) = (word.leaf, try positions(word.leaf)) }
       var other = 0

@@ -2,7 +2,7 @@
 extension ManagedObjectContext {
   /// Reinserts an object whose deletion was saved, and restores the object's former values.
   func insertAgain(_ object: ManagedObject) {
-    // Clear the references first. Setting them to the object's new ID then counts as an edit.
+    // Clear the references first, so that setting them to the object's new ID counts as an edit.
     let references = remainingReferences(to: object)
     for (referring, property) in references { setToOne(referring, property, nil) }
     // Do not call `awakeFromInsert`, because the object has already awoken from an insertion or a

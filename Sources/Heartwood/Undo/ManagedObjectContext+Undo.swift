@@ -94,8 +94,8 @@ extension ManagedObjectContext {
   ) {
     let original = object.changes?.originals[property.slot]
     willChange(object, property)
-    // If `isFirst` is `true` but no original is recorded, the object was read again after the
-    // change was discarded. The object already has the value from its row.
+    // If `isFirst` is `true` but no original is recorded, the change was discarded and the object
+    // was then read again, so the object already has the value from its row.
     if let value = isFirst && !object.isInserted ? original : value {
       try? object.setStoredValue(value, property)
     }
@@ -116,8 +116,8 @@ extension ManagedObjectContext {
       switch object.changes?.originals[property.slot] {
       case .integer(let bits): target = self.object(ObjectNumber(bits: bits))
       case .some: target = nil
-      // Keep the current target. No original is recorded, so the object was read again after the
-      // change was discarded, and already has the target from its row.
+      // Keep the current target if no original is recorded: the change was discarded and the object
+      // was then read again, so the object already has the target from its row.
       case .none: target = toOneTarget(of: object, property)
       }
     }
@@ -128,8 +128,8 @@ extension ManagedObjectContext {
     if isFirstAssignment { object.changes?.assigned.remove(property.slot) }
     discardNoOpEdit(of: object, property)
     guard let inverse = object.entityDescription?.inverses[property.slot]?.property else { return }
-    // Remove the object from its current owner here. If another context has moved the object to
-    // this owner, no recorded step removes the object.
+    // Remove the object from its current owner here, because no recorded step does so if another
+    // context has moved the object to that owner.
     if let before, before !== target { leave(object, before, inverse) }
     guard isFirst, known !== target else { return }
     if let known, known !== target { leave(object, known, inverse) }
@@ -224,8 +224,8 @@ extension ManagedObjectContext {
     // Leave the member removed if loading shows that another context has also removed it.
     if wasRemoved, !isRemoved() { return }
     if object.entityDescription?.inverses[property.slot] != nil {
-      // Load the member. If the pinned generation does not contain the member, the member's side of
-      // the relationship cannot be set.
+      // Load the member, because its side of the relationship cannot be set if the pinned
+      // generation does not contain the member.
       if member.isFault { fire(member) }
       guard !member.isFault, !member.isInaccessible else { return }
     }

@@ -52,7 +52,7 @@ public struct Backup: Sendable {
       try directory.readableHeader(of: frame)
     }
     var names: [FrameNumber: [String]] = [:]
-    // If several generations have had the same name, use the name only for the newest generation.
+    // If several generations have had the same name, use the name only for the newest of them.
     let frames: [String: FrameNumber] = headers.reduce(into: [:]) { frames, header in
       frames.merge(header.names) { $1 }
     }

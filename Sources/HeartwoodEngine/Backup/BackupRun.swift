@@ -46,7 +46,7 @@ struct BackupRun {
     // Also back up the generations that users have named, so that these generations can be
     // restored.
     let users = Set(named.filter { !BackupSeries.isName($0.key) }.map(\.value.frame))
-    // Do not build on a damaged file. The delta could never be restored.
+    // Do not build on a damaged file, because the delta could never be restored.
     let isIntact = last.map { (try? BackupChain(directory, to: $0.point.frame)) != nil } ?? false
     var base = isIntact ? try last.flatMap { try self.base($0, series, named) } : nil
     try releaseNames(of: series, except: base?.generation)
@@ -60,7 +60,8 @@ struct BackupRun {
       base = try write(newest, after: base, series, in: directory)
     }
     if base == nil, let last, BackupStart(last.point) == BackupStart(newest.state.point) {
-      // Nothing has changed, but the name was released. Keep the generation under the name again.
+      // Nothing has changed, but the name was released, so keep the generation under that name
+      // again.
       try store.keep(newest.generation, as: series.name(of: newest.generation))
       base = newest
     }
