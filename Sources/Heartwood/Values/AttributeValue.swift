@@ -22,12 +22,13 @@ public protocol AttributeValue {
   var storedValue: StoredValue { get throws }
   /// Creates a value from its stored representation.
   ///
-  /// - Throws: `StorageError.corrupt` if the stored value has the wrong type. Any other error means
-  ///   that another version of the type may have written the value. In this case, the attribute
-  ///   reads as `nil` or as its declared value, and the row is not changed.
+  /// - Throws: `StorageError.corrupt` if the stored value has the wrong type. If any other error is
+  ///   thrown, another version of the type may have written the value. The attribute then reads as
+  ///   `nil` or as its declared value, and the row is not changed.
   init(storedValue: StoredValue) throws
   /// A placeholder that a managed object stores while the attribute's value is mutated in place.
-  /// With a placeholder, the mutation does not copy the value. The placeholder is `nil` for types
+  ///
+  /// The placeholder lets the mutation avoid copying the value. The placeholder is `nil` for types
   /// whose values are cheap to copy.
   static var placeholderWhileChanging: Self? { get }
 }
