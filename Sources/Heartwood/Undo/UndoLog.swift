@@ -2,7 +2,7 @@
 ///
 /// All store contexts of a context share the record.
 final class UndoLog {
-  /// A change and the data needed to revert the change.
+  /// A change, and the data needed to revert it.
   enum Step {
     // If `isFirst` is `true`, the change is the first one since the object was read or inserted. In
     // that case, undo restores the value last read from the row rather than the value recorded in
@@ -234,7 +234,7 @@ final class UndoLog {
     waiting[object, default: []].append(step)
   }
 
-  /// Removes and returns the steps that wait for an object.
+  /// Removes and returns the steps that are waiting for an object to be restored.
   func stepsWaiting(for object: ManagedObject) -> [Step] {
     waiting.removeValue(forKey: object) ?? []
   }
