@@ -10,8 +10,7 @@
 /// account for a tenth of the time needed to fetch and release objects.
 package struct NumberTable<Value> {
   private struct Entry {
-    /// The entry's key, if the entry has a value. Otherwise, 1 if the entry is a tombstone, and 0 if
-    /// it is not.
+    /// The entry's key or, if the entry has no value, 1 for a tombstone and 0 for an empty entry.
     var number: Int64
     var value: Value?
 
