@@ -79,9 +79,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Completes the deletion of an object that was deleted again while a group was reverted.
+  /// Completes the deletion of a saved object after a group has been reverted.
   ///
-  /// The deletion also applies to references that other contexts have added in the meantime.
+  /// The deletion also applies to references that other contexts have added to the object.
   private func completeDeletion(of object: ManagedObject) {
     guard deleted.contains(object), !object.isInaccessible else { return }
     deleted.remove(object)

@@ -85,7 +85,7 @@ final class UndoLog {
   private var waiting: [ManagedObject: [Step]] = [:]
   /// The steps that wait until all other steps of the group have been reverted.
   private var postponed: [Step] = []
-  /// The saved objects that the current undo or redo has deleted again.
+  /// The saved objects that the current undo or redo has deleted.
   private var deletedAgain: [ManagedObject] = []
 
   var canUndo: Bool { !undoable.isEmpty || !open.steps.isEmpty }
@@ -148,7 +148,7 @@ final class UndoLog {
     Self.keep(&redoable)
   }
 
-  /// Marks the changes recorded since the previous save as saved.
+  /// Marks the unsaved groups as saved.
   ///
   /// An undo then restores the values in the steps rather than those last read from the rows.
   private static func keep(_ groups: inout [Group]) {
@@ -248,10 +248,10 @@ final class UndoLog {
     return postponed
   }
 
-  /// Records that the current undo or redo has deleted a saved object again.
+  /// Records that the current undo or redo has deleted a saved object.
   func deletesAgain(_ object: ManagedObject) { deletedAgain.append(object) }
 
-  /// Removes and returns the saved objects that the current undo or redo has deleted again.
+  /// Removes and returns the saved objects that the current undo or redo has deleted.
   func objectsDeletedAgain() -> [ManagedObject] {
     defer { deletedAgain = [] }
     return deletedAgain

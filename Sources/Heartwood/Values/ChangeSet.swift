@@ -2,7 +2,7 @@ import Foundation
 
 /// The objects that were inserted, updated or deleted between two generations or in one commit.
 ///
-/// A change set identifies objects and properties, but does not contain values, which can be read
+/// A change set identifies objects and properties, but contains no values. The values can be read
 /// from the generations. The inserted and deleted objects of an entity are listed in ascending
 /// order of row ID.
 public struct ChangeSet: Sendable {

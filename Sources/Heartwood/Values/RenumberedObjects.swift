@@ -7,8 +7,8 @@
 package final class RenumberedObjects {
   /// The replacements of temporary numbers, indexed by entity number.
   ///
-  /// Each entity has its own runs. If entities shared runs, alternating insertions of different
-  /// entities would break up the runs.
+  /// Each entity has its own runs. If entities shared runs, interleaved insertions would break up
+  /// the runs.
   @exclusivity(unchecked) private var temporary: [NumberRuns] = []
   @exclusivity(unchecked) private var permanent: [NumberRuns] = []
   /// The number of replacements so far.

@@ -16,7 +16,8 @@ struct BackupDirectory {
 
   /// Lists the files of a directory.
   ///
-  /// - Throws: `notAStore` if there is no directory, or if it contains other files but no backups.
+  /// - Throws: `notAStore` if there is no directory, or if the directory contains foreign files but
+  ///   no backups.
   init(_ path: String, on fileSystem: any FileSystem) throws(StorageError) {
     let trimmed = OpenSequence.trimmed(path)
     guard let found = try fileSystem.list(trimmed) else {

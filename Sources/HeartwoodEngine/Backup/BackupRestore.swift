@@ -95,7 +95,7 @@ private struct RestoredPages {
   private let file: any File
   /// The seed for a fork's page hashes, or `nil` if the hashes stay unchanged.
   private let seed: UInt64?
-  /// One bit for each page, which is set once the page has been written.
+  /// A bit for each page, set once the page has been written.
   private var written: [UInt64]
   /// A buffer for adjacent pages that are written together.
   private let run: ByteBlock

@@ -209,7 +209,7 @@ struct BackupSeries {
   /// Returns whether ``name(of:)`` can return the given name.
   func owns(_ name: String) -> Bool { name.hasPrefix(prefix) && Self.isName(name) }
 
-  /// Returns whether a name has the form of those under which backups keep generations.
+  /// Returns whether a generation name has the form that backups use.
   static func isName(_ name: String) -> Bool {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     return parts.count == 3 && name.hasPrefix(prefix)
