@@ -1,6 +1,6 @@
 import Foundation
 
-/// The options of the word tokenizer.
+/// The options for the word tokenizer.
 struct WordScanner: Sendable {
   /// The version of the scanning rules.
   ///
@@ -12,7 +12,7 @@ struct WordScanner: Sendable {
   let ignoresDiacritics: Bool
 }
 
-/// Scans a text for words in linear time.
+/// A linear-time scan of a text for words.
 struct WordScan {
   private let options: WordScanner
   private let source: [UInt8]

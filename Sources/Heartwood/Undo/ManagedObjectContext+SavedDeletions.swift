@@ -15,7 +15,7 @@ extension ManagedObjectContext {
     for (referring, property) in references { relate(referring, property, to: object) }
   }
 
-  /// Returns the references in this context's loaded objects that still refer to a deleted object.
+  /// Returns the references to a deleted object that remain in this context's loaded objects.
   ///
   /// - Complexity: O(objects in the context) if references to the object's class can remain after a
   ///   deletion. Otherwise, O(relationships in the model).

@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Reverts the group whose steps `begin` returns.
+  /// Calls `begin`, and reverts the steps that it returns.
   func revertGroup(_ begin: (UndoLog) -> [UndoLog.Step]) {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -79,9 +79,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Completes the deletion of an object that is still deleted after a group has been reverted.
+  /// Completes the deletion of a saved object after a group has been reverted.
   ///
-  /// While the object was restored, other contexts may have added references to the object.
+  /// The deletion also applies to references that other contexts have added to the object.
   private func completeDeletion(of object: ManagedObject) {
     guard deleted.contains(object), !object.isInaccessible else { return }
     deleted.remove(object)
@@ -153,8 +153,8 @@ extension ManagedObjectContext {
 
   /// Adds a member to an object's side of a relationship, unless the member is already present.
   ///
-  /// The addition updates the object's side after another context has set the member's reference.
-  /// The addition is not an edit, because the stored reference already refers to the object.
+  /// Another context has already saved the member's reference to the object, so the addition does
+  /// not count as an edit.
   private func joinAsStored(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {

@@ -63,16 +63,15 @@ extension ManagedObjectContext {
 
   /// Reverts the last group of changes, if there is one.
   ///
-  /// If the group has been saved, the next save stores the reverted state. An object whose deletion
-  /// was saved is inserted again with its former values, but gets a new ID.
+  /// If the group has been saved, the next save stores the reverted state. If an object's deletion
+  /// has been saved, the object is reinserted with its former values but a new ID.
   public func undo() { revertGroup({ $0.beginUndo() }) }
 
   /// Reapplies the last group that ``undo()`` reverted, unless other changes have been made since
   /// then.
   public func redo() { revertGroup({ $0.beginRedo() }) }
 
-  /// Loads the objects that a save will delete, so that an undo can reinsert the objects with their
-  /// values.
+  /// Loads the objects that a save will delete, so that an undo can restore their values.
   ///
   /// A refresh after the deletion may have turned these objects into faults.
   func loadForUndo() {
@@ -84,7 +83,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Prepares the recorded groups to revert saved changes, or discards the groups if
+  /// Prepares the recorded groups for an undo of saved changes, or discards the groups if
   /// ``discardsUndoOnSave`` is `true`.
   func keepUndoAfterSave() {
     if rootContext.discardsUndoOnSave { forgetUndo() } else { undoLog?.didSave() }

@@ -2,7 +2,7 @@
 ///
 /// All store contexts of a context share the record.
 final class UndoLog {
-  /// A change and the data needed to revert the change.
+  /// A change, and the data needed to revert it.
   enum Step {
     // If `isFirst` is `true`, the change is the first one since the object was read or inserted. In
     // that case, undo restores the value last read from the row rather than the value recorded in
@@ -59,7 +59,7 @@ final class UndoLog {
   private struct Group {
     var steps: [Step] = []
     var name: String?
-    /// A Boolean value that indicates whether the context has been saved since the changes.
+    /// A Boolean value that indicates whether the changes have been saved.
     ///
     /// If the value is `true`, it is also `true` for all earlier groups.
     var isSaved = false
@@ -85,7 +85,7 @@ final class UndoLog {
   private var waiting: [ManagedObject: [Step]] = [:]
   /// The steps that wait until all other steps of the group have been reverted.
   private var postponed: [Step] = []
-  /// The saved objects whose deletion the current group has reapplied.
+  /// The saved objects that the current undo or redo has deleted.
   private var deletedAgain: [ManagedObject] = []
 
   var canUndo: Bool { !undoable.isEmpty || !open.steps.isEmpty }
@@ -115,7 +115,7 @@ final class UndoLog {
     if open.steps.count == 1 { groupBegan?() }
   }
 
-  /// Records the value of an attribute before the group's first assignment to the attribute.
+  /// Records the value that an attribute had before the group's first assignment to it.
   func recordValue(
     of object: ManagedObject, _ property: PropertyDescription, isFirst: Bool
   ) {
@@ -141,16 +141,16 @@ final class UndoLog {
     compact(left)
   }
 
-  /// Ends the current group, and prepares all groups to revert saved changes.
+  /// Ends the current group, and marks the changes of all groups as saved.
   func didSave() {
     endGroup()
     Self.keep(&undoable)
     Self.keep(&redoable)
   }
 
-  /// Prepares the groups recorded since the previous save to revert saved changes.
+  /// Marks the unsaved groups as saved.
   ///
-  /// An undo then restores the values recorded in the steps instead of values last read from rows.
+  /// An undo then restores the values in the steps rather than those last read from the rows.
   private static func keep(_ groups: inout [Group]) {
     for index in groups.indices.reversed() {
       if groups[index].isSaved { return }
@@ -223,7 +223,7 @@ final class UndoLog {
 
   /// Returns the steps of a group, the last step first.
   ///
-  /// The method also gives the group's name to the new group that records their reversal.
+  /// The new group, which records the reversal of these steps, gets the same name.
   private func begin(_ group: Group?) -> [Step] {
     open.name = group?.name
     return group?.steps.reversed() ?? []
@@ -234,7 +234,7 @@ final class UndoLog {
     waiting[object, default: []].append(step)
   }
 
-  /// Removes and returns the steps that wait for an object.
+  /// Removes and returns the steps that are waiting for an object to be restored.
   func stepsWaiting(for object: ManagedObject) -> [Step] {
     waiting.removeValue(forKey: object) ?? []
   }
@@ -248,10 +248,10 @@ final class UndoLog {
     return postponed
   }
 
-  /// Records that the current group has repeated the deletion of a saved object.
+  /// Records that the current undo or redo has deleted a saved object.
   func deletesAgain(_ object: ManagedObject) { deletedAgain.append(object) }
 
-  /// Removes and returns the saved objects whose deletion the current group has repeated.
+  /// Removes and returns the saved objects that the current undo or redo has deleted.
   func objectsDeletedAgain() -> [ManagedObject] {
     defer { deletedAgain = [] }
     return deletedAgain

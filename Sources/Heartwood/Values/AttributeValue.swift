@@ -14,7 +14,7 @@
 /// A `Codable` type is stored as JSON with sorted keys. An attribute of such a type cannot be
 /// indexed, and predicates can compare its values only with `nil`.
 public protocol AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of the conforming type.
   static var storageType: StorageType { get }
   /// A Boolean value that indicates whether values of the type can be `nil`.
   static var isOptional: Bool { get }
@@ -22,12 +22,13 @@ public protocol AttributeValue {
   var storedValue: StoredValue { get throws }
   /// Creates a value from its stored representation.
   ///
-  /// - Throws: `StorageError.corrupt` if the stored value has the wrong type. Any other error means
-  ///   that another version of the type may have written the value. In this case, the attribute
-  ///   reads as `nil` or as its declared value, and the row is not changed.
+  /// - Throws: `StorageError.corrupt` if the stored value has the wrong type. If any other error is
+  ///   thrown, another version of the type may have written the value. The attribute then reads as
+  ///   `nil` or as its declared value, and the row is not changed.
   init(storedValue: StoredValue) throws
   /// A placeholder that a managed object stores while the attribute's value is mutated in place.
-  /// With a placeholder, the mutation does not copy the value. The placeholder is `nil` for types
+  ///
+  /// The placeholder lets the mutation avoid copying the value. The placeholder is `nil` for types
   /// whose values are cheap to copy.
   static var placeholderWhileChanging: Self? { get }
 }
@@ -86,7 +87,7 @@ extension Optional: NestableOptional where Wrapped: AttributeValue {
 }
 
 extension Bool: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .bool }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .bool(self) }
@@ -98,7 +99,7 @@ extension Bool: AttributeValue {
 }
 
 extension String: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .string }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .string(self) }
@@ -110,7 +111,7 @@ extension String: AttributeValue {
 }
 
 extension Double: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .double }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .double(self) }
@@ -122,7 +123,7 @@ extension Double: AttributeValue {
 }
 
 extension Float: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .float }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .double(Double(self)) }
@@ -156,48 +157,48 @@ extension AttributeValue where Self: FixedWidthInteger & Codable {
 }
 
 extension Int: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .int64 }
 }
 extension Int8: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .int8 }
 }
 extension Int16: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .int16 }
 }
 extension Int32: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .int32 }
 }
 extension Int64: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .int64 }
 }
 extension UInt: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .uint64 }
 }
 extension UInt8: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .uint8 }
 }
 extension UInt16: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .uint16 }
 }
 extension UInt32: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .uint32 }
 }
 extension UInt64: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { .uint64 }
 }
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {
-  /// The storage type of the values.
+  /// The storage type for values of this type.
   public static var storageType: StorageType { Wrapped.storageType }
   /// A Boolean value that indicates whether values of the type can be `nil`.
   public static var isOptional: Bool { true }

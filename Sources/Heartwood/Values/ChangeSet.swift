@@ -2,17 +2,17 @@ import Foundation
 
 /// The objects that were inserted, updated or deleted between two generations or in one commit.
 ///
-/// A change set identifies objects and properties, but does not contain values. Read the values
+/// A change set identifies objects and properties, but contains no values. The values can be read
 /// from the generations. The inserted and deleted objects of an entity are listed in ascending
-/// order of their row IDs.
+/// order of row ID.
 public struct ChangeSet: Sendable {
   /// The changes to the objects of one entity.
   public struct EntityChanges: Hashable, Sendable {
     /// The objects that exist only in the later generation.
     public internal(set) var inserted: [ManagedObjectID] = []
-    /// The objects that were written, with the names of the properties that changed.
+    /// The objects that were written, each with the names of its changed properties.
     ///
-    /// The set of names is empty if an object was written again with the same values.
+    /// The set of names is empty if an object was rewritten with the same values.
     public internal(set) var updated: [ManagedObjectID: Set<String>] = [:]
     /// The objects that exist only in the earlier generation.
     public internal(set) var deleted: [ManagedObjectID] = []
@@ -40,7 +40,7 @@ public struct ChangeSet: Sendable {
   public var isEmpty: Bool { entities.isEmpty }
   /// The inserted objects of all entities.
   public var inserted: Set<ManagedObjectID> { Set(entities.values.flatMap(\.inserted)) }
-  /// The updated objects of all entities, with the names of the properties that changed.
+  /// The updated objects of all entities, each with the names of its changed properties.
   public var updated: [ManagedObjectID: Set<String>] {
     entities.values.reduce(into: [:]) { $0.merge($1.updated) { first, _ in first } }
   }

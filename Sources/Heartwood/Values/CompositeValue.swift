@@ -20,8 +20,9 @@
 /// loaded, its elements are set directly, without calling the structure's initialisers or property
 /// observers.
 public protocol CompositeValue: SendableMetatype {
-  /// The names that elements had in earlier versions of the structure, keyed by current name. The
-  /// default is an empty dictionary.
+  /// The names that elements had in earlier versions of the structure, keyed by current name.
+  ///
+  /// The default is an empty dictionary.
   static var formerElementNames: [String: [String]] { get }
 }
 

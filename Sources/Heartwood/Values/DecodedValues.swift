@@ -1,8 +1,8 @@
 import Foundation
 
-/// Decodes the values of attributes from other formats, such as JSON.
+/// Decodes attribute values from other formats, such as JSON.
 extension AttributeValue {
-  /// Returns the stored representation of a decoded value of the attribute's storage type.
+  /// Decodes a value of the attribute's storage type, and returns its stored representation.
   ///
   /// - Throws: `DecodingError` if the decoder contains no value of this type.
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue {

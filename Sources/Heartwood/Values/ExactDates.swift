@@ -1,11 +1,11 @@
 package import Foundation
 
-/// Converts dates to and from ISO 8601 text, with as many fractional digits as are needed to
-/// restore the same date.
+/// Converts dates to and from ISO 8601 text, with enough fractional digits to restore the exact
+/// date.
 ///
-/// ISO 8601 extends the Gregorian calendar to all years, while Foundation's formats use the Julian
-/// calendar before 1582. A date outside the years 0 to 9999 is written as the number of seconds
-/// since 2001.
+/// ISO 8601 extends the Gregorian calendar to all years. Foundation's formats are not used, because
+/// they follow the Julian calendar before 1582. A date outside the years 0 to 9999 is written as
+/// the number of seconds since 2001.
 package enum ExactDates {
   static let encoding = JSONEncoder.DateEncodingStrategy.custom { date, encoder in
     var container = encoder.singleValueContainer()

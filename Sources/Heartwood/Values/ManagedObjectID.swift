@@ -61,7 +61,7 @@ public struct ManagedObjectID: Hashable, Sendable {
   private static let plainInURIs = CharacterSet.urlPathAllowed
     .subtracting(CharacterSet(charactersIn: "/"))
 
-  /// Returns the entity name and the number from a URI, or `nil` if the path has a different form.
+  /// Returns the entity name and the number from a URI, or `nil` if the URI's path is malformed.
   private static func components(of url: URL) -> (name: String, number: Substring)? {
     let parts = url.path(percentEncoded: true)
       .split(separator: "/", omittingEmptySubsequences: false)

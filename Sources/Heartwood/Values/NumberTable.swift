@@ -6,11 +6,11 @@
 /// need such protection, because an attacker cannot choose the numbers. Collisions are resolved by
 /// linear probing (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithm L). A removed
 /// number leaves a tombstone, so that probing continues past it. The tombstone is removed when no
-/// later entry needs it. The alternative is to move entries into each hole (algorithm R). Moving
-/// entries would account for a tenth of the time needed to fetch and release objects.
+/// later entry needs it. The alternative, moving later entries into each hole (algorithm R), would
+/// account for a tenth of the time needed to fetch and release objects.
 package struct NumberTable<Value> {
   private struct Entry {
-    /// The key if the entry has a value. Otherwise, 1 if the entry is a tombstone, or 0 if it is not.
+    /// The entry's key or, if the entry has no value, 1 for a tombstone and 0 for an empty entry.
     var number: Int64
     var value: Value?
 
@@ -34,9 +34,8 @@ package struct NumberTable<Value> {
 
   /// Returns the position at which the search for a number starts.
   ///
-  /// Consecutive numbers usually have adjacent positions. Because rows are usually read in order,
-  /// several successive lookups then access the same cache line, and many access the same memory
-  /// page.
+  /// Consecutive numbers usually have adjacent positions. Rows are usually read in order, so
+  /// successive lookups often access the same cache line or at least the same memory page.
   private func preferredPosition(_ number: Int64) -> Int {
     let group = UInt64(bitPattern: number >> Self.neighbourBits) &* 0x9E37_79B9_7F4A_7C15
     let neighbour = Int(number & (1 << Self.neighbourBits - 1))

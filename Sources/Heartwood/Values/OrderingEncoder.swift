@@ -1,7 +1,7 @@
 /// An encoder that forwards everything to another encoder and wraps each value in an
 /// ``OrderedValue``.
 ///
-/// Its containers implement only the generic `encode` method. Primitive types also use this method.
+/// Its containers implement only the generic `encode` method, which primitive types also use.
 struct OrderingEncoder: Encoder {
   let base: any Encoder
 

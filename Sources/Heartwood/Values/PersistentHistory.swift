@@ -101,7 +101,7 @@ public struct PersistentHistoryTransaction: Sendable {
   let base: UInt64
   /// The UUID of the store.
   let store: UUID
-  /// The position after the transaction in the store's history.
+  /// The position in the store's history directly after the transaction.
   let position: HistoryPosition
 }
 
@@ -115,8 +115,8 @@ public struct PersistentHistoryChange: Sendable {
     case update(properties: Set<String>)
     /// The object was deleted.
     ///
-    /// The tombstone maps the name of each attribute that is preserved on deletion to the
-    /// attribute's last value, as text.
+    /// The tombstone contains the last values, as text, of the attributes that are preserved on
+    /// deletion. The values are keyed by attribute name.
     case delete(tombstone: [String: String])
   }
 

@@ -7,8 +7,8 @@
 package final class RenumberedObjects {
   /// The replacements of temporary numbers, indexed by entity number.
   ///
-  /// Each entity has its own runs. If entities shared runs, inserting objects of several entities
-  /// alternately would break up the runs.
+  /// Each entity has its own runs. If entities shared runs, interleaved insertions would break up
+  /// the runs.
   @exclusivity(unchecked) private var temporary: [NumberRuns] = []
   @exclusivity(unchecked) private var permanent: [NumberRuns] = []
   /// The number of replacements so far.
@@ -52,8 +52,7 @@ package final class RenumberedObjects {
 
   /// Returns an object's current number, given that number or an earlier number.
   ///
-  /// - Complexity: Each replacement of the number takes O(log n) time, where n is the number of
-  ///   entries.
+  /// - Complexity: O(log n) per replacement of the number, where n is the number of entries.
   package func resolved(_ number: ObjectNumber) -> ObjectNumber {
     var number = number
     while let next = successor(of: number) { number = next }

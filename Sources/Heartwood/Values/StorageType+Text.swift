@@ -1,7 +1,7 @@
 import Foundation
 
 extension StorageType {
-  /// The value of this type that is zero or empty.
+  /// The zero or empty value of this type.
   ///
   /// For `Codable` types, this value is `null`, because the actual types are not known.
   var zero: StoredValue {

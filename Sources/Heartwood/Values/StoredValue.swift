@@ -40,7 +40,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
     Int64(exactly: value).map { .integer($0) } ?? .largeInteger(value)
   }
 
-  /// The value as an integer of any width, or `nil` if it is not an integer.
+  /// The value as an `Int128`, or `nil` if the value is not an integer.
   var wideInteger: Int128? {
     switch self {
     case .integer(let value): Int128(value)

@@ -9,7 +9,7 @@ public struct Backup: Sendable {
     public var generation: Generation
     /// The commit time of the generation, in milliseconds since 1970 (UTC).
     public var time: UInt64
-    /// The generation's names in the store at the time of this backup or a later backup.
+    /// The names that the generation had in the store when this backup or a later one was made.
     public var names: [String]
     /// The size in bytes of the file that the backup added.
     public var byteCount: Int
@@ -77,8 +77,8 @@ public struct Backup: Sendable {
   ///   - generation: The generation of one of the ``restorePoints()``, or `nil` for the newest
   ///     generation.
   ///   - target: A path that does not exist yet. Its parent directory must exist.
-  ///   - asFork: Whether the new store gets a new identity, as a copied store does. The fork then
-  ///     rejects tokens and backup directories of the original.
+  ///   - asFork: Whether the new store gets a new identity, as a copied store does. A fork rejects
+  ///     tokens and backup directories of the original.
   ///   - progress: A closure called on this thread whenever another one percent of the pages has
   ///     been read.
   /// - Returns: The restored generation.
@@ -123,8 +123,8 @@ public struct Backup: Sendable {
   /// - Throws: `busy` while a backup is in progress, or `corrupt` if a file to be merged is
   ///   damaged. Also throws `notAStore`, `incompatibleFormat`, `io` or `diskFull`. An error never
   ///   causes the loss of a restore point that `isKept` accepted.
-  /// - Complexity: For each sequence of adjacent removed points, reads their files and the next
-  ///   file, and replaces these files with one file.
+  /// - Complexity: For each run of adjacent removed points, reads the files of these points and the
+  ///   next file, and replaces all of them with one file.
   @discardableResult
   public func thin(keeping isKept: (RestorePoint) throws -> Bool) throws -> Int {
     try BackupDirectory(path, on: fileSystem).withLock { directory in

@@ -16,7 +16,8 @@ struct BackupDirectory {
 
   /// Lists the files of a directory.
   ///
-  /// - Throws: `notAStore` if there is no directory, or if the directory contains other files.
+  /// - Throws: `notAStore` if there is no directory, or if the directory contains foreign files but
+  ///   no backups.
   init(_ path: String, on fileSystem: any FileSystem) throws(StorageError) {
     let trimmed = OpenSequence.trimmed(path)
     guard let found = try fileSystem.list(trimmed) else {
@@ -75,8 +76,8 @@ struct BackupDirectory {
   /// Returns the series number of a directory without complete files.
   ///
   /// The store keeps a generation under a name that contains this number. The method makes the
-  /// number durable before the name is used. The next backup then finds the name even if this
-  /// backup is interrupted.
+  /// number durable before the name is used, so the next backup finds the name even if this backup
+  /// is interrupted.
   func firstSeries() throws(StorageError) -> UInt64 {
     let file = try fileSystem.create(path + "/" + Self.lockName)
     let block = ByteBlock(count: 8)

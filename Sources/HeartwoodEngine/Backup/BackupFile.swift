@@ -76,7 +76,7 @@ package struct BackupFile {
     else { throw BackupHeader.damaged("The file changed while it was being read.", name) }
   }
 
-  /// Returns the page number of an intact image.
+  /// Returns an image's page number, or throws an error if the image is damaged.
   private func page(of image: Bytes, from least: UInt64) throws(StorageError) -> PageNumber {
     let page = image.load32(PageLayout.page.offset)
     let frame = image.load64(PageLayout.frame.offset)
@@ -90,8 +90,8 @@ package struct BackupFile {
 
   /// Writes a file under a temporary name, and renames it when it is complete and synced.
   ///
-  /// - Parameter images: A closure that passes images to its argument in page order. The closure
-  ///   must pass exactly as many images as the header states.
+  /// - Parameter images: A closure that calls its argument once for each image, in page order. The
+  ///   number of images must equal the number in the header.
   /// - Complexity: One sync of the file, and one of the directory.
   static func write(
     _ header: BackupHeader, in directory: String, _ fileSystem: any FileSystem,

@@ -1,4 +1,4 @@
-/// An operation that restores a generation from a backup directory to a new store.
+/// An operation that restores a generation from a backup directory as a new store.
 struct BackupRestore {
   enum Kind {
     /// A store with the identity of the store that was backed up.
@@ -72,7 +72,7 @@ struct BackupRestore {
     steps.finish()
   }
 
-  /// Returns a copy of the last backup file's header with the new store's identity.
+  /// Returns the last backup file's header, adapted to the new store's identity.
   private func restored(_ header: BackupHeader) -> BackupHeader {
     guard kind == .fork else { return header }
     let fileSystem = directory.fileSystem
@@ -86,16 +86,18 @@ struct BackupRestore {
   }
 }
 
-/// The pages of a store that is being restored, written from the newest file to the oldest.
+/// The pages of a store that is being restored.
+///
+/// The pages are written file by file, starting with the newest file.
 private struct RestoredPages {
   private let pageCount: PageNumber
   private let geometry: Geometry
   private let file: any File
   /// The seed for a fork's page hashes, or `nil` if the hashes stay unchanged.
   private let seed: UInt64?
-  /// A bit for each page that has been written.
+  /// A bit for each page, set once the page has been written.
   private var written: [UInt64]
-  /// Adjacent pages to write together, and the first page's number.
+  /// A buffer for adjacent pages that are written together.
   private let run: ByteBlock
   private var runStart: PageNumber = 0
   private var runByteCount = 0
@@ -113,7 +115,7 @@ private struct RestoredPages {
     written[Int(page) / 64] >> UInt64(page % 64) & 1 != 0
   }
 
-  /// Writes a page of the restored generation, unless a newer image of the page has been written.
+  /// Writes a page of the restored generation, unless a newer image has already been written.
   mutating func write(_ page: PageNumber, _ image: Bytes) throws(StorageError) {
     guard page < pageCount, !isWritten(page) else { return }
     written[Int(page) / 64] |= 1 << UInt64(page % 64)

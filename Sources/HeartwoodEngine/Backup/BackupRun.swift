@@ -105,7 +105,7 @@ struct BackupRun {
 
   /// Writes the pages changed since `base`, or all pages if there is no base.
   ///
-  /// The method also keeps the new generation instead of the base.
+  /// The store then keeps the new generation instead of the base.
   private mutating func write(
     _ snapshot: Snapshot, after base: Snapshot?, _ series: BackupSeries,
     in directory: BackupDirectory
@@ -160,7 +160,7 @@ struct BackupRun {
   ///
   /// If `base` is not `nil`, the result contains only pages that were written after `base`.
   ///
-  /// The caller holds both `base` and `state`, so the index has an entry for every page written
+  /// The caller retains both `base` and `state`, so the index has an entry for every page written
   /// between the two states.
   private func pages(
     of state: GenerationState, after base: GenerationState?
@@ -210,7 +210,7 @@ struct BackupSeries {
   /// Returns whether ``name(of:)`` can return the given name.
   func owns(_ name: String) -> Bool { name.hasPrefix(prefix) && Self.isName(name) }
 
-  /// Returns whether a name has the form that backups use to keep generations.
+  /// Returns whether a generation name has the form that backups use.
   static func isName(_ name: String) -> Bool {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     return parts.count == 3 && name.hasPrefix(prefix)
