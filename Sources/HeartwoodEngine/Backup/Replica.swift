@@ -81,7 +81,7 @@ public final class Replica: Sendable {
   ///   continue the state of the replica. Also throws `notAStore`, `incompatibleFormat`, `closed`,
   ///   `busy`, `io` or `diskFull`. Generations added before the error remain.
   /// - Complexity: Lists the directory. For each generation, reads its file, writes the new images,
-  ///   and syncs the map, each log segment with new images, and the directory twice.
+  ///   syncs the map and each log segment with new images, and syncs the directory twice.
   @discardableResult
   public func advance(
     progress: ((Backup.RestorePoint) -> Void)? = nil
@@ -116,7 +116,7 @@ public final class Replica: Sendable {
   /// The newest generation of the replica.
   private var known: FrameNumber { store.table.appended.generation }
 
-  /// Adds the generations that continue the replica.
+  /// Adds each generation that can follow the replica's newest one.
   ///
   /// The method skips damaged files.
   ///
@@ -141,9 +141,7 @@ public final class Replica: Sendable {
     return failure
   }
 
-  /// Records the outcome of an attempt for ``Store/replicaStatus``.
-  ///
-  /// The error is `nil` if the attempt succeeded.
+  /// Records the error for ``Store/replicaStatus``, or clears it if `error` is `nil`.
   private func record(_ error: (any Error)?) throws(StorageError) {
     let log = store.files.log
     let message = error.map { ($0 as? StorageError)?.description ?? "\($0)" } ?? ""

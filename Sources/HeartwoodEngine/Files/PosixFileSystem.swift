@@ -18,7 +18,7 @@ package final class PosixFileSystem: FileSystem {
   package let bootIdentity: UInt64?
   private let held: HeldDirectory?
 
-  /// The domain, which all instances share because they access the same files.
+  /// The domain shared by all instances, because they all access the same files.
   package var domain: ObjectIdentifier { ObjectIdentifier(PosixFileSystem.self) }
 
   package init() {
