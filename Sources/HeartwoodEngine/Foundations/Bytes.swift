@@ -4,8 +4,8 @@
 /// builds also check bounds, so that a wrong offset stops the program instead of reading arbitrary
 /// memory. Bytes from a file are verified before any offsets in them are used.
 ///
-/// The functions are transparent, because a debug build inlines only transparent functions from the
-/// same file.
+/// The functions are `@_transparent`, because a debug build inlines only such functions, and only
+/// within the same file.
 package struct Bytes {
   package let base: UnsafeRawPointer
   package let count: Int
