@@ -9,10 +9,10 @@
 /// The file descriptors that the engine has opened in this process, and the memory that this
 /// process shares with other processes.
 ///
-/// A lock on an open file lasts as long as any copy of the file's descriptor. A child process
-/// created by `fork` would therefore hold its parent's locks, and it could also write to shared
-/// memory. To prevent this sharing, a handler runs in the child before `fork` returns. The handler
-/// closes the copied descriptors and replaces the shared memory with private memory.
+/// A lock on an open file lasts until every copy of the file's descriptor is closed. A child
+/// process created by `fork` would therefore hold its parent's locks, and it could also write to
+/// shared memory. To prevent this sharing, a handler runs in the child before `fork` returns. The
+/// handler closes the copied descriptors and replaces the shared memory with private memory.
 ///
 /// The engine holds `lock` during a fork. It also holds `lock` while it opens a file and registers
 /// the descriptor. All copied descriptors are therefore registered in the child. The handler in the

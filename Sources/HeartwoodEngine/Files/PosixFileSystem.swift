@@ -54,8 +54,8 @@ package final class PosixFileSystem: FileSystem {
 
   /// Returns the directory and the name to pass to a system call for `path`.
   ///
-  /// If the held directory directly contains the file, the call uses that directory. Otherwise, it
-  /// uses the path itself.
+  /// For a file directly in the held directory, these are that directory and the file's name. For
+  /// any other file, the name is `path` itself.
   private func place(
     _ path: String
   ) throws(StorageError) -> (directory: Int32, name: String, held: HeldDirectory?) {

@@ -212,7 +212,7 @@ package final class ByteBlock: @unchecked Sendable {
 
   /// The alignment of blocks, which equals the size of a cache line.
   ///
-  /// With page alignment, the C library's allocator would take 8 KiB for a block of 4 KiB.
+  /// With page alignment, the C library's allocator would use 8 KiB for a 4 KiB block.
   package static let cacheLineByteCount = 64
 
   package init(count: Int, alignment: Int = ByteBlock.cacheLineByteCount) {
