@@ -15,8 +15,8 @@ extension Store {
   ///
   /// The first backup writes a file with all pages in use. Later backups write only the pages
   /// changed since the previous backup. The store keeps the generation of the previous backup under
-  /// a name. If that name has been released, the next file contains all pages again. A backup also
-  /// adds any newer generations that are kept under other names.
+  /// a name. If that name has been released, the next file contains all pages again. Generations
+  /// that are newer than the previous backup and are kept under other names are also backed up.
   ///
   /// Other threads and processes can read and write this store during the backup. A file gets its
   /// final name when it is complete and synced, and never changes afterwards. Other programs can

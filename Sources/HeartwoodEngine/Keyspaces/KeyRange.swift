@@ -38,7 +38,7 @@ public struct KeyRange: Hashable, Sendable {
     self.init(from: key, upTo: Key(unverified: end))
   }
 
-  /// Creates the range of keys in which `components` are followed by a string that has the given
+  /// Creates the range of keys that start with `components`, followed by a string with the given
   /// prefix.
   ///
   /// Strings are compared by their UTF-8 bytes. Therefore, a letter followed by a combining accent
