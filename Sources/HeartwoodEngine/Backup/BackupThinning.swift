@@ -4,9 +4,7 @@ struct BackupThinning {
 
   init(_ directory: BackupDirectory) { self.directory = directory }
 
-  /// Removes all generations except `frames`.
-  ///
-  /// The generations in `frames` must be in ascending order.
+  /// Removes all generations except those in `frames`, which must be in ascending order.
   func run(keeping frames: [FrameNumber]) throws(StorageError) {
     var kept: Set<BackupName> = []
     var before: FrameNumber?
@@ -19,10 +17,10 @@ struct BackupThinning {
       directory.names.filter { !kept.contains($0) && directory.canRestore(with: $0) })
   }
 
-  /// Returns the file that extends one generation to another.
+  /// Returns the single file that leads from one generation to another.
   ///
-  /// If the file does not exist, the method writes it. If any of the merged files is a full backup,
-  /// the result is a full backup too.
+  /// If no such file exists, the method writes one by merging files. If any of the merged files is
+  /// a full backup, the new file is also a full backup.
   private func merge(
     to frame: FrameNumber, after base: FrameNumber?
   ) throws(StorageError) -> BackupName {

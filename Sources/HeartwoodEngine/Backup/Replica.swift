@@ -78,10 +78,10 @@ public final class Replica: Sendable {
   /// - Parameter progress: A closure called on this thread when a generation becomes visible.
   /// - Returns: The added generations, the oldest first.
   /// - Throws: `corrupt` if a file is missing or damaged, or `foreignStore` if the backup does not
-  ///   continue the state of the replica. Also throws `notAStore`, `incompatibleFormat`, `closed`,
+  ///   continue from the replica's state. Also throws `notAStore`, `incompatibleFormat`, `closed`,
   ///   `busy`, `io` or `diskFull`. Generations added before the error remain.
   /// - Complexity: Lists the directory. For each generation, reads its file, writes the new images,
-  ///   and syncs the map, each log segment with new images, and the directory twice.
+  ///   syncs the map and each log segment with new images, and syncs the directory twice.
   @discardableResult
   public func advance(
     progress: ((Backup.RestorePoint) -> Void)? = nil
@@ -116,7 +116,7 @@ public final class Replica: Sendable {
   /// The newest generation of the replica.
   private var known: FrameNumber { store.table.appended.generation }
 
-  /// Adds the generations that continue the replica.
+  /// Adds each generation that can follow the replica's newest one.
   ///
   /// The method skips damaged files.
   ///
@@ -141,9 +141,7 @@ public final class Replica: Sendable {
     return failure
   }
 
-  /// Records the outcome of an attempt for ``Store/replicaStatus``.
-  ///
-  /// The error is `nil` if the attempt succeeded.
+  /// Records the error for ``Store/replicaStatus``, or clears it if `error` is `nil`.
   private func record(_ error: (any Error)?) throws(StorageError) {
     let log = store.files.log
     let message = error.map { ($0 as? StorageError)?.description ?? "\($0)" } ?? ""
@@ -163,8 +161,8 @@ public final class Replica: Sendable {
 
   /// Turns the replica at a path into an ordinary store with a new lineage.
   ///
-  /// Processes that are reading the replica continue, and see later commits. If the promotion is
-  /// interrupted, call this method again.
+  /// Processes that are reading the replica can go on reading, and they see later commits. If the
+  /// promotion is interrupted, call this method again.
   ///
   /// - Throws: `invalidArgument` if the store is not a replica, `busy` if a process is following
   ///   the backup, or any error from opening a store.

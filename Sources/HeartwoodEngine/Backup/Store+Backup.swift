@@ -14,9 +14,9 @@ extension Store {
   /// Adds the newest generation of this store to a backup directory.
   ///
   /// The first backup writes a file with all pages in use. Later backups write only the pages
-  /// changed since the previous backup, whose generation the store keeps under a name. If that name
-  /// has been released, the file contains all pages again. Generations that are newer than the
-  /// previous backup and are kept under other names are also backed up.
+  /// changed since the previous backup. The store keeps the generation of the previous backup under
+  /// a name. If that name has been released, the next file contains all pages again. Generations
+  /// that are newer than the previous backup and are kept under other names are also backed up.
   ///
   /// Other threads and processes can read and write this store during the backup. A file gets its
   /// final name when it is complete and synced, and never changes afterwards. Other programs can

@@ -18,8 +18,8 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// Returns a view of this file system that holds the directory at `path` open.
   ///
-  /// The view resolves names relative to the open directory, even if the directory has been moved,
-  /// and does not follow links.
+  /// The view does not follow links. It resolves names relative to the open directory, even if the
+  /// directory has been moved.
   ///
   /// - Parameter newFileMode: The mode of files that are created before the `pages` file exists, or
   ///   `nil` for the process's default. Files created later take their mode and group from `pages`.
@@ -50,8 +50,8 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// Renames a file or a directory.
   ///
-  /// A renamed file atomically replaces any file with the new name. A renamed directory replaces
-  /// nothing, so its new name must not be in use.
+  /// A file atomically replaces any existing file with the new name. The new name of a directory
+  /// must not be in use.
   func rename(_ source: String, to target: String) throws(StorageError)
 
   /// Returns the type of a directory's volume, or `nil` if the directory does not exist.
@@ -60,8 +60,8 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Makes all earlier file creations, renames and removals in a directory durable.
   func syncDirectory(_ path: String) throws(StorageError)
 
-  /// Watches a file until the returned object is released, or returns `nil` if the file cannot be
-  /// watched.
+  /// Starts watching a file, or returns `nil` if it cannot be watched. The watch ends when the
+  /// returned object is released.
   func watch(_ path: String) -> (any FileWatch)?
 
   /// An identifier that two file systems share only if they can open the same files.
@@ -172,7 +172,8 @@ package protocol File: AnyObject, Sendable {
 
   /// Maps the first `byteCount` bytes as memory shared with other processes.
   ///
-  /// The bytes must exist. The memory is writable unless the file was opened for reading only.
+  /// The file must be at least that long. The memory is writable unless the file was opened for
+  /// reading only.
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping
 
   /// Sets, converts or releases a lock, or returns `false` if another open file's lock conflicts.
@@ -199,7 +200,7 @@ extension File {
 
   /// Polls until the lock is acquired.
   ///
-  /// This default is for files whose locks have no queue.
+  /// This default implementation is for file systems whose locks have no queue.
   package func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) {
     while try !lock(kind, range) { SystemThread.sleep(milliseconds: 1) }
   }

@@ -129,7 +129,7 @@ final class HeldDirectory: Sendable {
   #endif
   /// The number of nanoseconds by which a kernel may advance a timestamp to make it unique.
   private static let clockLead: Int64 = 20_000_000
-  /// A duration, in nanoseconds, that is longer than one tick if timestamps are whole seconds.
+  /// A duration, in nanoseconds, that is longer than one tick of a clock that counts whole seconds.
   private static let secondsTick: Int64 = 2_000_000_000
 }
 

@@ -2,7 +2,7 @@
 /// order.
 ///
 /// A request that violates the order in `Docs/Internals/Concurrency.md` traps, even if no other
-/// thread holds a conflicting lock. Only `assert` calls the methods.
+/// thread holds a conflicting lock. The methods are called only within `assert`.
 package final class LockOrder: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `held`.
   private static let ofThisProcess = LockOrder()

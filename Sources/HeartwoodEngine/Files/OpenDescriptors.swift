@@ -9,18 +9,18 @@
 /// The file descriptors that the engine has opened in this process, and the memory that this
 /// process shares with other processes.
 ///
-/// A lock on an open file lasts as long as any copy of the file's descriptor. A child process
-/// created by `fork` would therefore hold its parent's locks, and it could also write to shared
-/// memory. To prevent this sharing, a handler runs in the child before `fork` returns. The handler
-/// closes the copied descriptors and replaces the shared memory with private memory.
+/// A lock on an open file lasts until every copy of the file's descriptor is closed. A child
+/// process created by `fork` would therefore hold its parent's locks, and it could also write to
+/// shared memory. To prevent this sharing, a handler runs in the child before `fork` returns. The
+/// handler closes the copied descriptors and replaces the shared memory with private memory.
 ///
-/// The engine holds `lock` during a fork. It also holds `lock` from before it opens a file until it
-/// has registered the descriptor. All copied descriptors are therefore registered in the child. The
-/// handler in the child must neither allocate memory nor wait. In a debug build, code that uses an
-/// array or a range can wait for a lock of the Swift runtime. Another thread of the parent may have
-/// held that lock during the fork. The tables that the handler reads are therefore plain memory.
+/// The engine holds `lock` during a fork. It also holds `lock` while it opens a file and registers
+/// the descriptor. All copied descriptors are therefore registered in the child. The handler in the
+/// child must neither allocate memory nor wait. In a debug build, code that uses an array or a
+/// range can wait for a lock of the Swift runtime. Another thread of the parent may have held that
+/// lock during the fork. The tables that the handler reads are therefore plain memory.
 enum OpenDescriptors {
-  /// The error number from the registration of the fork handlers, or 0 if it succeeded.
+  /// The error number from registering the fork handlers, or 0 if the registration succeeded.
   ///
   /// The handlers are registered on first use.
   private static let registration: Int32 = pthread_atfork(

@@ -95,8 +95,8 @@ final class PosixFile: File {
 
   /// Returns the number of leading vectors that one call can write.
   ///
-  /// The result respects the smallest vector limit of the supported platforms and Darwin's byte
-  /// limit.
+  /// The number stays within Darwin's byte limit and the smallest vector limit of any supported
+  /// platform.
   private static func vectorCount(_ vectors: ArraySlice<iovec>) -> Int {
     var byteCount = 0
     let fitting = vectors.prefix(1024).prefix { vector in

@@ -18,7 +18,7 @@ package final class PosixFileSystem: FileSystem {
   package let bootIdentity: UInt64?
   private let held: HeldDirectory?
 
-  /// The domain, which all instances share because they access the same files.
+  /// The domain shared by all instances, because they all access the same files.
   package var domain: ObjectIdentifier { ObjectIdentifier(PosixFileSystem.self) }
 
   package init() {
@@ -54,8 +54,8 @@ package final class PosixFileSystem: FileSystem {
 
   /// Returns the directory and the name to pass to a system call for `path`.
   ///
-  /// If the held directory directly contains the file, the call uses that directory. Otherwise, it
-  /// uses the path itself.
+  /// For a file directly in the held directory, these are that directory and the file's name. For
+  /// any other file, the name is `path` itself.
   private func place(
     _ path: String
   ) throws(StorageError) -> (directory: Int32, name: String, held: HeldDirectory?) {

@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Functions that identify processes to users by PID and program name.
+/// The PIDs and program names of processes, for messages to users.
 package enum ProcessIdentity {
   /// The PID of this process.
   package static var own: Int32 { getpid() }
@@ -21,8 +21,9 @@ package enum ProcessIdentity {
     #endif
   }()
 
-  /// Returns the name of the program that a process runs, or `nil` if the name is unknown, as on
-  /// Darwin.
+  /// Returns the name of the program that a process runs, or `nil` if the name is unknown.
+  ///
+  /// On Darwin, the name is always unknown.
   package static func program(of process: Int32) -> String? {
     #if os(Linux) || os(Android)
       guard let bytes = OpenDescriptors.readBriefly("/proc/\(process)/cmdline") else { return nil }

@@ -12,7 +12,7 @@
 ///
 /// The error number is read directly after the call, before a Swift runtime call can change it.
 enum SystemCalls {
-  /// Makes a system call by running `call`, and repeats the call while signals interrupt it.
+  /// Makes the system call in `call`, and repeats it whenever a signal interrupts it.
   @inline(__always)
   static func retrying<Count: FixedWidthInteger & SignedInteger>(
     _ call: () -> Count
@@ -52,7 +52,7 @@ enum SystemCalls {
   /// All important data has already been synced, and retrying could close another thread's file.
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
-  /// Calls `make` to open a file, and returns a descriptor above the standard streams' descriptors.
+  /// Calls `make` to open a file, and returns a descriptor above those of the standard streams.
   ///
   /// Only one thread may call this function at a time.
   static func highDescriptor(_ make: () -> Int32) -> Result<Int32, SystemError> {

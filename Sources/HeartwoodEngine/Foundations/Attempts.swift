@@ -1,4 +1,4 @@
-/// A limit on how often a loop restarts after another process changes the data that the loop reads.
+/// A limit on how often a loop restarts because another process has changed the data being read.
 package struct Attempts {
   private var count = 0
 

@@ -23,7 +23,7 @@ extension Bytes {
 extension MutableBytes {
   /// Runs `body` with uninitialised memory on the stack.
   ///
-  /// The `count` should be a constant of at most 1024, because larger buffers may be allocated on
+  /// `count` should be a constant no greater than 1024, because larger buffers may be allocated on
   /// the heap.
   @inline(__always)
   package static func withStackBytes<R, E: Error>(

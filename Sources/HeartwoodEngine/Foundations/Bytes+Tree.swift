@@ -2,7 +2,7 @@ extension Bytes {
   @inline(__always)
   package static var empty: Bytes { Bytes(UnsafeRawBufferPointer(start: nil, count: 0)) }
 
-  /// Returns the eight bytes at `offset` as a big-endian number, which sorts like the bytes.
+  /// Returns the eight bytes at `offset` as a number that sorts like the bytes.
   ///
   /// The run must be followed by eight readable zero bytes, so that one load suffices.
   @_transparent

@@ -4,8 +4,8 @@
 /// builds also check bounds, so that a wrong offset stops the program instead of reading arbitrary
 /// memory. Bytes from a file are verified before any offsets in them are used.
 ///
-/// The functions are transparent, because a debug build inlines only transparent functions from the
-/// same file.
+/// The functions are `@_transparent`, because a debug build inlines only such functions, and only
+/// within the same file.
 package struct Bytes {
   package let base: UnsafeRawPointer
   package let count: Int
@@ -212,7 +212,7 @@ package final class ByteBlock: @unchecked Sendable {
 
   /// The alignment of blocks, which equals the size of a cache line.
   ///
-  /// With page alignment, the C library's allocator would take 8 KiB for a block of 4 KiB.
+  /// With page alignment, the C library's allocator would use 8 KiB for a 4 KiB block.
   package static let cacheLineByteCount = 64
 
   package init(count: Int, alignment: Int = ByteBlock.cacheLineByteCount) {

@@ -51,14 +51,14 @@ package enum Limits {
   package static let maxFrame: UInt64 = 1 << 56
   /// The maximum number of lineages in a header slot.
   ///
-  /// Older lineages are not listed, and tokens of their generations expire.
+  /// Older lineages are not listed, and tokens for their generations expire.
   package static let maxLineageCount = 64
-  /// The size of the largest log segment.
+  /// The maximum size of a log segment.
   ///
   /// The table of frames in such a segment is comparatively small, and every 64-bit platform can
   /// map the segment.
   package static let maxSegmentByteCount = 1 << 30
-  /// The maximum difference between the newest segment number and the oldest segment number that is
+  /// The maximum difference between the number of the newest segment and that of the oldest segment
   /// still needed.
   ///
   /// The limit bounds the table of segments in case the directory contains files with arbitrary
@@ -83,8 +83,7 @@ package enum Limits {
   package static let maxRetainedGenerationCount = 200
   /// The number of rows in the `holders` file.
   ///
-  /// A process without a row cannot record the name that it was given, so users see the name of its
-  /// program instead.
+  /// A process without a row cannot record its name, so users see the name of its program instead.
   package static let maxHolderRowCount = 256
   /// The maximum number of generations for which a process takes a holder lock.
   ///

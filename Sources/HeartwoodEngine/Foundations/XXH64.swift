@@ -86,7 +86,7 @@ package struct XXH64 {
 }
 
 extension XXH64 {
-  /// The primes of the specification.
+  /// The primes defined in the specification.
   private enum Prime {
     @_transparent static var first: UInt64 { 0x9E37_79B1_85EB_CA87 }
     @_transparent static var second: UInt64 { 0xC2B2_AE3D_27D4_EB4F }

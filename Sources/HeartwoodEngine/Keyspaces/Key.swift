@@ -70,14 +70,14 @@ extension Key: Comparable {
 }
 
 extension Key: ExpressibleByStringLiteral {
-  /// Creates a key of one string.
+  /// Creates a key whose only component is a string.
   public init(stringLiteral value: String) {
     self.init(value)
   }
 }
 
 extension Key: ExpressibleByIntegerLiteral {
-  /// Creates a key of one integer.
+  /// Creates a key whose only component is an integer.
   public init(integerLiteral value: Int) {
     self.init(value)
   }

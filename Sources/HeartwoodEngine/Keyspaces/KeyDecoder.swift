@@ -76,7 +76,7 @@ public struct KeyDecoder: ~Copyable {
     return value
   }
 
-  /// Reads a point in time, in seconds since the start of 1970 (UTC).
+  /// Reads a point in time as a number of seconds since the start of 1970 (UTC).
   public mutating func decodeDate() throws(StorageError) -> Double {
     try begin(only: .date)
     return try float()
@@ -118,7 +118,7 @@ public struct KeyDecoder: ~Copyable {
     return tag
   }
 
-  /// Throws an error if not all components have been read.
+  /// Throws an error if any component has not been read.
   package func finish() throws(StorageError) {
     guard let found = try nextKind() else { return }
     throw StorageError(

@@ -11,10 +11,10 @@
 ///   byte. If one of these two bytes is zero, it is encoded as `00 FF`, and `00` is less than the
 ///   other byte.
 /// - Suppose that one string is a prefix of another. After the shorter string, the key either ends,
-///   which sorts before any byte, or continues with `00` and the byte of a kind. The longer string
-///   continues with a byte above `00`, or with `00 FF`. The bytes `00 FF` sort after `00` and any
-///   kind, because every kind is less than `FF`. The shorter string therefore sorts first, whatever
-///   follows it: `("a")` < `("a", x)` < `("a\0")`.
+///   which sorts before any byte, or continues with `00` and a kind byte. The longer string
+///   continues with a byte above `00`, or with `00 FF`. The bytes `00 FF` sort after `00` and a
+///   kind byte, because every kind byte is less than `FF`. The shorter string therefore sorts
+///   first, whatever follows it: `("a")` < `("a", x)` < `("a\0")`.
 /// - `00 FF` always stands for a zero byte, and any other `00` is always a terminator. Two
 ///   different lists of components therefore never have the same encoding.
 public struct KeyEncoder: Sendable {

@@ -38,7 +38,7 @@ public struct KeyRange: Hashable, Sendable {
     self.init(from: key, upTo: Key(unverified: end))
   }
 
-  /// Creates the range of keys that start with `components` and then a string with the given
+  /// Creates the range of keys that start with `components`, followed by a string with the given
   /// prefix.
   ///
   /// Strings are compared by their UTF-8 bytes. Therefore, a letter followed by a combining accent
@@ -59,7 +59,7 @@ public struct KeyRange: Hashable, Sendable {
 }
 
 extension Key {
-  /// Returns the least key above all keys that start with `bytes`, or `nil` if there is none.
+  /// Returns the first key after all keys that start with `bytes`, or `nil` if there is none.
   package static func successor(of bytes: [UInt8]) -> Key? {
     var bytes = bytes
     while let last = bytes.popLast() {

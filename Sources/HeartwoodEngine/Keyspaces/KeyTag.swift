@@ -17,7 +17,7 @@ package enum KeyTag: UInt8, CaseIterable, Sendable {
   case largeInteger = 0x21
   /// A floating-point number, in eight bytes as defined by `Double.keyBits`.
   case float = 0x28
-  /// A point in time in seconds since 1970, in eight bytes as defined by `Double.keyBits`.
+  /// A point in time as seconds since 1970, in eight bytes as defined by `Double.keyBits`.
   case date = 0x30
   /// A UUID, in 16 bytes.
   case uuid = 0x38

@@ -28,7 +28,7 @@ extension KeyspaceReader {
     return try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes the part of a key's value in `range` to `body`, in consecutive chunks.
+  /// Passes the given range of a key's value to `body`, in consecutive chunks.
   ///
   /// The method returns `false` if the key does not exist.
   ///

@@ -17,7 +17,7 @@ public struct KeyspaceReader: @unchecked Sendable {
 
   /// Returns the number of keys.
   ///
-  /// - Complexity: O(1), without a page read.
+  /// - Complexity: O(1). No page is read.
   public func count() throws -> Int {
     try snapshot.requireCurrent()
     return Int(clamping: rowCount)
@@ -55,7 +55,7 @@ extension Snapshot {
     return KeyspaceReader(snapshot: self, row: row)
   }
 
-  /// The names of all keyspaces, in the order of their UTF-8 bytes.
+  /// The names of all keyspaces, sorted by their UTF-8 bytes.
   public var keyspaceNames: [String] {
     get throws { try Catalog.rows(in: state.view).map(\.name) }
   }
