@@ -32,19 +32,19 @@ protocol ObjectSource: AnyObject {
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)
-  /// Returns the number of members in an unordered relationship, without loading them if possible.
+  /// Returns the number of members in a to-many relationship, without loading them if possible.
   func memberCount(of object: ManagedObject, _ property: PropertyDescription) -> Int
   /// Returns whether an object is a member, without loading the members if possible.
   func hasMember(
     _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
   ) -> Bool
-  /// Adds a member to an unordered relationship and updates the inverse.
+  /// Adds a member to a to-many relationship and updates the inverse.
   ///
   /// - Returns: `false` if the relationship already contained the member.
   func insertMember(
     _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
   ) -> Bool
-  /// Removes a member from an unordered relationship and updates the inverse.
+  /// Removes a member from a to-many relationship and updates the inverse.
   ///
   /// - Returns: `false` if the relationship did not contain the member.
   func removeMember(
