@@ -138,9 +138,7 @@ final class RowChanges {
   ///
   /// If the object was merged into another row, the result is the number of that row.
   func resolved(_ number: ObjectNumber) -> ObjectNumber {
-    guard !replaced.isEmpty, var result = replaced[number] else { return number }
-    while let next = replaced[result] { result = next }
-    return result
+    replaced.isEmpty ? number : replaced[number] ?? number
   }
 
   /// Records that a new object was merged into another row.
@@ -148,9 +146,6 @@ final class RowChanges {
     completeTable()
     replaced[change.number] = other.number
     table[change.number] = nil
-    if let slots = lostEdits.removeValue(forKey: change.number) {
-      recordLostEdits(of: other.number, slots)
-    }
   }
 
   /// Removes the changes for new objects that were merged into other rows.
