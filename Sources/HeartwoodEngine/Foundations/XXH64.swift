@@ -129,8 +129,8 @@ extension XXH64 {
     @inline(__always)
     mutating func mixStripes(of bytes: Bytes) -> Int {
       let end = bytes.count & ~(Self.stripeByteCount - 1)
-      // Check the bounds once with `slice`, so that the loads below need no checks. Every load is
-      // before `end`.
+      // Check the bounds once with `slice`, so that the loads below, none of which goes past `end`,
+      // need no checks.
       let stripes = bytes.slice(0, end)
       var offset = 0
       while offset < end {
