@@ -123,9 +123,9 @@ final class PosixFile: File {
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    // Reserve space only after the end of the file. If the file system cannot reserve space, the C
-    // library may write to each block instead, which could overwrite another process's data in
-    // existing blocks.
+    // Reserve only the space beyond the end of the file. If the file system cannot reserve space,
+    // the C library may write to each block instead, which could overwrite another process's data
+    // in existing blocks.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()

@@ -27,8 +27,8 @@ public struct KeyRange: Hashable, Sendable {
       return
     }
     // Append `FF`, because no component starts with `FF`. If the prefix ends with a string or byte
-    // string, append `00 FF` instead: any further component follows a `00` terminator, whereas `00
-    // FF` encodes a zero byte in a longer string, which is outside the range.
+    // string, append `00 FF` instead. Any further component follows a `00` terminator there,
+    // whereas `00 FF` encodes a zero byte in a longer string, which is outside the range.
     var end = key.encoded
     switch try? Key.Component.all(in: key.encoded).last {
     case .string, .bytes: end += [0, .max]

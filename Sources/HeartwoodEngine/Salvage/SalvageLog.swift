@@ -73,8 +73,8 @@ struct SalvageLog {
     }
     let watermark = slots.map(\.durableUpTo).reduce(start.frame, max)
     let walk = try walk(from: start, index, watermark: watermark, committed: committed)
-    // If the other slot is damaged, it may have been the newer one. It was the newer one if the
-    // page file contains frames after the end of this slot's chain.
+    // If the other slot is damaged, and the page file contains frames after the end of this slot's
+    // chain, the damaged slot was the newer one.
     guard slots.count > 1 || walk.point.frame >= newestInPages else { return false }
     (point, self.index, checkpointed) = (walk.point, walk.index, header.checkpointed.frame)
     try lookBehind(walk.watermark)

@@ -47,9 +47,8 @@ package struct LogStart {
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
     }
-    // Skip the check below if the page file has advanced: the map then starts at its later state
-    // and does not list the pages written back before that, so even an intact map would fail the
-    // check.
+    // If the page file has advanced, skip the check below. The map then starts at a later state and
+    // does not list the pages written back before that, so even an intact map would fail the check.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: checkpointed.pageCount, to: point.pageCount,
