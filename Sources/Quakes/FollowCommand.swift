@@ -47,7 +47,7 @@ struct FollowCommand: Command {
     let view = container.viewContext
     try view.setQueryGenerationFrom(.current)
     let background = container.newBackgroundContext()
-    // The position in the history up to which the view shows transactions.
+    // The history position that the view has reached.
     var position = try container.currentHistoryToken
     print("The view is pinned.")
     try show(view)

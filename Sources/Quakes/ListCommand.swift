@@ -109,9 +109,8 @@ struct ListCommand: Command {
       var request = FetchRequest<Quake>()
       request.predicate = try conditions.reduce(nil) { all, next in all.map { $0 && next } ?? next }
       request.sortDescriptors = descriptors
-      // Do not limit the fetch if a location is given. The fetch then returns all quakes in a range
-      // of coordinates, including some outside the circle. `find(in:)` removes the quakes outside
-      // the circle and applies the limit.
+      // If a location is given, do not limit the fetch: its results may include quakes outside the
+      // circle, which `find(in:)` removes before it applies the limit.
       if vicinity == nil { request.fetchLimit = limit }
       return request
     }

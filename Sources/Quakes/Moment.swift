@@ -31,7 +31,7 @@ struct Moment {
       end = time + 0.9995
     } else if let time = try? Date(text, strategy: .exact), time.exact == text {
       start = time
-      // Add half a millisecond, because most times in milliseconds have no exact binary
+      // Add half a millisecond, because most times with milliseconds have no exact binary
       // representation.
       end = time + 0.0005
     } else {

@@ -82,8 +82,8 @@ enum SQLiteFormat {
   static func recordHeaderByteCount(typesByteCount: Int) -> Int {
     if typesByteCount < 127 { return typesByteCount + 1 }
     let guess = typesByteCount + varintByteCount(UInt64(typesByteCount))
-    // Compute the size of the length again, because the length's own bytes can make the header one
-    // byte longer.
+    // Compute the size of the length field again, because adding the field's own bytes to the
+    // length can make the field one byte longer.
     return typesByteCount + varintByteCount(UInt64(guess))
   }
 }

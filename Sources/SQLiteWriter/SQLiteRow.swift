@@ -59,7 +59,8 @@ package struct SQLiteRow: ~Copyable {
     guard let column = nextColumn else { return }
     switch column.affinity {
     case .numeric, .blob: store(integer)
-    // The column returns a real, and not every integer can be converted to a real exactly.
+    // Convert the integer, because the column returns a real. The conversion can round a large
+    // integer.
     case .real: store(realColumn: Double(integer))
     case .text: reject(.kind("an integer"))
     }

@@ -107,7 +107,7 @@ public final class Replica: Sendable {
       let directory = try BackupDirectory(backup.path, on: backup.fileSystem)
       guard let newest = directory.names.last?.frame, newest > known else { return added }
       let (start, failure) = (known, try addGenerations(of: directory, &added, progress))
-      // Throw if there was no progress. Otherwise, list the directory again, because files may have
+      // Throw if nothing was added. Otherwise, list the directory again, because files may have
       // been added.
       if known == start { throw failure ?? directory.missing(newest) }
     }

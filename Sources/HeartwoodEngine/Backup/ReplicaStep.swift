@@ -66,8 +66,8 @@ struct ReplicaStep {
       let new = try added(to: old)
       return (new.state, try map(adding: new.frames, after: old.point))
     } catch {
-      // After an error, free the space of the images. Keep the images if an earlier attempt may
-      // have replaced the map.
+      // After an error, free the space that the images occupy, unless an earlier attempt may have
+      // replaced the map.
       guard let map = try? RetainedFrameMap.read(files.log).map(\.end.frame) ?? 0,
         map <= old.generation
       else { throw error }

@@ -324,8 +324,8 @@ private final class MemoryFile: File {
         "Cannot map the file, because it is shorter than the mapping. Open the store again.",
         file: path)
     }
-    // The mapping retains the memory, which may be used after the last reference to the file is
-    // released.
+    // Let the mapping retain the memory, because a mapping may outlive the last reference to the
+    // file.
     return Mapping(memory.bytes.slice(0, byteCount)) { _ in withExtendedLifetime(memory) {} }
   }
 

@@ -158,8 +158,8 @@ enum OpenDescriptors {
     var position = 0
     while position < sharedMemoryCount {
       let memory = sharedMemory[position]
-      // Map private zeros at the same address. The range stays mapped, so a later `munmap` of it
-      // cannot remove a different mapping.
+      // Map private zero-filled memory at the same address. The range stays mapped, so a later
+      // `munmap` of it cannot remove a different mapping.
       _ = mmap(
         memory.base, memory.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1,
         0)

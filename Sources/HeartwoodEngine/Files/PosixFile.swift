@@ -25,8 +25,8 @@ final class PosixFile: File {
   }
 
   deinit {
-    // Do nothing in a child process. The fork handler has already closed the descriptor, whose
-    // number may have been reused, and the locks belong to the parent.
+    // Do nothing in a child process. The locks belong to the parent, and the fork handler has
+    // already closed the descriptor, whose number may have been reused.
     guard !origin.isInherited else { return }
     // Release the locks explicitly: a mapping keeps the open file and its locks alive after the
     // descriptor is closed.
@@ -123,14 +123,15 @@ final class PosixFile: File {
   }
 
   func reserve(byteCount: UInt64) throws(StorageError) {
-    // Reserve only blocks after the end of the file. If space cannot be reserved, the C library may
-    // write to each block. Writing to an existing block could overwrite another process's data.
+    // Reserve only the space beyond the end of the file. If the file system cannot reserve space,
+    // the C library may write to each block instead, which could overwrite another process's data
+    // in existing blocks.
     let end = try self.byteCount()
     guard end < byteCount else { return }
     let descriptor = try descriptor()
     #if canImport(Darwin)
-      // This call does not change the file's length, so set the length afterwards. Ignore failures
-      // of the call: file systems that do not support the call allocate space when bytes are
+      // `F_PREALLOCATE` does not change the file's length, so set the length afterwards. Ignore
+      // failures: file systems that do not support `F_PREALLOCATE` allocate space when bytes are
       // written.
       var request = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,

@@ -13,8 +13,8 @@ package enum ProcessIdentity {
 
   package static let ownProgram: String = {
     #if os(Linux) || os(Android)
-      // Do not use `CommandLine` on these platforms. `CommandLine` opens a file, and the file could
-      // receive the descriptor of a closed standard stream.
+      // Do not use `CommandLine` on these platforms: it opens a file, which could receive the
+      // descriptor of a closed standard stream.
       program(of: own) ?? "?"
     #else
       fileName(of: CommandLine.arguments.first ?? "") ?? "?"

@@ -119,8 +119,8 @@ enum SystemCalls {
       }
     #else
       guard let statfs else { return .failure(SystemError(code: ENOSYS)) }
-      // The call fills a structure of at most 120 bytes, so provide enough memory. The first word
-      // of the structure is the type.
+      // Provide more than enough memory: the structure has at most 120 bytes. Its first word is the
+      // type of the file system.
       return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { buffer in
         guard let base = buffer.baseAddress else { return .failure(SystemError(code: ENOMEM)) }
         return retrying { statfs(path, base) }.map { _ in

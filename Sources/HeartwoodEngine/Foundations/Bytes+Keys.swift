@@ -30,7 +30,7 @@ extension MutableBytes {
     count: Int, _ body: (MutableBytes) throws(E) -> R
   ) throws(E) -> R {
     try withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { buffer throws(E) in
-      // An empty buffer may have no address. Use any address, because nothing is written to it.
+      // An empty buffer may have no address. Any address will do, because nothing is written to it.
       let base = buffer.baseAddress ?? UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
       return try body(MutableBytes(base, count: buffer.count))
     }

@@ -18,7 +18,7 @@ package struct Bytes {
 
   @_transparent
   package init(_ buffer: UnsafeRawBufferPointer) {
-    // An empty buffer may have no address. Use any address, because nothing is read from it.
+    // An empty buffer may have no address. Any address will do, because nothing is read from it.
     base = buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
     count = buffer.count
   }

@@ -129,8 +129,8 @@ extension XXH64 {
     @inline(__always)
     mutating func mixStripes(of bytes: Bytes) -> Int {
       let end = bytes.count & ~(Self.stripeByteCount - 1)
-      // Check the bounds once with `slice`, so that the loads below need no checks. Every load is
-      // before `end`.
+      // The loads below never go past `end`, so check the bounds once with `slice` instead of at
+      // each load.
       let stripes = bytes.slice(0, end)
       var offset = 0
       while offset < end {

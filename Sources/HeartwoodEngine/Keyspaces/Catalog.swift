@@ -106,7 +106,8 @@ package enum Catalog {
       try decoder.finish()
       return name
     } catch {
-      // A valid key is a name only if the key consists of a single string.
+      // `invalidArgument` means that the key is valid but is not a single string, so it is not a
+      // name.
       throw error.kind == .invalidArgument ? damaged : error
     }
   }

@@ -26,10 +26,9 @@ public struct KeyRange: Hashable, Sendable {
       self.init()
       return
     }
-    // Append `FF` to the prefix, because no component starts with `FF`. If the prefix ends with a
-    // string or byte string, append `00 FF` instead. There, `00` is the terminator before another
-    // component. `00 FF` encodes a zero byte in a longer string, and that string is outside the
-    // range.
+    // Append `FF`, because no component starts with `FF`. If the prefix ends with a string or byte
+    // string, append `00 FF` instead. Any further component follows a `00` terminator there,
+    // whereas `00 FF` encodes a zero byte in a longer string, which is outside the range.
     var end = key.encoded
     switch try? Key.Component.all(in: key.encoded).last {
     case .string, .bytes: end += [0, .max]

@@ -96,7 +96,8 @@ package struct SnapshotDifference {
         if try !hasEqualValues(old, new) {
           try body(StoreChange(keyspace: name, key: new.key.copied(), kind: .updated))
         }
-        // Most entries of a rewritten leaf are unchanged, so skip the unchanged entries together.
+        // Most entries of a rewritten leaf are unchanged, so skip runs of unchanged entries at
+        // once.
         old.skipSame(as: new)
         hasOld = try old.moveToNext()
         hasNew = try new.moveToNext()

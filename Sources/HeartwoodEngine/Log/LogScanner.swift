@@ -212,7 +212,7 @@ package struct LogScanner {
     _ geometry: Geometry
   ) {
     guard !voids.isEmpty else { return }
-    // Ignore impossible ranges, because they were read from a file.
+    // Ignore impossible ranges: the file that they were read from may be corrupt.
     let sane = voids.map { VoidRange(first: $0.first, last: min($0.last, end)) }
       .filter { $0.first <= $0.last }
     var ranges = VoidRange.coalesced(sane, geometry)[...]

@@ -19,9 +19,9 @@ extension LogFiles {
     if let file = try fileSystem.open(reservePath, .read), try file.byteCount() == wanted {
       return true
     }
-    // Sync the directory before creating a new reserve, in case the previous reserve was renamed to
-    // a segment. The segment's name may not be durable yet, and processes that add a segment sync
-    // the directory only while there is no reserve.
+    // Sync the directory before creating a new reserve. The previous one may have become a segment
+    // whose name is not durable yet, and a process that adds a segment syncs the directory only if
+    // there is no reserve.
     if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }
     do throws(StorageError) {

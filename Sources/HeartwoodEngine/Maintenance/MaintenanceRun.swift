@@ -199,8 +199,8 @@ struct MaintenanceRun {
     _ decision: Decision, _ result: inout CheckpointResult
   ) throws(StorageError) -> CommitPoint? {
     if decision.low > files.counters.checkpointed {
-      // If another process has run a checkpoint, discard all cached information about the earlier
-      // contents.
+      // If another process has run a checkpoint, discard all cached information about the page
+      // file's earlier contents.
       files.pageFile.adoptState(files.counters.checkpointed, files.cache)
       let state = try state(decision)
       result.pageCount = try copyPages(of: state)
@@ -263,8 +263,8 @@ struct MaintenanceRun {
   /// order, and returns the number of pages written.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
-    // Also allocate space for free pages at the end. Although these pages are not written, readers
-    // may map them. A power cut may have undone the earlier allocation.
+    // Also allocate space for free pages at the end of the file: they are not written, but readers
+    // may map them. A power cut may have undone an earlier allocation.
     try files.pageFile.reserve(state.point.pageCount, mayHaveBeenCut: true)
     var moving: [PageNumber] = []
     state.index.forEach(newerThan: checkpointed) { page, _ in

@@ -62,8 +62,8 @@ package struct Recovery {
     self.start = start
     self.table = table
     walk = LogWalk(from: start)
-    // Include the end of the map as a watermark, because the commit there was durable when the map
-    // was written.
+    // Treat the end of the map as a watermark too, because the commit there was durable when the
+    // map was written.
     durableWatermark = slots.compactMap { $0?.durableUpTo }.reduce(start.point.frame, max)
     scanner = try LogScanner(
       table: table, geometry: header.geometry, seed: header.identity.seed, from: start.point)

@@ -28,7 +28,7 @@ package enum PageChecks {
         "Page \(found) was found where this page should be. Restore a backup.",
         file: file, page: page)
     }
-    // Do not check the structure of a bitmap, because every bit pattern is valid.
+    // Do not check the structure of a bitmap page, because every bit pattern is valid.
     if bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue { return }
     if let finding = structure(bytes) {
       throw .corrupt("\(finding) Restore a backup.", file: file, page: page)

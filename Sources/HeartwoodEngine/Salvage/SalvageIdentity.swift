@@ -24,7 +24,7 @@ struct SalvageIdentity {
       geometry = header.geometry
       identity = header.identity
       // Sequence number 1 means that the other slot has not been written yet. Report a damaged slot
-      // only at a higher number.
+      // only if the number is higher.
       if slots.count == 1, header.sequence > 1 {
         notes.append("One of the two header slots of the page file is damaged.")
       }

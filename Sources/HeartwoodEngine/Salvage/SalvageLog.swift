@@ -73,8 +73,8 @@ struct SalvageLog {
     }
     let watermark = slots.map(\.durableUpTo).reduce(start.frame, max)
     let walk = try walk(from: start, index, watermark: watermark, committed: committed)
-    // If the other slot is damaged, it may have been the newer slot. In that case, the page file
-    // contains frames after the end of this slot's chain.
+    // If the other slot is damaged, and the page file contains frames after the end of this slot's
+    // chain, the damaged slot was the newer one.
     guard slots.count > 1 || walk.point.frame >= newestInPages else { return false }
     (point, self.index, checkpointed) = (walk.point, walk.index, header.checkpointed.frame)
     try lookBehind(walk.watermark)
@@ -273,7 +273,7 @@ struct SalvageLog {
       try lookBehind(walk.watermark)
       return
     }
-    // No chain continues the state of the page file.
+    // No chain of commits continues from the page file's state, so use that state alone.
     point = CommitPoint(
       frame: newestInPages, digest: 0, lineage: 0, pageCount: .max, time: 0)
     checkpointed = newestInPages

@@ -39,8 +39,8 @@ final class SalvagePages {
     let table = try log.openAll(from: first, isMapped: false)
     let pages = try files.open(directory + "/pages", .read)
     if pages == nil { notes.append("The page file is missing.") }
-    // Use the page counts in the header slots to limit the pages to read, because the file may be
-    // far longer. If one slot is damaged, the damaged slot may have had the higher page count.
+    // Use the header slots' page counts as the limit, because the file may be far longer. If a slot
+    // is damaged, set no limit: that slot may have had the higher page count.
     let most = found.slots.count > 1 ? found.slots.map(\.checkpointed.pageCount).max() : nil
     let scan = try PageFileScan(
       pages, found.geometry, seed: found.identity.seed, upTo: most ?? .max, report)

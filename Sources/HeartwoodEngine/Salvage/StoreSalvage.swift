@@ -157,7 +157,8 @@ extension SalvageReport.Keyspace {
     var result = self
     guard let expectedCount, doubtfulCount == 0, misplacedCount == 0 else { return result }
     if entryCount + damagedValueCount == expectedCount {
-      // No entry is missing, because the lost pages contained no entries. Clear the missing ranges.
+      // All expected entries were found, so the lost pages contained none. Clear the missing
+      // ranges.
       (result.missing, result.missingRangeCount) = ([], 0)
     } else if missing.isEmpty {
       result.append(.init(after: nil, before: nil, isPartial: true))

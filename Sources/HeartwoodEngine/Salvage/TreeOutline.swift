@@ -132,8 +132,8 @@ struct TreeOutline {
     where pages.isFreshNode(top.page, tree: tree, level: top.level) {
       (items, lostBranches) = ([], [])
       try descend(to: top.page, level: top.level, lower: [], upper: nil)
-      // For a lost branch within a fragment, insert only a lost position, because the leaves of the
-      // branch are separate fragments.
+      // In a fragment, mark only the position of a lost branch, because the branch's leaves are
+      // separate fragments.
       for branch in lostBranches.reversed() { items.insert(.lost, at: branch.position) }
       if let key = try firstKey(of: items) {
         fragments.append(Fragment(firstKey: key, items: items))
@@ -174,7 +174,7 @@ struct TreeOutline {
 
   private func lostBranch(of key: [UInt8]) -> Int? {
     // Find the last range that does not begin after the key. It is the only candidate, because the
-    // ranges ascend.
+    // ranges are in ascending order.
     var (low, high) = (0, lostBranches.count)
     while low < high {
       let middle = (low + high) / 2

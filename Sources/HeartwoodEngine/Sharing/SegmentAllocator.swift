@@ -75,15 +75,15 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// died before it synced the directory. The shared counter `named` is 1 plus the number of the
   /// last segment with a durable name, or 0 if no name is durable.
   private func makeNameDurable(_ segment: UInt64) throws(StorageError) {
-    // If there is no reserve, do not rely on the counter. The reserve may have been renamed to this
-    // segment, and the counter may refer to an earlier file with the same name.
+    // Rely on the counter only while there is a reserve. Otherwise, the reserve may have become
+    // this segment, and the counter may refer to an earlier file with the same name.
     let isNamed = counters.map { $0.load(CountersLayout.named) >= segment + 1 } ?? false
     if isNamed, try files.hasReserve() { return }
     do throws(StorageError) {
       try files.syncDirectory()
     } catch {
-      // Disable writing, because even a later successful sync would not prove that the names are
-      // durable.
+      // Disable writing, because even a later successful sync would not prove that the segment
+      // names are durable.
       if !error.changedNothing { counters?.setFailed() }
       throw error
     }
@@ -146,9 +146,9 @@ package final class SegmentAllocator: @unchecked Sendable {
       var hasMade = false
       for number in (last + 1)...(last + UInt64(wanted))
       where try !files.isComplete(number, lineage: lineage) {
-        // Read the newest commit again. During the check, other processes may have appended commits
-        // to the segment, and maintenance may have punched holes in it. If that commit is still in
-        // an earlier segment, neither has happened, because `making` is locked.
+        // Read the newest commit again, because during the check, other processes may have appended
+        // commits to the segment, and maintenance may have punched holes in it. Neither has
+        // happened if the newest commit is still in an earlier segment, because `making` is locked.
         guard number > files.geometry.segment(of: appended()) else { continue }
         _ = try files.create(number, lineage: lineage, isAhead: true)
         hasMade = true

@@ -142,7 +142,8 @@ package final class GenerationTable: @unchecked Sendable {
         throw error
       }
       if !hasDecided {
-        // Release the table's lock during the wait, because the deciding thread needs it.
+        // Release the table's lock during the wait, because the thread that this one waits for
+        // needs it.
         lock.wait(milliseconds: 1)
         lock.release()
         let since = start ?? SystemThread.monotonicMilliseconds

@@ -47,9 +47,8 @@ package struct LogStart {
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
     }
-    // Skip the check below for an outdated map, which belongs to a later state of the page file.
-    // Even an intact map would fail the check, because it does not list the pages written back
-    // between the two states.
+    // If the page file has advanced, skip the check below. The map then starts at a later state and
+    // does not list the pages written back before that, so even an intact map would fail the check.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: checkpointed.pageCount, to: point.pageCount,

@@ -36,7 +36,8 @@ package final class PageLoader: Sendable {
       let count = try segment.file.read(into: target, at: geometry.offset(of: frame))
       guard count == 0, try !segment.file.exists() else { return count }
       // Read the page from the page file, because a checkpoint has deleted the segment. The page
-      // cannot be a later version, because no checkpoint advances past a live generation.
+      // file cannot contain a later version of the page, because no checkpoint advances past a live
+      // generation.
       return try files.pageFile.read(number, into: target)
     }
   }

@@ -110,8 +110,8 @@ extension StoreFiles {
       guard step.point.frame <= generation else { break }
       for image in step.images {
         index.set(image.page, to: image.frame)
-        // If a bitmap has changed, lower the bound. The bitmap may have free pages below the lowest
-        // known free page.
+        // If a bitmap has changed, lower the bound: pages below the lowest known free page may now
+        // be free.
         if image.page % perBitmap == 0 { lowestFree = min(lowestFree, image.page) }
       }
     }
@@ -123,8 +123,8 @@ extension StoreFiles {
       lowestFree: lowestFree)
     let checkpointed = counters.checkpointed
     guard checkpointed > pageFile.knownState else { return state }
-    // Another process has written pages back. Drop the index entries and segments that are
-    // therefore no longer needed.
+    // Another process has written pages back. Drop the index entries and segments that are no
+    // longer needed.
     pageFile.adoptState(checkpointed, cache)
     return try state.pruned(checkpointed: checkpointed, gone: [])
   }

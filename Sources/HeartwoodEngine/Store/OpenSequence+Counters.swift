@@ -98,8 +98,7 @@ extension OpenSequence {
     counters.raise(CountersLayout.committed, to: point.frame)
     counters.raise(CountersLayout.durable, to: point.frame)
     // A process may have died after it wrote the header slot but before it raised `checkpointed`.
-    // It may also have died while it was deciding which generations stay alive, in which case the
-    // epoch is still odd.
+    // If it died while deciding which generations stay alive, the epoch is still odd.
     counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
     // Mark the names of all segments as durable, because recovery has just synced the directory.

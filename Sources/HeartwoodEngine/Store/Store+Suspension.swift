@@ -42,7 +42,7 @@ extension Store {
   ///   does not hold.
   public func resume() throws {
     try requireOpen()
-    // Return if this thread is in a write. In that case, the store is not suspended, and the thread
+    // Return if this thread is performing a write: the store is then not suspended, and the thread
     // must not wait for maintenance.
     guard !writerLock.isHeldByThisThread else { return }
     try core.resume(sequence)

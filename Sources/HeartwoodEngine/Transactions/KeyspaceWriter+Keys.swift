@@ -1,5 +1,5 @@
 // These methods correspond to the methods of ``KeyspaceReader``. They evaluate `reads` only after
-// the key has been encoded. Encoding a custom key runs the caller's code, which may change the
+// encoding the key, because encoding a custom key runs the caller's code, which may change the
 // transaction.
 
 extension KeyspaceWriter {

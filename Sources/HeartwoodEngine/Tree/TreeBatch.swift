@@ -110,8 +110,8 @@ package struct TreeBatch: ~Copyable {
     var last = -1
     for lane in 0..<count {
       let number = lanes[lane].target
-      // Update `ownsPage` at each step. If reading a page fails, `releasePages` then releases
-      // exactly the pages that are still owned.
+      // Update `ownsPage` at each step, so that `releasePages` releases exactly the pages that are
+      // still owned if reading a page fails.
       if lanes[lane].ownsPage { view.release(lanes[lane].page) }
       lanes[lane].ownsPage = false
       if number == last {

@@ -118,8 +118,8 @@ package final class TreeCursor {
   @inline(never)
   private func moveToNextSaving() throws(StorageError) -> Bool {
     guard isPositioned else { return false }
-    // If the writer removed the current entry, `restore` has already moved the cursor to the next
-    // entry, so the cursor stays there.
+    // If the writer removed the current entry, do not move the cursor again, because `restore` has
+    // already moved it to the next entry.
     if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
     if slot < node.count { return finishMove() }
@@ -147,8 +147,8 @@ package final class TreeCursor {
   @inline(__always)
   package var key: Bytes {
     precondition(isPositioned, "The cursor is not at an entry. Move it to an entry first.")
-    // The writer may have removed the entry from the node since the cursor moved to that entry. If
-    // the cursor saves its key, use the saved key.
+    // If the cursor saves its key, use the saved key, because the writer may have removed the entry
+    // from the node since the cursor moved to it.
     if keySlot != slot, !savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
       keySlot = slot
@@ -253,7 +253,7 @@ package final class TreeCursor {
     let wasPositioned = isPositioned
     isPositioned = false
     // Check that keys are in order from leaf to leaf. Otherwise, corrupt branches could make the
-    // cursor run in circles.
+    // cursor loop forever.
     let border = forward ? node.count &- 1 : 0
     let isKnown = wasPositioned && node.count > 0
     let knownCount = isKnown ? node.copyKey(border, to: otherBytes).count : 0

@@ -17,8 +17,8 @@ extension TreeWriter {
   }
 
   // The recursion ends even if the tree is corrupt, because `level` decreases with each call. While
-  // a child is processed, `makeRoom` may spill the node's page, which makes the node's address
-  // invalid. Do not keep that address.
+  // a child is processed, `makeRoom` may spill the node's page and so invalidate the node's
+  // address. Do not keep that address.
   private func removeRange(
     _ number: PageNumber, level: Int, _ lower: SearchKey?, _ upper: SearchKey?
   ) throws(StorageError) -> UInt64 {

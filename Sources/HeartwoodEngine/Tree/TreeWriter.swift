@@ -137,8 +137,8 @@ package struct TreeWriter {
 
   /// Frees all pages of a subtree, and returns the number of entries in the subtree.
   // The recursion ends even if the tree is corrupt, because `level` decreases with each call. While
-  // a child is processed, `makeRoom` may spill the node's page, which makes the node's address
-  // invalid. Do not keep that address.
+  // a child is processed, `makeRoom` may spill the node's page and so invalidate the node's
+  // address. Do not keep that address.
   func freeSubtree(_ number: PageNumber, level: Int) throws(StorageError) -> UInt64 {
     var index = 0
     var count: UInt64 = 0

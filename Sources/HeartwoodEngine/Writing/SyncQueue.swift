@@ -87,8 +87,8 @@ package final class SyncQueue: @unchecked Sendable {
     let first = geometry.segment(of: geometry.next(after: files.counters.durable))
     let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
-      // Sync the newest files first. Their descriptors are open. After the sync, these descriptors
-      // can be closed if older files need to be opened.
+      // Sync the newest files first. Their descriptors are open, and can be closed after the sync
+      // if older files need to be opened.
       for file in segments.reversed() {
         try file.sync()
         files.activity.update { $0.logSyncCount += 1 }

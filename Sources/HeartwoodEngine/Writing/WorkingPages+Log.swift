@@ -20,7 +20,7 @@ extension WorkingPages {
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
     // Write each savepoint's pages in separate groups, so that a rollback can void these groups.
-    // Start with the outermost savepoint, because readers use the last image of a page that is not
+    // Start with the outermost savepoint, because readers use each page's last image that is not
     // void.
     var parts: [[Departure]] = []
     for page in departures() {
@@ -51,8 +51,8 @@ extension WorkingPages {
       let held = holder < savepoints.count ? savepoints[holder].replaced : table.pointee
       held.forEach { number, block in
         guard let block else { return }
-        // If a savepoint holds the bytes, search only the enclosing savepoints, because the bytes
-        // are older than the savepoint's own changes. The table's newest bytes can belong to any
+        // Bytes that a savepoint holds are older than its own changes, so search only the enclosing
+        // savepoints for the owner. The table holds the newest bytes, which can belong to any
         // savepoint.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
@@ -132,8 +132,8 @@ extension WorkingPages {
       }
       return result
     } catch {
-      // If the error does not disable writing, `appended` remains unchanged. The next writer then
-      // overwrites the frames that this transaction has written.
+      // If the error does not disable writing, the next writer overwrites the frames that this
+      // transaction has written, because `appended` has not advanced.
       files.counters.disableWriting(after: error)
       throw error
     }
@@ -158,8 +158,8 @@ extension WorkingPages {
       for slot in slot..<geometry.framesPerSegment { region.clearVerified(slot) }
     }
     let allocated = writer.table.segments.dropFirst(state.segments.segments.count)
-    // If other files now have the same names, do not truncate these files, because they may belong
-    // to another store.
+    // Truncate nothing if other files now have the same names, because those files may belong to
+    // another store.
     guard let next = allocated.first, (try? requireOpened()) != nil else { return }
     files.allocator.reclaim(after: next.number - 1, allocated: Array(allocated))
   }

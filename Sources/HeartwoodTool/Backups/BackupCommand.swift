@@ -52,7 +52,7 @@ enum BackupCommand {
     _ document: Document, _ invocation: Invocation, _ output: Output
   ) throws {
     if invocation.wantsJSON {
-      // Print one line for each backup if there are several.
+      // If the command repeats backups, print one line for each.
       guard invocation.has(.every) else { return try output.json(document) }
       return try output.line(try JSONText.line(of: document))
     }

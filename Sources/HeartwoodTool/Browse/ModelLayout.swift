@@ -113,7 +113,7 @@ struct ModelLayout {
       }
       next += 1
     }
-    // Boxes that are connected without the middle box must be on the same side of the middle box.
+    // Boxes that remain connected when the middle box is removed must be on the same side of it.
     let others = neighbors.map { $0.subtracting([middle]) }
     let parts = Self.groups(of: queue.filter { $0 != middle }, others)
     var heights = [0.0, 0.0]
@@ -129,8 +129,8 @@ struct ModelLayout {
     columns.widths = columns.boxes.map { $0.map { graph.boxes[$0].width }.max() ?? 0 }
     let root = columns.boxes.firstIndex { $0.contains(middle) } ?? 0
     for column in columns.boxes.indices { stack(column, &columns) }
-    // Sort boxes by the heights of the boxes to which they are connected, from the middle outwards
-    // and back, until the order hardly changes.
+    // Sort each column by the heights of the boxes that its boxes are connected to. Go from the
+    // middle outwards and back, until the order hardly changes.
     for _ in 0..<4 {
       for column in columns.boxes.indices.sorted(by: { abs($0 - root) < abs($1 - root) }) {
         sort(column, &columns)
@@ -161,7 +161,7 @@ struct ModelLayout {
       for (near, far) in [(line.ends[0], line.ends[1]), (line.ends[1], line.ends[0])]
       where near.box != far.box {
         guard let height = self.height(of: far, columns) else { continue }
-        // Subtract the offset of the line's end within the box. This aligns the ends of the line
+        // Subtract the offset of the line's end within the box, to align the ends of the line
         // instead of the tops of the boxes.
         let target = height - graph.boxes[near.box].offset(of: near.row)
         let sum = sums[near.box] ?? (0, 0)

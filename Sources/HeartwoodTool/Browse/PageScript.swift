@@ -283,8 +283,7 @@ enum PageScript {
         const sign = make("span", { ariaHidden: "true" });
         const isNumber = ["row", "number", "decimal", "date"].includes(column.kind);
         const button = make("button", { type: "button", className: isNumber ? "number" : "" });
-        // Keep the name next to the edge to which the values are aligned, and put the sign on the
-        // other side.
+        // Put the name on the side that the values are aligned to, and the sign on the other side.
         button.append(...isNumber ? [sign, " "] : [], ...nodes(column.name), " ",
           ...isNumber ? [] : [sign]);
         button.addEventListener("click", () => toggle(entity, position));
@@ -369,7 +368,8 @@ enum PageScript {
         }
         addEventListener("hashchange", follow);
         document.addEventListener("click", event => {
-          // A link to the object that the address already names does not change the address.
+          // If a link leads to the object that the address already names, no `hashchange` event
+          // occurs.
           const anchor = event.target.closest("a");
           if (anchor?.hash && anchor.hash === location.hash) follow();
         });

@@ -25,7 +25,7 @@ struct CellText {
         case .integer, .largeInteger, .double: true
         default: false
         }
-      // Cut off a long text before escaping it, because escaping all of it would be slow.
+      // Truncate a long string before escaping it, because escaping all of it would be slow.
       let all = value.shownText ?? ""
       let shown = all.utf8.count > Self.byteLimit ? String(all.prefix(Self.byteLimit)) : all
       (text, self.isNumber, isNull) = (QuotedText.escaped(shown), isNumber, false)

@@ -79,7 +79,7 @@ final class EntryDocument {
   /// Begins the list of a keyspace's entries.
   func begin(_ name: String, entryCount: Int) throws {
     let head = try JSONText.line(of: Head(name: name, entryCount: entryCount))
-    // Omit the closing brace, because the entries become another member of this object.
+    // Omit the closing brace, because the entries are added to this object as another member.
     try output.write(
       (keyspaceCount == 0 ? "\n" : ",\n") + "    " + head.dropLast() + ",\"entries\":[")
     keyspaceCount += 1

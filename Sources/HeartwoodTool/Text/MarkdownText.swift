@@ -2,7 +2,8 @@
 enum MarkdownText {
   /// Returns the text of a cell, escaping characters that would end the cell or act as markup.
   static func cell(_ text: String) -> String {
-    // Examine scalars, because a mark and a following combining character form one character.
+    // Examine scalars, because a combining scalar after a markup character forms one character with
+    // it.
     var result = String.UnicodeScalarView()
     for scalar in QuotedText.escaped(text).unicodeScalars {
       if "|\\`*_<>[]".unicodeScalars.contains(scalar) { result.append("\\") }
