@@ -257,8 +257,7 @@ struct ForkTests {
           try joined.close()
         }
         guard joining == nil else { return 1 }
-        // The child can use a store that it opened itself, but the grandchild cannot use that
-        // store.
+        // The child can use a store that it opened itself, but the grandchild cannot.
         let failure = ForkedProcess.kind {
           let own = try other.open()
           try own.write { try $0.keyspace("k").put(1, [2]) }

@@ -25,7 +25,7 @@ struct StoreHistoryTests {
     }
     let all = try container.fetchHistory(after: nil)
     #expect(all.map(\.author) == expected)
-    // A consumer that stops after any transaction can resume without missing a transaction.
+    // A consumer can stop after any transaction, and then resume without missing one.
     for (position, transaction) in all.enumerated() {
       let token = try JSONDecoder().decode(
         PersistentHistoryToken.self, from: JSONEncoder().encode(transaction.token))
