@@ -179,7 +179,7 @@ struct BackupFileTests {
       disk.byteCountLimit = limit
       disk.onWrite = nil
       let held = try store.namedGenerations().count { $0.key.hasPrefix("backup-") }
-      // Releasing the second generation needs disk space too, so this happens in the next attempt.
+      // Releasing the second generation also needs disk space, so it waits for the next attempt.
       #expect(held <= 2)
     }
     try store.backup(to: "/backup")

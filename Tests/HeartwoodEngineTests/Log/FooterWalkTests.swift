@@ -190,7 +190,7 @@ struct FooterWalkTests {
     var points: [CommitPoint] = []
     for page: PageNumber in 0..<20 { points.append(try log.commit([page])) }
     let footers = try log.footers()
-    // The page file is at the state of a commit in the first segment, so the walk starts within
+    // The page file contains the state of a commit in the first segment, so the walk starts within
     // this segment and cannot use its footer.
     try log.flip(40, of: log.geometry.next(after: points[1].frame))
     #expect(try log.recovery(behind: points[0]).point == points[1])

@@ -92,7 +92,7 @@ struct ChangesTests {
       let between = try store.snapshot()
       try store.write { transaction in
         let rows = try transaction.keyspace("rows")
-        // Reinsert most of the deleted rows with their old values. They are then in different
+        // Reinsert most of the deleted rows with their old values. These rows are then in different
         // leaves.
         for number in 100..<3900 where number % 10 != 0 { try rows.put(number, row(number)) }
         for number in 5000..<9000 { try rows.put(number, row(number)) }

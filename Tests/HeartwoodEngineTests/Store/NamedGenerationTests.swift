@@ -129,8 +129,8 @@ struct NamedGenerationTests {
     var options = StoreOptions()
     options.segmentByteCount = 1 << 20
     options.durability = .normal
-    // Background maintenance could create a segment between the two checkpoints, which would add to
-    // the size of the log.
+    // A segment that background maintenance creates between the two checkpoints would add to the
+    // size of the log.
     options.maintenance = .inline
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in

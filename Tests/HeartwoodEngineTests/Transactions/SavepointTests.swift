@@ -161,7 +161,7 @@ struct SavepointTests {
         #expect(try known.count() == 1)
         #expect(try removed.count() == 2)
         #expect(try removed.get(7) == nil)
-        // This writer was opened in the savepoint, but its keyspace already existed before.
+        // This writer was opened in the savepoint, but its keyspace already existed.
         #expect(try late?.count() == 1)
         try late?.put(9, [9])
         #expect(try transaction.keyspace("late").count() == 2)

@@ -60,7 +60,7 @@ struct StoreHistoryTests {
     #expect(news.count == 1)
     try fixture.addMemos()
     try fixture.memo("bread")
-    // The token still covers the memo store, because the earlier token covered this store.
+    // The token still covers the memo store, because the earlier token did.
     let last = try container.fetchHistory(after: news[0].token)
     #expect(last.flatMap(\.changes).map(\.objectID.entityName) == ["Memo"])
     try container.removeStore(url: fixture.url("people"))

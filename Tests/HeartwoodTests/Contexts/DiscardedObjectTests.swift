@@ -190,8 +190,7 @@ struct DiscardedObjectTests {
         free = next
       }
       free = nil
-      // Then do the same with saved objects, all of which are retained only through the first
-      // object.
+      // Then do the same with saved objects, all of them retained only through the first object.
       let context = container.newContext()
       var head: Link? = Link(context: context)
       var tail = head

@@ -103,8 +103,7 @@ struct TemporaryIDTests {
         #expect(try other.fetch(request) == [] && other.count(for: request) == 0, "\(step)")
         let assumed: Person = other.object(with: id)
         #expect(assumed.isFault && assumed.name == "" && assumed.isDeleted, "\(step)")
-        // The temporary ID finds no object, even in the second step, when the object has been
-        // saved.
+        // The temporary ID finds no object, even in the second step, after the save.
         let again = try other.existingObject(Person.self, with: id)
         #expect(again == nil, "\(step)")
         try other.save()
@@ -192,7 +191,7 @@ struct TemporaryIDTests {
       try context.save()
       context.reset()
     }
-    // Each of the two classes has one entry per block, and the blocks have 64, 128, 256, … numbers.
+    // For each of the two classes, there is one entry per block of 64, 128, 256, … numbers.
     #expect(context.renumbered.entryCount <= 2 * TestScale.pick(quick: 7, all: 9))
   }
 
