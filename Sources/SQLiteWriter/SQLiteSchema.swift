@@ -59,8 +59,8 @@ struct SQLiteSchema {
     let (root, rightChild) = try tree.finishBelowRoot()
     let roomByteCount = SQLiteFormat.pageByteCount - SQLiteFormat.fileHeaderByteCount
     if root.usedByteCount <= roomByteCount { return (root, rightChild) }
-    // Page 1 has less room than other pages, so only page 1 may be an interior page without a cell.
-    // SQLite also leaves page 1 in this state when the pages below it cannot be merged into it.
+    // Only page 1 may be an interior page without cells, because it has less room than other pages.
+    // SQLite leaves page 1 in the same state when it cannot merge the child pages into it.
     let child = try output.append(root, rightChild: rightChild)
     return (TreeNode(.tableInterior), child)
   }

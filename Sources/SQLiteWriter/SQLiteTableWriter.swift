@@ -63,7 +63,7 @@ package final class SQLiteTableWriter {
     }
     indexes = definition.indexes.map { index in
       let key = positions(index.columns)
-      // Repeat a rowid even if the index contains it. Key columns are not repeated.
+      // Append the rowid even if the index already contains it, but do not repeat key columns.
       let columns = key + identity.filter { $0 == -1 || !key.contains($0) }
       return OpenIndex(
         definition: index,

@@ -155,8 +155,8 @@ struct TreeBuilder: ~Copyable {
   /// Writes all pages except the root.
   mutating func finishBelowRoot() throws(SQLiteWriterError) -> (root: TreeNode, right: UInt32) {
     if !heldCell.isEmpty {
-      // The key after the full leaf is the last key. Put this key in a new leaf, because no leaf
-      // except the root may be empty. The preceding key becomes the separator.
+      // The last key cannot be a separator, because the leaf after it would be empty, and only the
+      // root may be empty. Put this key in a new leaf, and make the preceding key the separator.
       let separator = leaf.removeLastCell()
       let page = try output.append(leaf)
       leaf.removeAll()

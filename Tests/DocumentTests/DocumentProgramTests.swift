@@ -50,7 +50,7 @@ struct DocumentProgramTests {
   ) throws {
     let directory = try #require(BuiltModules.directory)
     let scratch = try ScratchDirectory()
-    // Compile completely, because the compiler checks isolation only after type checking.
+    // A full compilation is needed, because the compiler checks isolation only after type checking.
     let (output, exitCode) = try BuiltModules.run(
       "swiftc",
       ["-c", program.path, "-o", scratch.path(of: "program.o")] + program.options(directory)

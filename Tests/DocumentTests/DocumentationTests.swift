@@ -84,7 +84,7 @@ private struct SymbolGraph {
         "-target", platform.target.triple, "-output-dir", directory.path,
       ])
     try #require(exitCode == 0, "\(output)")
-    // The compiler writes one file for the module itself, and one for each module that it extends.
+    // The compiler writes one file for the module, and one for each module that the module extends.
     symbols = try FileManager.default.contentsOfDirectory(atPath: directory.path).flatMap { name in
       let content = try Data(contentsOf: URL(filePath: directory.path(of: name)))
       return try JSONDecoder().decode(File.self, from: content).symbols

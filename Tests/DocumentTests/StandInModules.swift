@@ -33,7 +33,7 @@ struct StandInModules: Sendable {
         try #require(BuiltModules.directory),
       ] + features.flatMap { ["-enable-upcoming-feature", $0] } + sources.map(\.path)
     let (output, exitCode) = try BuiltModules.run("swiftc", arguments)
-    // On Apple platforms, Foundation declares `UndoManager`. On other platforms, the stand-in does.
+    // Ignore the unused import of Foundation, which declares `UndoManager` on Apple platforms only.
     let warnings = output.split(separator: "\n").filter {
       $0.contains("warning:") && !$0.contains("public import of 'Foundation' was not used")
     }

@@ -129,7 +129,7 @@ extension FuzzTarget {
       input += bytes.slice(start, BackupLayout.lineages.offset + count * 16 - start).copied()
       input += bytes.slice(BackupLayout.byteCount, nameByteCount).copied()
       for page in 0..<count {
-        // The frame, page and tree fields are followed by the kind and the level.
+        // The fields are the frame, page, tree, kind and level, in this order.
         input += [18, 0, 20, 0, 0, 0, 0, 0, 0, 0, UInt8(page * 2 + 1), 0, 0, 0, 4, 0, 0, 0, 1, 0]
       }
       return input

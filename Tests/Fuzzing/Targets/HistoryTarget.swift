@@ -17,7 +17,7 @@ extension FuzzTarget {
       guard again.encoded == bounds.encoded else {
         return "The bounds differ after encoding them again."
       }
-      // The next transaction increments the bound in the same way.
+      // Increment the bound as the next transaction would.
       bounds.next += 1
       return nil
     }

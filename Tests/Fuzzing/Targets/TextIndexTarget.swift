@@ -40,7 +40,7 @@ extension FuzzTarget {
     while try postings.next() {
       let frequency = try postings.frequency(weights, wanted)
       guard try skipping.next() else { return "Skipping ends early." }
-      // Skipping also requires a posting to have positions.
+      // Unlike `frequency`, `skipContent` throws if the posting has no positions.
       try skipping.skipContent()
       guard skipping.offset == postings.offset, skipping.row == postings.row else {
         return "Skipping leads to another posting."
@@ -75,7 +75,7 @@ extension FuzzTarget {
     let keys = TextIndexKeys(entity: 3)
     return [
       [0, 0] + lists[0], [0, 1] + lists[1], [3, 0] + [3] + lists[0], [3, 1] + [2] + lists[1],
-      // There are two words before the change and one word after it.
+      // The text consists of two words before the change, and of one word after it.
       [1, 0] + [3, 2, 2, 1, 97, 2, 1, 0, 1, 98, 2, 1, 1] + [1, 1, 2, 99, 100, 2, 1, 0],
       [2, 0] + [3, 200, 1, 1, 40], [4, 3] + keys.term(Array("term".utf8)).bytes,
     ]

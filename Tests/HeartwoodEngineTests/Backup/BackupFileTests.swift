@@ -87,7 +87,7 @@ struct BackupFileTests {
     case 2: try scene.replace(name, bytes + generator.bytes(1 + generator.below(5000)))
     case 3: try scene.replace(name, try scene.bytes(names[generator.below(names.count)]))
     default:
-      // Make half of the changes in the header, which is a small part of the file.
+      // The header is a small part of the file, so make half of the changes there.
       let limit = generator.isTrue(in256: 128) ? 1300 : bytes.count
       bytes[generator.below(limit)] ^= 1 << UInt8(generator.below(8))
       try scene.replace(name, bytes)
@@ -139,7 +139,7 @@ struct BackupFileTests {
     let error = #expect(throws: StorageError.self) { try scene.backup.restore(to: "/a") }
     #expect(error?.kind == .corrupt)
     #expect(error?.message.contains("can still be restored") == true)
-    // The next backup does not continue a chain that cannot be restored.
+    // The chain cannot be restored, so the next backup does not continue it.
     try scene.fixture.run { store in
       try store.write { try $0.keyspace("k").put(1, [9]) }
       try store.backup(to: "/backup")
@@ -179,7 +179,7 @@ struct BackupFileTests {
       disk.byteCountLimit = limit
       disk.onWrite = nil
       let held = try store.namedGenerations().count { $0.key.hasPrefix("backup-") }
-      // Releasing the second generation also needs space, so the next attempt releases it.
+      // Releasing the second generation also needs disk space, so it waits for the next attempt.
       #expect(held <= 2)
     }
     try store.backup(to: "/backup")

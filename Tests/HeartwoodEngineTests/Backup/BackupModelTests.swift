@@ -69,7 +69,7 @@ private struct BackupModel {
     let generation = try store.snapshot().generation
     try store.keep(generation, as: name)
     names[name] = generation
-    // The next backup contains the state unless an earlier backup contains it or the name is
+    // The next backup contains the state, unless an earlier backup already does or the name is
     // released first.
     if states[generation] == nil { pending[generation] = try BackedUpState(store.snapshot()) }
   }

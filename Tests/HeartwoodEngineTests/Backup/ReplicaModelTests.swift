@@ -146,7 +146,7 @@ private struct ReplicaModel {
 
   private mutating func open() throws {
     guard reached != nil, readers.count < 3 else { return }
-    // The process that follows the source may also read the replica.
+    // Some readers run in the process that follows the source.
     let process: any FileSystem = generator.isTrue(in256: 64) ? disk : OtherProcess(disk)
     readers.append(
       Reader(store: try Store(at: Self.path, options: readerOptions, fileSystem: process)))

@@ -125,7 +125,7 @@ struct ReplicaTests {
     let generation = try replica.generation
     try backup.restore(first.generation, to: "/old")
     let old = try Store(at: "/old", options: options, fileSystem: disk)
-    // Write more frames than the replica has.
+    // Write more frames than the replica contains.
     for value in 0..<40 as Range<UInt8> {
       try old.write { try $0.keyspace("k").put(2, [UInt8](repeating: value, count: 20_000)) }
     }

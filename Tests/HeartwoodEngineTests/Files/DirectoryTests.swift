@@ -35,7 +35,7 @@ struct DirectoryTests {
     try open.write([3], at: 2)
     #expect(try moved.allBytes() == [1, 2, 3])
     #expect(try moved.identity() == open.identity())
-    // A directory can replace neither a nonempty directory nor a file.
+    // A directory cannot replace a nonempty directory or a file.
     try system.createDirectory(root + "/c")
     _ = try system.open(root + "/c/file", .create)
     for target in ["/c", "/ab"] {

@@ -18,7 +18,7 @@ func expectLockRules(first: any File, second: any File) throws {
   #expect(try second.lock(.shared, base + 9..<base + 10) == false)
   #expect(try first.lock(.shared, base..<base + 10))
   #expect(try second.lock(.shared, base + 9..<base + 10))
-  // After the middle of a locked range has been released, both ends are still locked.
+  // After the middle of a locked range is released, both ends remain locked.
   #expect(try first.lock(.none, base + 2..<base + 8))
   #expect(try second.lockedByOthers(in: base + 2..<base + 8) == nil)
   #expect(try second.lockedByOthers(in: base + 1..<base + 8) == base + 1..<base + 2)

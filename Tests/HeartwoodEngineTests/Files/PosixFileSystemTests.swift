@@ -178,8 +178,8 @@ struct PosixFileSystemTests {
   @Test(.spawning) func `a write beyond the file size limit throws and raises no signal`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try ScratchDirectory()
-      // Make sure that the signal would be delivered. The parent process may have ignored the
-      // signal, and the threads of tests block it.
+      // Restore the signal's default action and unblock it, because the parent process may have
+      // ignored the signal, and test threads block it.
       signal(SIGXFSZ, SIG_DFL)
       var unblocked = sigset_t()
       sigemptyset(&unblocked)

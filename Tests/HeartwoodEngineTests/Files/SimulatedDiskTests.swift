@@ -73,7 +73,7 @@ struct SimulatedDiskTests {
     }
     switch mode {
     case .uniform: #expect(seen.count == 2 * 3 * 3)
-    // The 400 seeds are too few to produce the least likely states.
+    // Even 400 seeds do not produce the least likely states.
     case .mostlyOld, .mostlyNew: #expect(seen.count > 6)
     case .tornNewest: #expect(seen == [[10, 11, 12], [10, 21, 12], [10, 11, 22], [10, 21, 22]])
     case .completeWrites: #expect(seen == [[0, 1, 2], [10, 11, 12], [0, 21, 22], [10, 21, 22]])
@@ -225,8 +225,8 @@ struct SimulatedDiskTests {
         try #require(
           try disk.crashed(.seeded(seed, .uniform, .unorderedNames)).list("s")))
     }
-    // The rename can survive only if the creation of `new` survives. The removal of the renamed `a`
-    // can survive only if the rename survives.
+    // The renaming of `new` to `a` can survive only if the creation of `new` survives. The removal
+    // of `a` can survive only if the renaming survives.
     #expect(seen == [["a"], ["a", "late"], ["a", "new"], ["a", "late", "new"], [], ["late"]])
   }
 

@@ -46,7 +46,7 @@ struct KeyspaceLoadTests {
       #expect(loaded.count == count)
       #expect(loaded.elementsEqual(put) { $0.key == $1.key && $0.value == $1.value })
       #expect(try store.snapshot().keyspace("loaded")?.count() == count)
-      // A keyspace that was loaded can be changed like any other keyspace.
+      // A loaded keyspace can be changed like any other keyspace.
       try store.write { transaction in
         let keyspace = try transaction.keyspace("loaded")
         for (key, _) in rows where key.bytes.count % 2 == 0 { try keyspace.delete(key) }

@@ -131,7 +131,7 @@ struct KeyspaceRangeDeletionTests {
         let count = try transaction.keyspace("rows").delete(in: range)
         #expect(count == 48_000)
       }
-      // The commit logs two leaves, their branches, the root, the catalog and bitmap pages.
+      // The commit logs two leaves, the branches above, the root, the catalog, and bitmap pages.
       #expect(store.statistics.activity.loggedPageCount - before < 20)
     }
   }

@@ -246,7 +246,7 @@ struct KeyspaceTests {
       #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
       let isUnchanged = try fixture.allBytes() == files
       #expect(isUnchanged)
-      // A transaction that only reads does not create a generation either.
+      // A transaction that only reads does not create a generation.
       #expect(try store.write { _ = try $0.keyspace("k").get(1) } == generation)
     }
   }

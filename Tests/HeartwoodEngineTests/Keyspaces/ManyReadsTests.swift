@@ -177,14 +177,14 @@ struct ManyReadsTests {
       var model: [Int: Int] = [:]
       try store.write { transaction in
         let keyspace = try transaction.keyspace("k")
-        // The first two visits to a row enlarge the row, and the third visit deletes it. Leaves are
-        // therefore split and merged.
+        // The first two visits to a row enlarge it, and the third visit deletes it, so leaves are
+        // split and merged.
         try keyspace.getMany(numbers) { index, value in
           let number = numbers[index]
           let met = model[number] ?? 0
           let found = (value?.array).map { Int($0[0]) }
           #expect(found == (met < 3 ? met : nil), "\(index)")
-          // Make no changes during some of the reads.
+          // Make no changes from index 1,000 to index 1,499.
           if index / 500 == 2 { return }
           model[number] = met + 1
           if met == 2 {
@@ -240,8 +240,8 @@ struct ManyReadsTests {
           }
         }
         let keys = (0..<20_000).map { Int64(($0 * 7919) % 20_000) }
-        // The first round reads each page for the first time, which also verifies and counts the
-        // page.
+        // Read all pages once before measuring, because the first read of a page also verifies and
+        // counts it.
         _ = try counts(of: keys)
         let few = try counts(of: Array(keys.prefix(64)))
         let many = try counts(of: keys)

@@ -203,7 +203,7 @@ struct StreamedValueTests {
         try keyspace.put(2, fresh)
         try keyspace.put(3, byteCount: 2 * (150_000 + 90_000)) { writer in
           for _ in 0..<2 {
-            // Key 1 was written before this transaction, and key 2 by this transaction.
+            // An earlier transaction wrote key 1, and this transaction wrote key 2.
             for key in [1, 2] {
               try keyspace.forEachChunk(key) { chunk in
                 try writer.append(chunk)
@@ -237,8 +237,8 @@ struct StreamedValueTests {
         let keyspace = try transaction.keyspace("k")
         for (key, value) in values.enumerated() {
           try keyspace.put(key, byteCount: value.count) { writer in
-            // A change made inside the closure may cause pages to be spilled before the first byte
-            // of the value is written.
+            // A change made inside the closure may spill pages before the first byte of the value
+            // is written.
             try keyspace.put("beside", [1])
             if key == 1 { try stream(value, &random, to: &writer) }
             if key == 0 { try writer.append(value) }

@@ -111,7 +111,7 @@ struct FooterWalkTests {
 
   @Test func `reads footers where there are any, and group headers elsewhere`() throws {
     let log = try LogFixture()
-    // Each segment has six frames, which hold two commits of two frames each and the beginning of a
+    // Each segment consists of six frames: two commits of two frames each, and the beginning of a
     // commit that extends into the next segment.
     for page: PageNumber in 0..<20 { try log.commit(page % 3 == 2 ? [page, 50, 51] : [page]) }
     let count = try log.seal()
@@ -190,8 +190,8 @@ struct FooterWalkTests {
     var points: [CommitPoint] = []
     for page: PageNumber in 0..<20 { points.append(try log.commit([page])) }
     let footers = try log.footers()
-    // The page file's state is a commit in the first segment, so the walk starts within this
-    // segment and cannot use its footer.
+    // The page file contains the state of a commit in the first segment, so the walk starts within
+    // this segment and cannot use its footer.
     try log.flip(40, of: log.geometry.next(after: points[1].frame))
     #expect(try log.recovery(behind: points[0]).point == points[1])
     try log.write(try #require(footers[2]), to: 2)

@@ -115,8 +115,7 @@ struct LogScannerTests {
     let base = log.geometry.next(after: first.frame)
     let count = Self.perGroup * (wasMarked ? 1 : 2) + 10
     try log.commit((0..<UInt32(count)).map { $0 })
-    // The later transaction ends in the frame in which the first group of the abandoned transaction
-    // ended.
+    // The later transaction ends in the same frame as the first group of the abandoned transaction.
     let end = log.geometry.advance(base, by: Self.perGroup)
     let stale = try log.frames(after: end)
     log.point = first
@@ -142,8 +141,7 @@ struct LogScannerTests {
     try log.commit(pages)
     let end = log.geometry.advance(base, by: Self.perGroup)
     let stale = try log.frames(after: end)
-    // Write the same transaction again, but keep only its first group, which is then followed by
-    // the stale frames.
+    // Write the same transaction again, but restore the stale frames after its first group.
     log.point = first
     try log.commit(pages)
     for (frame, bytes) in stale { try log.write(bytes, at: frame) }

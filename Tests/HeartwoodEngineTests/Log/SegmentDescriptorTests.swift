@@ -90,7 +90,7 @@ struct SegmentDescriptorTests {
     let other = try fixture.elsewhere().open()
     try fill(store, fixture, .normal)
     #expect(try other.snapshot().keyspace("k")?.get(1) != nil)
-    // A `.full` commit also syncs the commits that the first store has made.
+    // A `.full` commit also syncs the commits made by the first store.
     try other.write(durability: .full) { try $0.keyspace("k").put(1, [1]) }
     #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
     try fill(store, fixture, .full)

@@ -105,7 +105,7 @@ struct LogReclamationTests {
       let before = try fixture.names().count
       try store.checkpoint()
       #expect(try fixture.names().count < before - 30)
-      // Holes are punched only in segments that were full at the previous run.
+      // A run punches holes only in segments that were already full during the previous run.
       for _ in 0..<2 {
         for number in 101...120 {
           try store.write { try $0.keyspace("a").put(2, Self.value(number, 3000)) }
@@ -132,8 +132,8 @@ struct LogReclamationTests {
     let first = try store(path)
     for number in 0..<200 {
       try first.write { try $0.keyspace("a").put(1, Self.value(number, 30_000)) }
-      // The page file will contain the first of these generations completely. The second generation
-      // needs frames of the log.
+      // The page file will contain the complete generation "x". Generation "y" also needs frames
+      // from the log.
       if number == 20 { try first.keep(first.snapshot().generation, as: "x") }
       if number == 100 { try first.keep(first.snapshot().generation, as: "y") }
     }
@@ -145,8 +145,8 @@ struct LogReclamationTests {
     try first.checkpoint()
     let size = first.statistics.logByteCount
     try first.close()
-    // Fill the holes with garbage, as if the maintenance run had died before it punched out the
-    // frames that the map does not list.
+    // Fill the holes with garbage, as if the process had died before punching out the frames that
+    // the map does not list.
     let system = PosixFileSystem()
     let names = try #require(try system.list(path)).filter { $0.hasPrefix("wal-") }.sorted()
     for name in names.dropLast() {

@@ -115,7 +115,7 @@ struct MaintenanceOrderTests {
     try fixture.run { store in
       try store.keep(put(store, 1), as: "first")
       try put(store, 2)
-      // Create a map, which every later maintenance run reads before it decides.
+      // Create a map, which every later maintenance run reads before it decides what to do.
       try store.checkpoint()
       try store.release("first")
       try put(store, 3)
@@ -164,8 +164,8 @@ struct MaintenanceOrderTests {
     try put(store, 2)
     var cuts: [SimulatedDisk] = []
     fileSystem.onDirectorySync = { () throws(StorageError) in
-      // Simulate a power cut before each sync of the directory during the run, because any of these
-      // syncs could make the release durable.
+      // Simulate a power cut before each directory sync in the run, because any of these syncs
+      // could make the release durable.
       fileSystem.onDirectorySync = { () throws(StorageError) in cuts.append(disk.crashed(.nothing))
       }
       #expect(throws: Never.self) { try store.checkpoint() }

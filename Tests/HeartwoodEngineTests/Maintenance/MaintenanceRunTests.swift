@@ -193,8 +193,8 @@ struct MaintenanceRunTests {
       let number = Int(boot) * 3
       try fixture.run { store throws in
         try fixture.elsewhere().run { other in
-          // The segment no longer contains retained frames. It is needed only because other
-          // processes continue to commit in this segment.
+          // The segment no longer contains retained frames, and is needed only because another
+          // process continues to commit to it.
           try store.release("\(194 + boot)")
           try store.checkpoint()
           try put(number, other)

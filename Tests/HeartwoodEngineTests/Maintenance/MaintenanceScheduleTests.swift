@@ -62,7 +62,7 @@ struct MaintenanceScheduleTests {
     options.busyTimeout = .seconds(60)
     let store = try Store(at: directory.path(of: "store"), options: options, fileSystem: files)
     isBlocked.store(true, ordering: .relaxed)
-    // If the first write waited too, it would end only after this point.
+    // If the first write waited too, it would return only after this thread unblocks the sync.
     let watchdog = try #require(
       SystemThread {
         for _ in 0..<20_000 where isBlocked.load(ordering: .relaxed) {
@@ -162,7 +162,7 @@ struct MaintenanceScheduleTests {
         round += 1
         return store.statistics.lastCheckpointError?.kind == .corrupt && round > 20
       })
-    // Later checkpoints failed for the same reason, which was not reported again.
+    // Later checkpoints failed for the same reason, but the error was not reported again.
     #expect(waits { reported.withLock { $0.map(\.kind) } == [.corrupt] })
     // Another process that opens the store can read the kind of the error.
     let other = try Store(

@@ -106,8 +106,8 @@ struct SealingTests {
     let segmentCount = try footers(fixture).count
     #expect(segmentCount > 60)
     let (store, calls) = try reopened(fixture)
-    // Opening reads the first frame and the footer of each segment. Opening also reads the few
-    // commits that extend into the next segment, and every frame of the last segments.
+    // Opening reads the first frame and the footer of each segment, the few commits that extend
+    // into the next segment, and every frame of the last segments.
     #expect(calls.reads <= segmentCount * 4 + Self.framesPerSegment * 5)
     // Opening works even though the log has more segments than the store keeps open.
     #expect(segmentCount > Limits.maxOpenSegmentCount)

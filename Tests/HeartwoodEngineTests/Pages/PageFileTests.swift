@@ -109,8 +109,8 @@ struct PageFileTests {
       for key in 0..<20 {
         try store.write { try $0.keyspace("k").put(key, [UInt8](repeating: 1, count: 40_000)) }
         if key == 3 { small = try store.snapshot() }
-        // The checkpointed state has few pages, but the checkpoint must not release the space for
-        // the newest state.
+        // The checkpointed state needs few pages, but the checkpoint must keep the space for the
+        // newest state.
         if key == 15 { #expect(try store.checkpoint().blockingGeneration == small?.generation) }
         let pages = try #require(disk.bytes(of: "/store/pages"))
         let needed = Int(Geometry.firstPageOffset) + store.statistics.pageCount * 4096

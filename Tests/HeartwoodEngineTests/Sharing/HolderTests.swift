@@ -192,7 +192,7 @@ struct HolderTests {
       for index in 0..<3 {
         #expect(others.set(.holding(first.frame, Self.stranger + Int32(index))))
       }
-      // These locks use adjacent bytes, but do not make their owners holders of the generation.
+      // These locks are on adjacent bytes, but their owners do not hold the generation.
       #expect(others.set(.holding(first.frame + 1, Self.stranger + 7)))
       #expect(others.set(.open(Self.stranger + 8, isReadOnly: true)))
       let live = try #require(try store.liveGenerations().first { $0.generation == first })

@@ -121,7 +121,7 @@ struct PageIndexTests {
       let position = random.below(versions.count)
       let index = PageIndex(sharing: versions[position])
       var model = models[position]
-      // Insert few or many entries, some of which give a page a lower frame than before.
+      // Insert few or many entries. Some of them replace a page's frame with a lower one.
       for _ in 0..<random.below(random.isTrue(in256: 30) ? 400 : 20) {
         let page = page(&random)
         let frame = UInt64(random.below(10_000) + 1)

@@ -39,8 +39,8 @@ struct PinningOrderTests {
       let counters = try fixture.counters()
       let floor = counters.floor
       var calls: [LockKind] = []
-      // Simulate a maintenance run that begins after the newest generation has been loaded and
-      // before it is locked. After the run, the newest generation can be pinned again.
+      // Simulate a maintenance run that begins after the newest generation is loaded but before
+      // this generation is locked. After the run, the newest generation can be pinned again.
       fileSystem.onLock = { kind, range in
         guard range.lowerBound == LockByte.live + newest.frame else { return }
         calls.append(kind)
@@ -66,7 +66,7 @@ struct PinningOrderTests {
       let generations = try store.namedGenerations()
       try store.release("kept 0")
       var readCount = 0
-      // At one of these syncs, the new header can already be read, but has not been announced yet.
+      // During one of these syncs, the new header is already readable, but not announced yet.
       fileSystem.onSync = { path in
         guard path.hasSuffix("pages") else { return }
         for number in 1..<3 {

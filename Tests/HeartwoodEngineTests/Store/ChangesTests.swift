@@ -51,7 +51,7 @@ struct ChangesTests {
         let second = try transaction.keyspace("b")
         try second.put(-5, [1])
         try second.put(500, [2])
-        // Write an equal value, and insert and delete a key. Neither step counts as a change.
+        // Write an equal value, and insert a key and delete it again. Neither counts as a change.
         try second.put(501, row(501))
         try second.put(-7, [1])
         _ = try second.delete(-7)
@@ -92,8 +92,8 @@ struct ChangesTests {
       let between = try store.snapshot()
       try store.write { transaction in
         let rows = try transaction.keyspace("rows")
-        // Give most rows their old values again. These rows are then in different leaves than
-        // before.
+        // Reinsert most of the deleted rows with their old values. These rows are then in different
+        // leaves.
         for number in 100..<3900 where number % 10 != 0 { try rows.put(number, row(number)) }
         for number in 5000..<9000 { try rows.put(number, row(number)) }
       }
@@ -163,8 +163,8 @@ struct ChangesTests {
 
   @Test func `order names by their bytes and keep spellings apart`() throws {
     try StoreFixture.inMemory().run { store in
-      // Each list contains a different spelling of the same letter. The two spellings are equal as
-      // strings, and other names sort between them.
+      // The two lists spell the same letter differently. The two spellings are equal as strings,
+      // but other names sort between them.
       let early = ["z", "\u{E9}", "\u{1F333}", "a\u{0}"]
       let late = ["e\u{301}", "\u{FF5E}", "a", "a\u{0}b", "a\u{0}"]
       for name in early { try store.write { try $0.keyspace(name).put(1, [1]) } }

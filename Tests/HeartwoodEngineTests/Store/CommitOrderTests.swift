@@ -64,9 +64,8 @@ struct CommitOrderTests {
         try put(first, 2)
         let before = segment()
         let unsynced = geometry.segment(of: geometry.next(after: counters.durable))
-        // Fill one more segment than the first process has seen, counting the segment created in
-        // advance. So few segments exist that their number alone does not reveal the unseen
-        // segment.
+        // Fill one segment more than the first process has seen, including the segment created in
+        // advance. There are too few segments for their number alone to reveal the unseen segment.
         let count = try syncCount(first) {
           for number in 3..<20 where segment() < before + 2 { try put(second, number) }
         }

@@ -73,8 +73,8 @@ struct CostTests {
               try rows.withValue(key) { sum += Int($0.unsafeLoad(as: UInt8.self)) }
             }
           }
-          // Measure only the second round. The first round reads each page for the first time,
-          // which verifies and counts the page.
+          // Check only the second round, because the first read of each page also verifies and
+          // counts the page.
           if sum > 7 * 3000, let counts { precondition(counts == RetainProbe.Counts()) }
         }
         precondition(sum == 7 * 2858 * 2)
@@ -125,8 +125,8 @@ struct CostTests {
       try store.write(durability: durability) { try $0.keyspace("rows").put(number, [1]) }
     }
     let othersPin = try other.snapshot()
-    // In each of the following cases, the newest generation is already pinned, was just committed
-    // by this process, or was just committed by the other process.
+    // There are three cases: the newest generation is already pinned, this process has just
+    // committed it, or the other process has just committed it.
     var held = try store.snapshot()
     #expect(try calls { for _ in 0..<100 { _ = try store.snapshot() } } == CallCounts())
     var expected = CallCounts()
@@ -143,8 +143,8 @@ struct CostTests {
       #expect(found.reads == 1 && found.opens + found.others == 0)
       #expect(found.writes + found.syncs + found.maps == 0)
     }
-    // Wait until the directory has been unchanged for a while. A commit then need not compare the
-    // file names again.
+    // Wait until the directory has been unchanged for a while, so that a commit need not compare
+    // the file names again.
     SystemThread.sleep(milliseconds: 30)
     try put(0, store, .full)
     expected = CallCounts()

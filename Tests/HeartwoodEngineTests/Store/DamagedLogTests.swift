@@ -83,8 +83,8 @@ struct DamagedLogTests {
     do {
       let store = try fixture.open()
       for value: UInt8 in 1...2 { try store.write { try $0.keyspace("k").put(1, [value]) } }
-      // These commits do not change the leaf of the first keyspace. Their headers contain durable
-      // watermarks that are higher than the leaf's frame.
+      // These commits do not change the leaf of the first keyspace, but their headers contain
+      // durable watermarks above the leaf's frame.
       for value: UInt8 in 1...3 { try store.write { try $0.keyspace("other").put(1, [value]) } }
       try StoreFixture.expectSound(store)
     }
@@ -112,8 +112,8 @@ struct DamagedLogTests {
         try store.write { try $0.keyspace("k").put(1, [UInt8](repeating: 1, count: 200_000)) }
         for value: UInt8 in 1...3 { try store.write { try $0.keyspace("other").put(1, [value]) } }
       }
-      // The segment contains only images, so no header is lost. The segment must not be empty,
-      // because it would then not be part of the log.
+      // The segment contains only images, so no header is lost. Leave one byte, because an empty
+      // segment would not be part of the log.
       let names = try fixture.names().filter { $0.hasPrefix("wal-") }
       try fixture.write([0], to: names[1])
       let store = try fixture.open()

@@ -47,8 +47,8 @@ struct DescriptorTests {
       try store.close()
       let sawNothing = watch.end()
       thread?.join()
-      // While files were opened, placeholders occupied the standard streams. These placeholders
-      // must be closed now. Other code may since have opened files with the same descriptors.
+      // The placeholders that occupied the standard streams while files were opened must now be
+      // closed. Other code may since have opened files with the same descriptors.
       var status = stat()
       let areFree = (Int32(0)...2).allSatisfy {
         fstat($0, &status) == -1 || status.st_mode & S_IFMT != S_IFCHR

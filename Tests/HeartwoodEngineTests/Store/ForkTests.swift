@@ -59,8 +59,8 @@ struct ForkTests {
   func `rejects every call in the child, and continues in the parent`(isMapped: Bool) async {
     await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in
       var options = Self.options(isMapped ? .mapped : .buffered)
-      // The maintenance thread does not exist in the child, so the references that it held are
-      // never released there. Without such a thread, the child can release all references.
+      // The maintenance thread does not exist in the child, so the references held by this thread
+      // are never released there. Without such a thread, the child can release all references.
       options.maintenance = isMapped ? .background : .inline
       let fixture = try StoreFixture.onDisk(options)
       var store: Store? = try fixture.open()
@@ -87,8 +87,7 @@ struct ForkTests {
         return 0
       }
       #expect(child.wait() == 0)
-      // Neither the release of the objects in the child nor the child's `exit` may affect the
-      // parent.
+      // The parent must not be affected when the child releases the objects and calls `exit`.
       let other = ForkedProcess {
         // The child has closed the descriptors of the store, so the same numbers now refer to other
         // files.
@@ -106,7 +105,7 @@ struct ForkTests {
       let locks = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .read))
       let holderLock = try #require(HolderLock.open(getpid(), isReadOnly: false).byte)
       var bytes = [LockByte.live + generation.frame, LockByte.presenceReadWrite]
-      // A store without a maintenance thread publishes no row in the list of holders.
+      // A store without a maintenance thread has no row in the list of holders.
       if isMapped { bytes += [LockByte.holderRow, holderLock] }
       for byte in bytes {
         #expect(try locks.lockedByOthers(in: byte..<byte + 1) != nil)
@@ -188,7 +187,7 @@ struct ForkTests {
       #expect(copy == (nil, 0))
       let compaction = ForkedProcess.within { fork in try store.compact { _ in fork() } }
       #expect(compaction == (nil, 0))
-      // Writing would now be disabled if an operation had failed in the parent.
+      // If an operation had failed in the parent, writing would now be disabled.
       try store.write { try $0.keyspace("k").put(3, [9]) }
       let content = try #require(try store.snapshot().keyspace("k"))
       let values = try (1...3).map { try content.get($0) }
@@ -251,14 +250,14 @@ struct ForkTests {
       let store = try fixture.open()
       try store.write { try $0.keyspace("k").put(1, [1]) }
       let early = ForkedProcess {
-        // To the child, the parent's store is a store that another process has open.
+        // The child treats the parent's store as a store that another process has open.
         let joining = ForkedProcess.kind {
           let joined = try fixture.open()
           try joined.write { try $0.keyspace("k").put(2, [2]) }
           try joined.close()
         }
         guard joining == nil else { return 1 }
-        // The child can use a store that it has opened itself, but a child of the child cannot.
+        // The child can use a store that it opened itself, but the grandchild cannot.
         let failure = ForkedProcess.kind {
           let own = try other.open()
           try own.write { try $0.keyspace("k").put(1, [2]) }

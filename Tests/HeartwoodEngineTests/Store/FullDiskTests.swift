@@ -47,8 +47,8 @@ struct FullDiskTests {
       let count = try fill(store)
       #expect(count > 300)
       try expectRows(store, 0..<count)
-      // These puts write ten times as many bytes as the log has space for. Maintenance runs must
-      // therefore make space between the commits.
+      // These puts write ten times as much data as the log has space for, so maintenance runs must
+      // free space between the commits.
       for number in 0..<count { try put(store, number) }
       try expectRows(store, 0..<count)
       try store.checkpoint()
@@ -92,8 +92,8 @@ struct FullDiskTests {
       let snapshot = try store.snapshot()
       for number in 0..<count / 2 {
         do { try store.write { try $0.keyspace("a").delete(number) } } catch {
-          // The space may be insufficient for the pages of the held generation together with the
-          // new pages.
+          // There may not be enough space for both the pages of the held generation and the new
+          // pages.
           #expect((error as? StorageError)?.kind == .diskFull)
           break
         }

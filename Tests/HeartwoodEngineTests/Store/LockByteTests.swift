@@ -140,7 +140,7 @@ struct LockByteTests {
       var questionCount = 0
       fileSystem.onQuestion = {
         questionCount += 1
-        // Release the doorbell at the third query, like a process that has had its turn.
+        // Release the doorbell at the third query, as a process does after its turn.
         guard questionCount == 3 else { return }
         _ = try? other.lock(.none, LockByte.doorbell..<LockByte.doorbell + 1)
       }

@@ -18,8 +18,8 @@ struct MissingPageTests {
         for number in 0..<200 { try numbers.put(number, [UInt8](repeating: 7, count: 60)) }
       }
       try store.checkpoint()
-      // A page that is allocated and freed in the same transaction is never written, even if later
-      // pages are written.
+      // A page that is allocated and freed in the same transaction is never written, even if pages
+      // after it are.
       try store.write { transaction in
         let large = try transaction.keyspace("large")
         for number in 0..<2 { try large.put(number, [UInt8](repeating: 1, count: 200_000)) }

@@ -55,7 +55,7 @@ struct NamedGenerationTests {
         #expect(Self.kind { _ = try store.snapshot(at: generation) } == .generationExpired)
       }
     }
-    // A generation that was released does not become readable again in the next process.
+    // A released generation does not become readable again in the next process.
     try fixture.run { store in
       for generation in generations {
         #expect(Self.kind { _ = try store.snapshot(at: generation) } == .generationExpired)
@@ -129,8 +129,8 @@ struct NamedGenerationTests {
     var options = StoreOptions()
     options.segmentByteCount = 1 << 20
     options.durability = .normal
-    // Between the two checkpoints, background maintenance could create a segment that would count
-    // as part of the log.
+    // A segment that background maintenance creates between the two checkpoints would add to the
+    // size of the log.
     options.maintenance = .inline
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
@@ -144,7 +144,7 @@ struct NamedGenerationTests {
       for number in 1..<4 { try store.release("\(number)") }
       try store.checkpoint()
       // Successive values alternate between two sets of pages. Only the newest image of each page
-      // is retained, so the space of two of the four values is freed.
+      // is retained, so the space used by two of the four values is freed.
       #expect(store.statistics.logByteCount <= before - 2 * 400_000)
       #expect(try store.liveGenerations().map(\.names) == [["oldest"]])
     }

@@ -49,12 +49,12 @@ struct OpeningTests {
       #expect(error?.kind == kind, "\(String(describing: error))", sourceLocation: location)
       if let error { Self.expectSentence(error, location) }
       var after = try fixture.allBytes()
-      // Opening creates the lock file if it is missing. Creating the lock file is allowed, because
-      // the file is always empty.
+      // Opening creates the lock file if it is missing. This is allowed, because the file is always
+      // empty.
       if before["locks"] == nil, after["locks"] == [] { after["locks"] = nil }
       // Report file names instead of bytes, because bytes would be useless in a message.
       let names = Set(before.keys).union(after.keys)
-      // In a debug build, comparing `Data` is many times as fast as comparing arrays.
+      // In a debug build, comparing `Data` is many times faster than comparing arrays.
       let changed = names.filter { before[$0].map { Data($0) } != after[$0].map { Data($0) } }
         .sorted()
       #expect(changed == [], "changed by the opening", sourceLocation: location)
@@ -164,7 +164,7 @@ struct OpeningTests {
     let fixture = try sample()
     try setHeader(fixture, field, value)
     try expectRefusal(fixture, .incompatibleFormat)
-    // Another program, which uses the other format, may be creating a page file at this moment.
+    // A program that uses the other format may be creating a page file at this moment.
     try fixture.write([1, 2, 3], to: "pages.new")
     try expectRefusal(fixture, .incompatibleFormat)
   }

@@ -36,7 +36,7 @@ struct PermissionTests {
         for number in 0..<300 { try transaction.keyspace("k").put(number, [1, 2, 3]) }
       }
     }
-    // Make one more commit, and leave it in the log, as a process does when it dies.
+    // Make one more commit, and leave it in the log, as if the process had died.
     let store = try fixture.open()
     try store.write { try $0.keyspace("k").put(300, [4]) }
   }

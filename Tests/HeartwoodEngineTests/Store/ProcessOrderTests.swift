@@ -59,8 +59,8 @@ struct ProcessOrderTests {
         observed.onSync = { path in
           guard path.hasSuffix("/pages") else { return }
           lookCount += 1
-          // Open the store read-only. Verifying or closing a writable store would wait for the
-          // maintenance run.
+          // Open the store read-only, because verifying or closing a writable store would wait for
+          // the maintenance run.
           var reader = fixture(OtherProcess(memory))
           reader.options.isReadOnly = true
           #expect(throws: Never.self) {

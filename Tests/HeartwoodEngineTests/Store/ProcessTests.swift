@@ -55,8 +55,8 @@ struct ProcessTests {
       #expect(!store.recovery.startedLineage, "round \(round)")
       #expect(try store.verify().findings == [], "round \(round)")
       try store.close()
-      // A number may have been committed without being recorded. The commit remains, so record the
-      // number now.
+      // A number may have been committed but not recorded. The commit remains, so record the number
+      // now.
       let count = try numbers.count()
       try Data(count: count * 8).write(to: URL(fileURLWithPath: notes))
     }

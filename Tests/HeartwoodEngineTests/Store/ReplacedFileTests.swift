@@ -66,7 +66,7 @@ struct ReplacedFileTests {
     let store = try fixture.open()
     let other = try fixture.elsewhere().open()
     for key in 0..<20 { try put(key, in: key % 2 == 0 ? store : other) }
-    // If the file names have not changed for a while, the store compares them in a different way.
+    // The store compares the file names in a different way if they have not changed for a while.
     if isIdle { usleep(30_000) }
     try put(20, in: store)
     try put(21, in: other)
@@ -95,7 +95,7 @@ struct ReplacedFileTests {
     let moved = fixture.path + "-moved"
     try put(1, in: store)
     try files.moveItem(atPath: fixture.path, toPath: moved)
-    // Create another store at the earlier path. Neither store may affect the other store.
+    // Create another store at the earlier path. The two stores must not affect each other.
     try fixture.with(OtherProcess(PosixFileSystem())).run { try put(2, in: $0) }
     let before = try fixture.allBytes()
     for key in 3..<200 { try put(key, in: store, .normal) }

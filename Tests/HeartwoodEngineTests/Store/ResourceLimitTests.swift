@@ -129,7 +129,7 @@ struct ResourceLimitTests {
         for snapshot in old { try Self.expectAll(snapshot, 1) }
         for snapshot in newer { try Self.expectAll(snapshot, 2) }
         // The first checkpoint advances the page file to the old generation, and deletes the
-        // segments that precede this generation.
+        // segments before this generation.
         try store.checkpoint()
       }
       let leftCount = try fixture.names().filter { $0.hasPrefix("wal-") }.count
@@ -179,7 +179,7 @@ struct ResourceLimitTests {
       while case let descriptor = dup(0), descriptor >= 0 { taken.append(descriptor) }
       #expect(errno == EMFILE)
       var failure: StorageError?
-      // A segment needs a descriptor, so the first commit that needs a new segment fails.
+      // A new segment needs a descriptor, so the first commit that creates a segment fails.
       for number in 2..<100 where failure == nil {
         do {
           try store.write { try $0.keyspace("k").put(number, [UInt8](repeating: 1, count: 900)) }

@@ -104,7 +104,7 @@ struct SeveralProcessesTests {
     guard let store = world.processes[number].store else {
       let store = try world.processes[number].fixture.open()
       world.processes[number].store = store
-      // The first commit of a new lineage changes no contents.
+      // The first commit of a new lineage does not change the contents.
       world.newest = try store.snapshot().generation
       world.history[world.newest] = world.content
       return try expect(store.snapshot(), world)

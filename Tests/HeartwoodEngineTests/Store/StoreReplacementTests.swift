@@ -87,7 +87,7 @@ struct StoreReplacementTests {
       try expect(.busy) { try Store.destroy(at: path, busyTimeout: .milliseconds(20)) }
       try store.close()
     }
-    // Other files at a path are not removed either.
+    // A directory that contains other files is not removed.
     let stranger = first + "/notes"
     _ = try PosixFileSystem().create(stranger)
     try expect(.notAStore) { try Store.destroy(at: first) }

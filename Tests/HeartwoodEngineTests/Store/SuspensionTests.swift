@@ -144,8 +144,8 @@ struct SuspensionTests {
       let other = try fixture.elsewhere().open()
       if staysAlone { try other.close() }
       try store.suspend()
-      // The process that commits during the suspension either opens the store only then, or has it
-      // open all the time.
+      // The process that commits during the suspension either opens the store only now, or has had
+      // it open all along.
       let writer = staysAlone ? try fixture.elsewhere().open() : other
       for value in 3..<9 {
         try Self.put(UInt8(value), writer)
@@ -228,7 +228,7 @@ struct SuspensionTests {
     try StoreFixture.expectSound(writer)
     try writer.close()
     #expect(try !Self.isLocked(fixture))
-    // This is the only process. The process is read-only, so the presence lock is its only lock.
+    // This process is the only one, and is read-only, so the presence lock is its only lock.
     let alone = try reading.open()
     try alone.suspend()
     #expect(try !Self.isLocked(fixture))
@@ -281,7 +281,7 @@ struct SuspensionTests {
     try Self.put(2, writer)
     try writer.checkpoint()
     if !stays { try writer.close() }
-    // An observer of commits polls regularly. Polling must not resume the store.
+    // The observer of commits polls regularly, but polling must not resume the store.
     try await Task.sleep(for: .milliseconds(600))
     #expect(Self.kind { try store.snapshot() } == .suspended)
     if !stays { #expect(try !Self.isLocked(fixture)) }

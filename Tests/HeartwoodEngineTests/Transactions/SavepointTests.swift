@@ -120,8 +120,8 @@ struct SavepointTests {
         try transaction.keyspace("a").put(1, [1])
       }
       #expect(try store.snapshot().keyspaceNames == ["a"])
-      // The transaction cannot be committed if the error is caught outside a savepoint, or if the
-      // savepoint does not rethrow it.
+      // The transaction cannot be committed if the error is caught outside a savepoint, or is
+      // caught inside a savepoint and not rethrown.
       #expect(throws: StorageError.self) {
         try store.write { transaction in
           try transaction.savepoint { inner in
@@ -161,8 +161,7 @@ struct SavepointTests {
         #expect(try known.count() == 1)
         #expect(try removed.count() == 2)
         #expect(try removed.get(7) == nil)
-        // This writer was opened in the savepoint, but its keyspace was created before the
-        // savepoint.
+        // This writer was opened in the savepoint, but its keyspace already existed.
         #expect(try late?.count() == 1)
         try late?.put(9, [9])
         #expect(try transaction.keyspace("late").count() == 2)
@@ -230,7 +229,7 @@ struct SavepointTests {
     var passed: [(generation: Generation, model: KeyspaceModel)] = []
     let stepCount = TestScale.pick(quick: 12, all: 60)
     for round in 0..<3 {
-      // Each opening finds the store in the state that a process leaves behind when it dies.
+      // Each time the store is opened, it is in the state that a dead process left behind.
       let store = try fixture.open()
       try modelled.model.expectShown(by: store.snapshot(), "\(context), opened \(round)")
       for number in 0..<2 {

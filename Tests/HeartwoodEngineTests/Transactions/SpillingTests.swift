@@ -33,7 +33,7 @@ struct SpillingTests {
 
   @Test(arguments: TestScale.some([4096, 65536]))
   func `accepts a streamed value without keeping it in memory`(pageByteCount: Int) throws {
-    // The pages of one chunk and the index pages above them may exceed the limit.
+    // Memory use may exceed the limit by the pages of one chunk and the index pages above them.
     let (limit, slack) = (16, (64 << 10) / pageByteCount + 8)
     let fixture = try SpillingFixture.make(
       .mapped, pageByteCount: pageByteCount, memoryPageCount: limit)
@@ -103,8 +103,8 @@ struct SpillingTests {
         try rows.forEach { key, found in
           #expect(try Key.decode(key, as: Int.self) == next)
           #expect(found.array == value)
-          // Change both keyspaces during the iteration. The iteration has already passed the
-          // position of the new row, so it must not visit this row.
+          // Change both keyspaces during the iteration. The new row is behind the current position,
+          // so the iteration must not visit it.
           try others.put(next, value)
           try rows.put(next - 1, value)
           next += 2
@@ -205,8 +205,8 @@ struct SpillingTests {
     modelled.model = before
     #expect(store.statistics.newestGeneration == generation)
     try before.expectShown(by: store.snapshot(), "round \(round)")
-    // These changes reuse frames of the rolled-back transaction. The transaction's own pages have
-    // already been read from these frames.
+    // These changes reuse frames of the rolled-back transaction, from which that transaction has
+    // already read its own pages.
     try store.write { transaction in
       for _ in 0..<(round % 2 == 0 ? 10 : 300) { try modelled.step(&transaction) }
     }
@@ -234,7 +234,7 @@ struct SpillingTests {
         }
         counts.append(store.statistics.activity.verifiedPageCount - before)
       }
-      // Each attempt uses the same frames as the previous attempt, but must verify all pages again.
+      // Each attempt uses the same frames as the previous one, but must verify all pages again.
       #expect(counts[1] > 60)
       #expect(counts[1] == counts[2])
     }

@@ -26,7 +26,7 @@ struct TransactionMemoryTests {
         try rows.put(Int.random(in: 0..<1 << 40, using: &generator), value)
       }
     }
-    // A checkpoint reads all pages, through the cache if files are not mapped.
+    // A checkpoint reads all pages. If files are not mapped, it reads through the cache.
     _ = try store.checkpoint()
     let growth = try anonymousByteCount() - before
     guard try store.verify().findings.isEmpty else { fatalError("The store is not sound.") }

@@ -94,8 +94,8 @@ struct FreeSpaceTests {
       #expect(pageCount > perBitmap + 1000)
       try StoreFixture.expectSound(store)
       try store.checkpoint()
-      // Free pages in the ranges of both bitmaps. The pages at the end are truncated. The other
-      // pages are reused, beginning with the lowest page.
+      // Free pages in the ranges of both bitmaps. Those at the end are truncated, and the others
+      // are reused from the lowest page up.
       let before = try store.snapshot()
       try store.write { transaction in
         for number in [2, 16] { try transaction.keyspace("large").delete(number) }

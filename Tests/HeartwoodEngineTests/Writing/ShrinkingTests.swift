@@ -99,7 +99,7 @@ struct ShrinkingTests {
         #expect(page < perBitmap)
       }
       #expect(Int(fixture.pages.pageCount) == perBitmap)
-      // The index still contains the old bitmap, but a new bitmap must be created.
+      // The index still lists the old bitmap, but a new one must be created.
       for expected in 1...2 {
         last = try fixture.pages.allocate(.overflow, tree: 5, level: 0)
         try fixture.pages.writable(last).store32(1, OverflowLayout.payloadCount.offset)
@@ -185,8 +185,7 @@ struct ShrinkingTests {
         try StoreFixture.expectSound(store)
       }
       held = []
-      // In about half of the rounds, do not close the store, so that the next opening runs
-      // recovery.
+      // In about half of the rounds, leave the store open, so that the next opening runs recovery.
       if random.isTrue(in256: 128) { try store.close() }
     }
     try fixture.run { store in

@@ -68,8 +68,8 @@ struct SpilledGroupTests {
     let first = try log.commit([9])
     var given = try log.writer()
     _ = try spill([[1, 2], [3], [4, 5, 6], [7]], &given)
-    // The process continues after the abandoned transaction, and overwrites only some frames of
-    // this transaction.
+    // The process abandons the transaction and continues. The next commit overwrites only some
+    // frames of the abandoned transaction.
     let second = try log.commit((0..<UInt32(length)).map { $0 })
     #expect(try log.commits().map(\.point) == [first, second])
     #expect(try log.recovery().point == second)
@@ -119,7 +119,7 @@ struct SpilledGroupTests {
     }
     #expect(coalesced() == [])
     #expect(coalesced((4, 5), (1, 3)) == [VoidRange(first: 1, last: 5)])
-    // Only the slots of a footer and a header lie between frames 6 and 9.
+    // Between frames 6 and 9, there are only the slots of a footer and a header.
     #expect(coalesced((9, 12), (1, 6)) == [VoidRange(first: 1, last: 12)])
     #expect(coalesced((1, 10), (2, 3)) == [VoidRange(first: 1, last: 10)])
     #expect(

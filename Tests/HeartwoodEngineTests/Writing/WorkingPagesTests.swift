@@ -53,7 +53,7 @@ struct WorkingPagesTests {
       _ = try fixture.put(Self.key(3), [UInt8(depth + 2)])
       #expect(pages.memoryPageCount == depth + 1)
     }
-    // When the inner savepoint is released, a page that it replaced is kept unless the outer
+    // Releasing the inner savepoint keeps the previous version of a page, unless the outer
     // savepoint already has a copy of the page.
     pages.releaseSavepoint()
     #expect(pages.memoryPageCount == 5)

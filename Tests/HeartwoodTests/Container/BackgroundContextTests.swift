@@ -50,7 +50,7 @@ struct BackgroundContextTests {
             let counter = try #require(try context.fetch(FetchRequest<Counter>()).first)
             let before = counter.value
             for _ in 0..<3 { await Task.yield() }
-            // A call that throws also yields to the next call.
+            // The next call must run even if this call throws.
             if number.isMultiple(of: 4) { throw CancellationError() }
             counter.value = before + 1
             try context.save()
@@ -144,7 +144,7 @@ struct BackgroundContextTests {
       _ = Counter(context: context)
       try context.save()
     }
-    // All callers nest the contexts in the same order, because opposite orders could block.
+    // All callers nest the contexts in the same order, because opposite orders could deadlock.
     let expected = try await withThrowingTaskGroup(of: Int.self) { group in
       for caller in 0..<4 as Range<UInt64> {
         group.addTask {

@@ -65,7 +65,7 @@ struct RestoredHistoryTests {
       for number in 0..<(1 + random.below(6)) {
         try Self.insert("lost \(number)", in: original)
         lost.append(try Self.newest(original))
-        // Storing a token and reading it again preserves all parts of the token.
+        // Encoding and decoding a token must not change it.
         if random.below(2) == 0 {
           let stored = try JSONEncoder().encode(lost.removeLast())
           lost.append(try JSONDecoder().decode(PersistentHistoryToken.self, from: stored))

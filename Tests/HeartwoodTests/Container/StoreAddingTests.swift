@@ -48,7 +48,7 @@ struct StoreAddingTests {
     expect(.invalidModel, "Person", "people") {
       try container.addStore(url: url, entities: [Person.self, Car.self, Club.self])
     }
-    // The schema of the first store includes `Keeper` without naming it.
+    // The schema of the first store includes `Keeper` indirectly.
     expect(.invalidModel, "Keeper") { try container.addStore(url: url, entities: [Keeper.self]) }
     expect(.invalidModel, "Memo", fixture.memos.path) {
       try container.addStore(url: url, entities: [Memo.self, Remark.self])

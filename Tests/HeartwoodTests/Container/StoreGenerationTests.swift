@@ -168,7 +168,7 @@ struct StoreGenerationTests {
     try context.mergeChanges(changes)
     #expect(milk.rank == 2 && context.queryGenerationToken != kept)
     #expect(try container.versions(of: ids.1, from: kept).map(\.isDeleted) == [false, false])
-    // If one store already uses the name, no other store gets a named generation.
+    // If one store already uses the name, the other stores do not keep the generation.
     try container.stores[2].keep(container.stores[2].snapshot().generation, as: "taken")
     try fixture.container.performStamp()
     #expect(throws: StorageError.self) { try container.keepGeneration(.current, as: "taken") }

@@ -25,7 +25,7 @@ struct StoreHistoryTests {
     }
     let all = try container.fetchHistory(after: nil)
     #expect(all.map(\.author) == expected)
-    // A consumer that stops after any transaction can resume without missing a transaction.
+    // A consumer can stop after any transaction, and then resume without missing one.
     for (position, transaction) in all.enumerated() {
       let token = try JSONDecoder().decode(
         PersistentHistoryToken.self, from: JSONEncoder().encode(transaction.token))
@@ -60,7 +60,7 @@ struct StoreHistoryTests {
     #expect(news.count == 1)
     try fixture.addMemos()
     try fixture.memo("bread")
-    // The token still covers the memo store, because that store was present at the first token.
+    // The token still covers the memo store, because the earlier token did.
     let last = try container.fetchHistory(after: news[0].token)
     #expect(last.flatMap(\.changes).map(\.objectID.entityName) == ["Memo"])
     try container.removeStore(url: fixture.url("people"))

@@ -76,7 +76,7 @@ struct StoreRemovalTests {
     #expect(try context.fetch(FetchRequest<Person>()).map(\.age) == [1])
     #expect(milk.text == "" && milk.isDeleted && batched[0].text == "")
     expect(.removedStore) { _ = try context.fetch(FetchRequest<Memo>()) }
-    // A token stays valid for the remaining stores.
+    // After a store is removed, a token stays valid for the other stores.
     try other.setQueryGenerationFrom(token)
     #expect(try other.fetch(FetchRequest<Person>()).map(\.age) == [1])
     expect(.removedStore) { _ = try other.fetch(FetchRequest<Memo>()) }

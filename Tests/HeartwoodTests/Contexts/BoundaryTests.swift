@@ -132,7 +132,7 @@ struct BoundaryTests {
       asked.append(fault)
       return fault === people[0]
     }
-    // The handler is called neither for a lookup nor for a deletion that finds related rows
+    // A lookup does not call the handler, and neither does a deletion that finds related rows
     // missing.
     #expect(try context.existingObject(Person.self, with: ids[1]) == nil)
     context.delete(people[2])

@@ -51,7 +51,7 @@ struct ContextThreadTests {
     #expect(throws: ObjectGraphError.self) {
       try first.performAndWait { throw ObjectGraphError(.validation, "no") }
     }
-    // A block that throws leaves the context as well.
+    // After a block throws, the thread is no longer inside the context.
     #expect(try first.count(for: FetchRequest<Person>()) == 1)
   }
 
@@ -131,7 +131,7 @@ struct ContextThreadTests {
     try fixture.change(id) { $0.age = 20 }
     let (isWriting, hasRead) = (Gate(), Gate())
     async let saving: Void = writer.perform { context in
-      // The policy is called within the transaction of the save.
+      // The save calls the policy inside its transaction.
       context.mergePolicy = .custom { _ in
         isWriting.open()
         hasRead.pass()

@@ -126,7 +126,7 @@ struct DiscardedObjectTests {
     context.insert(order)
     #expect(order.isInserted && order.objectID != first && order.title == "draft")
     try context.save()
-    // An object can also be inserted again after its row was deleted.
+    // An object can also be inserted again after its row has been deleted.
     context.delete(order)
     try context.save()
     let other = fixture.context()
@@ -190,7 +190,7 @@ struct DiscardedObjectTests {
         free = next
       }
       free = nil
-      // Then do the same with saved objects, where only the first object retains the other objects.
+      // Then do the same with saved objects, all of them retained only through the first object.
       let context = container.newContext()
       var head: Link? = Link(context: context)
       var tail = head

@@ -139,8 +139,8 @@ struct GenerationTests {
     for age in 2...4 { try fixture.change(id) { $0.age = age } }
     try context.setQueryGenerationFrom(nil)
     #expect(try age(context, id) == 4)
-    // A context retains the generation of its last read only briefly. Wait until that generation is
-    // released.
+    // A context retains the generation of its last read only briefly, so wait until the generation
+    // is released.
     try fixture.waitUntilOnlyNewestIsLive()
     try fixture.container.store.checkpoint()
     let expired = #expect(throws: StorageError.self) { try context.setQueryGenerationFrom(token) }

@@ -35,7 +35,7 @@ struct SelfInverseTests {
     #expect(cats[0].mate == nil && cats[1].mate === cats[2])
     cats[3].mate = cats[0]
     try next()
-    // A new pair separates both cats from their previous mates.
+    // Pairing two cats separates both of them from their previous mates.
     cats[0].mate = cats[1]
     #expect(cats[1].mate === cats[0] && cats[2].mate == nil && cats[3].mate == nil)
     try next()

@@ -103,7 +103,7 @@ struct TemporaryIDTests {
         #expect(try other.fetch(request) == [] && other.count(for: request) == 0, "\(step)")
         let assumed: Person = other.object(with: id)
         #expect(assumed.isFault && assumed.name == "" && assumed.isDeleted, "\(step)")
-        // The temporary ID finds no object, even in the second step, after the object was saved.
+        // The temporary ID finds no object, even in the second step, after the save.
         let again = try other.existingObject(Person.self, with: id)
         #expect(again == nil, "\(step)")
         try other.save()
@@ -191,7 +191,7 @@ struct TemporaryIDTests {
       try context.save()
       context.reset()
     }
-    // Each of the two classes uses blocks of 64, 128, 256, … numbers, with one entry per block.
+    // For each of the two classes, there is one entry per block of 64, 128, 256, … numbers.
     #expect(context.renumbered.entryCount <= 2 * TestScale.pick(quick: 7, all: 9))
   }
 
@@ -263,7 +263,7 @@ struct RenumberedObjectsTests {
     let (old, new) = (ObjectNumber(bits: .min | 5), ObjectNumber(bits: 9 << 40))
     table.record(new, insteadOf: old)
     #expect(table.resolved(old) == new && copy.resolved(old) == old)
-    // Recording a cycle or the same replacement again has no effect.
+    // Recording the same replacement again has no effect, and neither does recording a cycle.
     let count = table.changeCount
     table.record(new, insteadOf: old)
     table.record(old, insteadOf: new)

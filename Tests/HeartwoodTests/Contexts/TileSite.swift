@@ -173,8 +173,8 @@ final class TileSite {
       if !tile.objectID.isTemporary { view.ids[tile.name] = tile.objectID }
     }
     for box in try context.fetch(FetchRequest<Box>()) {
-      // Skip deleted tiles. Even if this context or a parent has deleted a tile, the tile is still a
-      // member of a box if another context has added it to that box in the store.
+      // Skip deleted tiles. If another context has added a tile to a box in the store, the box
+      // contains the tile even if this context or a parent has deleted it.
       view.boxes[box.name] = Set(
         box.tiles.compactMap { tile in
           let name = tile.name

@@ -81,7 +81,7 @@ struct ChangeFeedTests {
     let ids = Set(try fixture.context().fetchObjectIDs(FetchRequest<Person>()))
     var iterator = try container.changeFeed(from: .existingObjects).makeAsyncIterator()
     var seen: [ChangeFeed.Event] = []
-    // The generation that the feed reads does not contain the changes made in this loop.
+    // The feed reads a generation that does not contain the changes made in this loop.
     for number in 0..<300 {
       seen.append(try #require(try await iterator.next()))
       if number % 100 == 7 {
@@ -176,7 +176,7 @@ struct ChangeFeedTests {
     try fixture.change(id) { $0.age = 3 }
     event = try #require(try await iterator.next())
     #expect(event.before?["age"] == .integer(2) && event.after?["age"] == .integer(3))
-    // The feed reads two transactions in one generation.
+    // The feed reads both of these transactions in a single generation.
     try fixture.change(id) { $0.age = 4 }
     try fixture.change(id) { $0.age = 5 }
     for _ in 0..<2 {

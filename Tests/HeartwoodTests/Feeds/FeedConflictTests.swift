@@ -276,7 +276,7 @@ struct FeedConflictTests {
       for _ in 0..<random.below(6) { try changeRandomly(&random) }
       try insert("round \(round)", in: source)
       let all = try await source.container.changeFeed(from: start).all(of: source.container)
-      // The feed may be interrupted anywhere, and continues with a later generation.
+      // The feed may be interrupted at any event, and then continues with a later generation.
       let events = all.prefix(random.below(2) == 0 ? random.below(all.count) : all.count)
       for event in events {
         try receiver.add(event.json())

@@ -143,7 +143,7 @@ struct FeedCopyTests {
     async throws
   {
     var random = SeededGenerator(seed: seed)
-    // The merge policies have different results only if the copy is edited.
+    // The choice of merge policy matters only if the copy is edited.
     let policies = MergePolicy.Each.allCases
     let policy = policies[Int(seed) % policies.count].policy
     let source = try Source(random.forked())

@@ -42,7 +42,7 @@ struct FeedLifetimeTests {
     let scratch = try ScratchDirectory()
     let path = scratch.path(of: "store")
     let count = TestScale.pick(quick: 150_000, all: 1_000_000)
-    // Another process inserts the objects, so that this process does not reuse the memory.
+    // Insert the objects in another process, so that this process cannot reuse the memory.
     await #expect(processExitsWith: .success) { [path = path as String, count = count as Int] in
       let container = try PersistentContainer(url: URL(filePath: path), schema: people)
       var number = 0
@@ -106,7 +106,7 @@ struct FeedLifetimeTests {
       try await Task.sleep(for: .milliseconds(150))
       try container.resume()
     }
-    // The generation is gone, but the feed continues within the transaction.
+    // The generation has expired, but the feed continues within the transaction.
     for _ in 0..<2 { ids.append(try await iterator.next()?.id) }
     try await resumption.value
     #expect(ids == ["1-0", "1-1", "1-2"])

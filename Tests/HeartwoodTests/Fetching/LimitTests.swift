@@ -40,7 +40,7 @@ struct LimitTests {
     }
     for (start, order) in Order.allCases.enumerated() {
       for (number, limit) in (Self.numbers.map(Optional.some) + [nil]).enumerated() {
-        // A quick run combines each order and each limit with a third of the offsets.
+        // A quick run tests each combination of order and limit with a third of the offsets.
         let first = TestScale.pick(quick: (start + number) % 3, all: 0)
         for offset in TestScale.some(Array(Self.numbers.dropFirst(first)), every: 3) {
           let page = titles.dropFirst(max(0, offset)).prefix(max(0, limit ?? .max))

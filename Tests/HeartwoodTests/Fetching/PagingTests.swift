@@ -83,7 +83,7 @@ struct PagingTests {
       entries.append(entry.free)
       return entry
     }).last {
-      // Other contexts insert entries before the position. The next page does not move.
+      // Entries inserted before the position must not shift the next page.
       let entry = Entry(context: context)
       (entry.rank, entry.free) = (isBackwards ? 1000 : -1, -1)
       request = try request.after(last)

@@ -12,7 +12,7 @@ extension GraphFixture {
     for name in try snapshot.keyspaceNames
     where !["heartwood.history", "heartwood.model"].contains(name) {
       try snapshot.keyspace(name)?.forEach { key, value in
-        // The version of a row depends on how many pages the transactions before it have written.
+        // The version of a row depends on how many pages earlier transactions have written.
         let versionCount = name.hasPrefix("objects.") ? 8 : 0
         result[name, default: []] += [
           key.withUnsafeBytes { Array($0) },

@@ -254,7 +254,7 @@ struct JSONImportTests {
 
   @Test(.evidence("IE-02"), .evidence("IE-01"))
   func `accept elements that arrive in pieces`() async throws {
-    // A killed process may have left files.
+    // A killed process may have left files behind.
     let filesBefore = Set(try temporaryFiles)
     var random = SeededGenerator(seed: 1)
     let text = (0..<300).map { "{\"code\": \"c\($0)\", \"words\": [\"\u{e9}\"]}" }

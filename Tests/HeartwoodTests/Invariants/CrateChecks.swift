@@ -201,7 +201,7 @@ struct CrateChecks {
     let sets = [context.insertedObjects, context.updatedObjects, context.deletedObjects]
     let all = sets.reduce(Set()) { $0.union($1) }
     let details = CrateText.changes(context)
-    // The deleted objects also include objects that other contexts have deleted (I-01).
+    // The set of deleted objects also includes objects deleted in other contexts (I-01).
     let hasEdits = !sets[0].isEmpty || !sets[1].isEmpty
     let isExact = context.hasChanges ? !all.isEmpty : !hasEdits
     try expect(isExact, "hasChanges agrees with the sets", details)
