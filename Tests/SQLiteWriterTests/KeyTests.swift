@@ -12,7 +12,7 @@ struct KeyTests {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(
       path: scratch.path, sortByteCount: source.element([512, 8 << 20]))
-    // The columns of the key are in a different order than the columns of the table.
+    // The key lists its columns in a different order from the table.
     let table = try writer.table(
       SQLiteTable(
         name: "pairs", key: .columns(["owner", "member"]),
@@ -165,8 +165,8 @@ struct KeyTests {
 
   @Test func `merge many sorted runs`() throws {
     let scratch = try Scratch()
-    // The writer makes about 5,000 runs. It merges 64 runs at a time, and then merges 64 of the
-    // results at a time.
+    // The writer makes about 5,000 runs. It merges 64 runs at a time, and then the results, again
+    // 64 at a time.
     let writer = try SQLiteFileWriter(path: scratch.path, sortByteCount: 256)
     let table = try writer.table(
       SQLiteTable(

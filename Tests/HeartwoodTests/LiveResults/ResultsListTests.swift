@@ -86,7 +86,7 @@ struct ResultsListTests {
     let list = controller.results
     try context.save()
     #expect(list[2] === new && list.objectIDs == controller.objectIDs && list.count == 6)
-    // The context has released the second new object, so the list loads it by its new number.
+    // The context has released the second new object, so the list loads it by its permanent ID.
     #expect(!list[4].isFault && list[4].rank == 35)
     Song(context: context).rank = 26
     let unsaved = controller.results

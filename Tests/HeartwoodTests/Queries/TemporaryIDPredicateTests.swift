@@ -178,7 +178,7 @@ struct TemporaryIDPredicateTests {
     Car(context: context).owner = ada
     try context.save()
     #expect(owns.count == 2)
-    // If there are many lists, the owner in each predicate is used to find the lists to update.
+    // With many lists, the lists to update are found by the owners in their predicates.
     var lists: [FetchedResultsController<Car>] = []
     var people: [Person] = []
     for number in 0..<12 {

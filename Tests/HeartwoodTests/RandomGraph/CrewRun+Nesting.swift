@@ -74,7 +74,7 @@ extension CrewRun {
     try save(workspace, rollsBack: false)
     // Compare only if the parent has saved and is up to date. Without automatic merging, the child
     // does not see the saves of other contexts. If a new object was merged into an existing row,
-    // the child also does not see the row's values.
+    // the child does not see the row's values either.
     let isMet = new.contains { workspace.view.now[$0] == nil }
     guard store.generation != before, !workspace.view.hasChanges, !isStale(workspace),
       child.isMerging || !isOthers && !isMet
@@ -124,7 +124,7 @@ extension CrewRun {
     guard expected.isEmpty else {
       throw CrewMismatch("the save of the child should throw \(expected)")
     }
-    // The save of a child is an undo group of its parent.
+    // A child's save forms one undo group in its parent.
     if hadChanges { workspace.view.endGroup() }
     defer { if hadChanges { workspace.view.endGroup() } }
     if child.view.hasChanges { begin(workspace) }

@@ -140,8 +140,7 @@ struct ValueIdentityTests {
     let changes = try fixture.container.changes(
       from: before, to: try #require(second.queryGenerationToken))
     #expect(changes.updated[object.objectID] == ["name"])
-    // The other context changed only the Unicode representation of the name, which is still a
-    // change.
+    // Although the other context changed only the name's Unicode representation, this is a change.
     mine.name = "other"
     first.mergePolicy = .mergeByPropertyStoreTrump
     try first.save()
