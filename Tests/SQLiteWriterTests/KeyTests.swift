@@ -100,7 +100,7 @@ struct KeyTests {
     var source = SeededSource(77)
     for number in 0..<3000 {
       let count = source.element([0, 1, 6, 7, 8, 15, 16, 40, 135, 136, 200])
-      // Zero bytes at the end of a text look like the padding of a word.
+      // Trailing zero bytes in a text look like the padding of a word.
       let end = source.element(["", "\u{0}", "\u{0}\u{0}", "a", "b", "é", "\u{0}a"])
       let middle = (0..<source.element([0, 0, 3, 20])).map { _ in source.element(["a", "b", "c"]) }
       let text = String(repeating: "p", count: count) + middle.joined() + end

@@ -177,7 +177,7 @@ struct BrowseCommandTests {
     let facts = try FileManager.default.attributesOfItem(atPath: file)
     #expect(facts[.posixPermissions] as? Int == 0o600)
 
-    // The file size limit stops the writing of the page after 4 KiB.
+    // The file size limit makes writing the page fail after 4 KiB.
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     process.arguments = [

@@ -190,8 +190,8 @@ final class ResultsWalk {
   }
 
   private func edit(_ object: Song) {
-    // Read the object first. Without a row in the pinned generation, the object remains a fault,
-    // and a fault has no values to edit.
+    // Read the object first. If it has no row in the pinned generation, it remains a fault, and a
+    // fault has no values to edit.
     _ = object.rank
     guard !object.isFault else { return }
     object.rank = random.below(60)

@@ -62,7 +62,7 @@ struct TextCrashTests {
     let reader = container.newContext()
     let storms = FetchRequest<Essay>(matching: .word("storm"))
     for context in [reader, pinned] { #expect(try context.count(for: storms) == 40) }
-    // Save so often that the waiting entries are merged into the index.
+    // Save so often that the pending entries are merged into the index.
     for seed in 0..<2 as Range<UInt64> {
       await #expect(processExitsWith: .success) { [path = path as String, seed = seed as UInt64] in
         let container = try PersistentContainer(url: URL(filePath: path), schema: essays)
