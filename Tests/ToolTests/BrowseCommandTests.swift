@@ -71,8 +71,8 @@ struct BrowseCommandTests {
     let page = try BrowsedPage(of: store, in: directory)
     let texts = try page.rows(of: "Oddity").suffix(Self.hostileTexts.count)
     #expect(texts.map { $0["text"] as? String } == Self.hostileTexts)
-    // The page has a script element for the model, one for each of four entities, and one for the
-    // script.
+    // The page has a script element for the model, one for each of the four entities, and one for
+    // the script itself.
     #expect(page.text.ranges(of: "<script").count == 6)
     #expect(page.text.ranges(of: "</script").count == 6)
     #expect(!page.text.contains("<!--"))

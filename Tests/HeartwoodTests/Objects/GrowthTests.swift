@@ -164,7 +164,7 @@ struct GrowthTests {
       #expect(order.keywords == ["a"] || order.keywords == [])
     }
     #expect(order.keywords == ["a", "b"])
-    // Changes that the closure makes before it throws are kept.
+    // If the closure throws, the changes that it has already made are kept.
     #expect(throws: CancellationError.self) {
       try change(&order.keywords) { words in
         words.append("c")

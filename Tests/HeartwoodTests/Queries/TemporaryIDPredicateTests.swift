@@ -85,8 +85,8 @@ struct TemporaryIDPredicateTests {
     try check(context, "before")
     try context.save()
     try check(context, "after")
-    // For a changed object, the predicate is evaluated with the values in memory instead of the
-    // row.
+    // For a changed object, the predicate is evaluated with the values in memory instead of those
+    // in the row.
     ada.age = 36
     car.name = "changed"
     try check(context, "with changes")

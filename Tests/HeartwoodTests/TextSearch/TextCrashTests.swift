@@ -29,7 +29,8 @@ struct TextCrashTests {
     func change(_ context: ManagedObjectContext) throws {
       var random = SeededGenerator(seed: seed &+ 1)
       for round in 0..<6 {
-        // The last saves are large, so they merge the words of the first saves.
+        // The last saves are large, so they merge the words of the first saves into the posting
+        // lists.
         for _ in 0..<(round < 4 ? 2 : 20) { Essay(context: context).title = random.words(1...8) }
         try context.fetch(FetchRequest<Essay>(matching: .word("sea"))).first.map(context.delete)
         try context.save()
