@@ -8,8 +8,8 @@ struct RoundTripTests {
   func `return random rows, by rowid and by index`(seed: UInt64) throws {
     var source = SeededSource(seed)
     let scratch = try Scratch()
-    // With little memory, the writer makes sorted runs, and even merges runs that earlier merges
-    // made.
+    // With little memory, the writer makes sorted runs, and even merges the results of earlier
+    // merges.
     let sortByteCount = source.element([1 << 10, 64 << 10, 8 << 20])
     let writer = try SQLiteFileWriter(path: scratch.path, sortByteCount: sortByteCount)
     var tables: [RandomTable] = []

@@ -144,8 +144,8 @@ extension FileHistory {
         lengthsSeen += 1
         if lengthsSeen <= lengths {
           byteCount = count
-          // A truncation that is kept has freed the bytes after the new end, so their contents must
-          // not reappear.
+          // A truncation that is kept has freed the bytes after the new end, so their old contents
+          // must not reappear.
           if change.isCut { bytes.setCount(min(bytes.count, count)) }
         }
       }

@@ -28,8 +28,8 @@ struct GrowthTests {
         order.remark = (order.remark ?? "") + "."
       }
     }
-    // If each step examined all members, the test would take minutes (a quick run, a sixteenth of
-    // that).
+    // If each step examined all members, the test would take minutes (a sixteenth of that in a
+    // quick run).
     #expect(duration < TestScale.pick(quick: 4, all: 20))
     #expect(order.lines.map(\.number) == Array(0..<count))
     #expect(order.lines.allSatisfy { $0.order === order } && order.pieces.count == count)

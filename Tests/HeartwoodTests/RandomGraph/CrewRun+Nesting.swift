@@ -103,8 +103,8 @@ extension CrewRun {
     record("  saves the child")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
-    // A save validates every object that has had a property assigned, even if no value changed.
-    // Such an object may already be invalid in the parent.
+    // A save validates every object whose properties were assigned, even if no value changed. Such
+    // an object may already be invalid in the parent.
     let isInvalid = child.context.updatedObjects.contains {
       ($0 as? CrewMember)?.title == CrewValue.invalidTitle
     }

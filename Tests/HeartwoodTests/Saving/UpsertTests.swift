@@ -147,7 +147,7 @@ struct UpsertTests {
       let found = try fresh.fetch(FetchRequest<Purchase>(sort: [SortDescriptor(\.number)]))
       #expect(found.map(\.number) == [7, 8])
       #expect(found[0].note == (policy.prefersMine ? "2" : "stored"))
-      // The weight was set in only the first of the two orders with the number 7.
+      // Of the two orders numbered 7, only the first had its weight set.
       let weight = policy == .overwrite ? 0 : policy.prefersMine ? 9 : 1.5
       #expect(found[0].weight == weight)
       #expect(found[0].lines.map(\.text) == ["stored", "1", "2"])

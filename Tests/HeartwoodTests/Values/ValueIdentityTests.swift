@@ -140,7 +140,7 @@ struct ValueIdentityTests {
     let changes = try fixture.container.changes(
       from: before, to: try #require(second.queryGenerationToken))
     #expect(changes.updated[object.objectID] == ["name"])
-    // Although the other context changed only the name's Unicode representation, this is a change.
+    // Changing only the name's Unicode representation, as the other context did, is still a change.
     mine.name = "other"
     first.mergePolicy = .mergeByPropertyStoreTrump
     try first.save()

@@ -23,7 +23,7 @@ struct CommitsTests {
     _ = try Self.put(4, store)
     let newest = try Self.put(5, store)
     #expect(await iterator.next() == newest)
-    // A second iterator also starts at the sequence's creation.
+    // A second iterator also starts from the time at which the sequence was created.
     var second = commits.makeAsyncIterator()
     #expect(await second.next() == newest)
     // An empty transaction creates no generation.
