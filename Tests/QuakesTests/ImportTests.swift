@@ -51,7 +51,7 @@ struct ImportTests {
     feed.quakes[7].magnitude = nil
     feed.quakes[8].place = "renamed"
     feed.quakes.append(FeedContent.Quake(code: "new", magnitude: -0.3))
-    // The feed reports a quake twice, but the store must contain it once.
+    // The feed reports a quake twice, but the store must contain it only once.
     feed.quakes.append(feed.quakes[0])
     let run = try quakes.importFeed(feed)
     #expect(run.output.hasPrefix("21 quakes in standard input: 1 added, 3 updated, 17 unch"))

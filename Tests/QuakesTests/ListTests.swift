@@ -15,7 +15,7 @@ struct ListTests {
         time: 1_550_275_200_000 + hours * 3_600_000, longitude: position.1, latitude: position.0)
     }
     let quakes = try QuakesFixture()
-    // Hours are counted from midnight, 2019-02-16.
+    // Hours are counted from midnight on 2019-02-16.
     try quakes.importFeed(
       FeedContent([
         quake("a", 5.1, "Delta", hours: -30, at: (38.8, -122.8)),

@@ -40,7 +40,7 @@ struct PastTests {
     #expect(
       try quakes.run("at", times[2], "--min-magnitude", "2").output
         == "0 of 2 quakes, as of \(times[2])\n")
-    // A given second or day selects the newest state up to the end of that period.
+    // A given second or day selects the newest state at the end of that second or day.
     let second = times[3].prefix(19) + "Z"
     #expect(
       try quakes.run("at", "\(second)").output.hasSuffix("3 of 3 quakes, as of \(times[3])\n"))

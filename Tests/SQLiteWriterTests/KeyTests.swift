@@ -12,7 +12,7 @@ struct KeyTests {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(
       path: scratch.path, sortByteCount: source.element([512, 8 << 20]))
-    // The columns of the key are in a different order than the columns of the table.
+    // The key lists its columns in a different order from the table.
     let table = try writer.table(
       SQLiteTable(
         name: "pairs", key: .columns(["owner", "member"]),
@@ -100,7 +100,7 @@ struct KeyTests {
     var source = SeededSource(77)
     for number in 0..<3000 {
       let count = source.element([0, 1, 6, 7, 8, 15, 16, 40, 135, 136, 200])
-      // Zero bytes at the end of a text look like the padding of a word.
+      // Trailing zero bytes in a text look like the padding of a word.
       let end = source.element(["", "\u{0}", "\u{0}\u{0}", "a", "b", "é", "\u{0}a"])
       let middle = (0..<source.element([0, 0, 3, 20])).map { _ in source.element(["a", "b", "c"]) }
       let text = String(repeating: "p", count: count) + middle.joined() + end
@@ -165,8 +165,8 @@ struct KeyTests {
 
   @Test func `merge many sorted runs`() throws {
     let scratch = try Scratch()
-    // The writer makes about 5,000 runs. It merges 64 runs at a time, and then merges 64 of the
-    // results at a time.
+    // The writer makes about 5,000 runs. It merges 64 runs at a time, and then the results, again
+    // 64 at a time.
     let writer = try SQLiteFileWriter(path: scratch.path, sortByteCount: 256)
     let table = try writer.table(
       SQLiteTable(

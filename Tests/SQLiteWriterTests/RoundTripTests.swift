@@ -8,8 +8,8 @@ struct RoundTripTests {
   func `return random rows, by rowid and by index`(seed: UInt64) throws {
     var source = SeededSource(seed)
     let scratch = try Scratch()
-    // With little memory, the writer makes sorted runs, and also merges runs that are results of
-    // earlier merges.
+    // With little memory, the writer makes sorted runs, and even merges the results of earlier
+    // merges.
     let sortByteCount = source.element([1 << 10, 64 << 10, 8 << 20])
     let writer = try SQLiteFileWriter(path: scratch.path, sortByteCount: sortByteCount)
     var tables: [RandomTable] = []
@@ -171,8 +171,8 @@ struct RoundTripTests {
   @Test func `can have keys of a single value that is shorter than a cell`() throws {
     let scratch = try Scratch()
     let writer = try SQLiteFileWriter(path: scratch.path)
-    // The numbers fill the first leaf, so that the leaf ends between two short keys in some tables.
-    // The second-to-last key then moves to an interior page, and loses its padding.
+    // The numbers fill the first leaf, so that in some tables, the leaf ends between two short
+    // keys. The second-to-last key then moves to an interior page and loses its padding.
     var counts: [Int] = []
     for realCount in 306...313 {
       for integerCount in 0..<9 {

@@ -62,7 +62,7 @@ struct CommitBoundaryCrashTests {
       guard let (path, sector) = try lastChangedSector(old, new) else { continue }
       let bytes = try #require(new.bytes(of: path))
       for end in TestScale.some([1, 7, 8, 16, 100, 200, 256, 300, 400, 500, 504, 511], every: 4) {
-        // Write everything that precedes the sector, and the first `end` bytes of the sector.
+        // Write everything before the sector, plus the first `end` bytes of the sector.
         let torn = old.killed()
         let file = try #require(try torn.open(path, .write))
         let count = min(sector + end, bytes.count)

@@ -111,8 +111,8 @@ final class CrashHistory {
     case .abandonedSpill:
       do {
         try store.write { transaction in
-          // Change pages other than the next transaction's pages, because that transaction will
-          // write its pages to the same frames.
+          // Change pages that the next transaction will not change, because it will write its own
+          // pages to the same frames.
           for key in 0..<30 as Range<Int64> {
             try transaction.keyspace("c").put(key, [UInt8](repeating: 0xFF, count: 900))
           }

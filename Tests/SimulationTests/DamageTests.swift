@@ -93,8 +93,8 @@ struct DamageTests {
         let outcome = try sample.outcome(of: files)
         let context = "\(name) with \(extra) more bytes"
         let isNoticed = expectRightOrNoticed(outcome, sample, context)
-        // Files that contain their own length must be rejected. The page file and the segments may
-        // be longer than necessary.
+        // An extended file must be rejected if it contains its own length. The page file and the
+        // segments may be longer than necessary.
         #expect(isNoticed == (name == "map" || name == "kept"), "\(context): \(outcome)")
         count += 1
       }

@@ -102,7 +102,7 @@ struct FailureTests {
     // No pages are kept in memory, so the commit mark is written on its own. The commit can then be
     // complete even if this write is reported as incomplete.
     var options = CrashHistory.options(memoryPageCount: 0)
-    // All of the log fits in one segment, so no segment is reclaimed.
+    // The entire log fits in one segment, so no segment is reclaimed.
     options.segmentByteCount = options.pageByteCount * 64
     func opened() throws -> CrashHistory {
       let run = CrashHistory(disk: SimulatedDisk(seed: seed), seed: 7, options: options)
@@ -155,8 +155,7 @@ struct FailureTests {
       run.disk.faultPlan = .failure(
         .io, atCall: call, isLasting: isLasting, leavesPart: true, dropsUnsynced: drops)
       let errors = runOn(run, context, steps)
-      // A failure to create segments in advance or to reclaim segments need not cause an error in
-      // the step.
+      // A step may succeed even if creating segments in advance or reclaiming segments fails.
       #expect(!errors.isEmpty || isSpilling, "\(context)")
       run.disk.faultPlan = FaultPlan()
       try checkAfterReopening(run, context)

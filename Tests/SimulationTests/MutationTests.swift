@@ -41,8 +41,7 @@ struct MutationTests {
       var mutator = Mutator(seed: Self.seed(0, number))
       let damage = mutator.aimedDamage(
         aim, sample: number % SampleStore.all.count, isSameBoot: number % 3 == 0)
-      // The sample contains nothing to which this aim refers. For example, the sample may have no
-      // map.
+      // The sample contains nothing to aim at. For example, it may have no map.
       guard !damage.edits.isEmpty else { continue }
       tried += 1
       if try metError(damage, "\(aim), seed \(Self.seed(0, number))") { refused += 1 }

@@ -76,7 +76,7 @@ struct ReserveCrashTests {
     let disk = SimulatedDisk(seed: 7)
     let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
     try store.write { try $0.keyspace("k").put(1, [1]) }
-    // The page file can grow, but there is too little space for the transaction's part of the log.
+    // The page file can grow, but there is too little space for the transaction in the log.
     disk.byteCountLimit = disk.usedByteCount + (512 << 10) + (200 << 10)
     for _ in 0..<3 {
       let error = #expect(throws: StorageError.self) {

@@ -29,8 +29,8 @@ struct SuccessionTests {
       let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
       let finding = try run.finding(in: store, atLeast: run.acknowledgedCount)
       #expect(finding == nil, "died at call \(call)")
-      // These commits enter the segment that the dead process was creating. After each commit, the
-      // power is cut before a later call could make the segment's name durable.
+      // These commits go into the segment that the dead process was creating. After each commit,
+      // cut the power before a later call can make the segment's name durable.
       for number in 0..<6 {
         try store.write { try $0.keyspace("after").put(number, [UInt8](repeating: 1, count: 3000)) }
         let again = try Store(

@@ -144,15 +144,15 @@ extension FileHistory {
         lengthsSeen += 1
         if lengthsSeen <= lengths {
           byteCount = count
-          // A kept truncation has freed the bytes after the new end, so their earlier contents must
-          // not reappear.
+          // A truncation that is kept has freed the bytes after the new end, so their old contents
+          // must not reappear.
           if change.isCut { bytes.setCount(min(bytes.count, count)) }
         }
       }
       change.images.withBytes { images in
         let size = FileChange.sectorByteCount
         var start = 0
-        // Copy runs of adjacent kept sectors together.
+        // Copy each run of adjacent kept sectors in one step.
         for sector in 0...change.sectorCount {
           if sector < change.sectorCount, keeps(index, sector) { continue }
           let run = images.slice(start * size, (sector - start) * size)

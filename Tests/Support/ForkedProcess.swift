@@ -54,7 +54,7 @@ package struct ForkedProcess {
     let identifier = call()
     precondition(identifier >= 0, "the process could not be forked")
     if identifier == 0 {
-      // Unblock all signals in the child, because the threads of tests block them.
+      // Unblock all signals in the child, because test threads block them.
       var all = sigset_t()
       sigfillset(&all)
       pthread_sigmask(SIG_UNBLOCK, &all, nil)

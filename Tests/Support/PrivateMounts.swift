@@ -65,7 +65,7 @@ package enum PrivateMounts {
       // Look up the symbols before forking, because the child could wait for the loader's lock
       // forever.
       guard unshare != nil, mount != nil else { return false }
-      // Try in a child process, because the calling thread must keep its mounts.
+      // Try this in a child process, because the calling thread must keep its mounts.
       return ForkedProcess { begin() ? 0 : 1 }.wait() == 0
     }()
   #else

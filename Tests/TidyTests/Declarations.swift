@@ -75,8 +75,7 @@ extension SwiftSource {
       case "{" where open == 0: return lineOfClosingBrace(from: next)
       case "}" where open == 0: return nil
       case "func", "init", "var", "let", "case", "associatedtype":
-        // This token begins the next requirement of a protocol, so the previous function has no
-        // body.
+        // This token begins a protocol's next requirement, so the previous function has no body.
         if open == 0, tokens[next - 1].text != "." { return nil }
       default: break
       }

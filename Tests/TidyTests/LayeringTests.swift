@@ -37,8 +37,8 @@ struct LayeringTests {
       path: "Sources/Heartwood/",
       layers: [
         ["Values"], ["Text"], ["Model"], ["Records"], ["Objects"], ["Storage"], ["Queries"],
-        // These directories extend a single class, the context, and contain the types of the
-        // class's properties.
+        // The files in these directories extend one class, the context, and contain the types of
+        // its properties.
         ["Contexts", "ChangeNotification", "Merging", "Undo"],
         ["Fetching"], ["Saving"], ["Batches"], ["Importing"], ["LiveResults"], ["Container"],
         ["Feeds"], ["Inspection"],

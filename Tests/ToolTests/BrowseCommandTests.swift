@@ -71,8 +71,8 @@ struct BrowseCommandTests {
     let page = try BrowsedPage(of: store, in: directory)
     let texts = try page.rows(of: "Oddity").suffix(Self.hostileTexts.count)
     #expect(texts.map { $0["text"] as? String } == Self.hostileTexts)
-    // The page has a script element for the model, one for each of four entities, and one for the
-    // script.
+    // The page has a script element for the model, one for each of the four entities, and one for
+    // the script itself.
     #expect(page.text.ranges(of: "<script").count == 6)
     #expect(page.text.ranges(of: "</script").count == 6)
     #expect(!page.text.contains("<!--"))
@@ -177,7 +177,7 @@ struct BrowseCommandTests {
     let facts = try FileManager.default.attributesOfItem(atPath: file)
     #expect(facts[.posixPermissions] as? Int == 0o600)
 
-    // The file size limit stops the writing of the page after 4 KiB.
+    // The file size limit makes writing the page fail after 4 KiB.
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     process.arguments = [

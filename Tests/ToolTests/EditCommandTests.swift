@@ -87,7 +87,7 @@ struct EditCommandTests {
       }
       #expect(texts[0] == texts[1])
     }
-    // The classes of the program can read the objects that the tool has written.
+    // The program's classes can read the objects that the tool wrote.
     try copy.change { context in
       let oddities = try context.fetch(FetchRequest<ToolOddity>())
       #expect(Set(oddities.map(\.text)) == Set(ObjectStore.oddTexts))

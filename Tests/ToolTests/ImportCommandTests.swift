@@ -77,7 +77,7 @@ struct ImportCommandTests {
         + #""born": "2001-01-01T00:00:00Z"}"#
     }
     #expect(try run("Player", people.joined(separator: "\n"), "--key", "tag").exitCode == 0)
-    // Each element takes the number and name that the object of the previous element had.
+    // Each element takes over the number and name of the previous element's object.
     let moves = (0..<5).reversed().map {
       #"{"tag": \#($0), "name": "T\#($0 + 1)", "number": 9}"#
     }

@@ -38,7 +38,7 @@ struct MaintenanceCommandTests {
 
   @Test func `checkpoint the log`() throws {
     let store = try ToolStore(keepsBefore: false)
-    // Leave the store in the state that a killed process leaves behind.
+    // Leave the store in the same state as a killed process would.
     do {
       let opened = try store.fixture.open()
       try opened.write { try $0.keyspace("rings").put(1873, [1]) }

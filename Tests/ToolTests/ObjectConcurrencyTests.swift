@@ -118,8 +118,8 @@ struct ObjectConcurrencyTests {
         let keyspace = try transaction.keyspace("heartwood.model")
         var bytes = try keyspace.get(key) ?? []
         let position = generator.below(bytes.count)
-        // Replacing a byte with a digit or letter keeps the JSON readable more often than flipping
-        // a bit.
+        // Replacing a byte with one of these characters keeps the JSON readable more often than
+        // flipping a bit does.
         bytes[position] = Array("0123456789abtrue\"{}[],.:".utf8)[generator.below(24)]
         try keyspace.put(key, bytes)
       }

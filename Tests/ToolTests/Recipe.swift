@@ -64,7 +64,7 @@ final class Recipe {
 
   /// Kills the script and its programs.
   func kill() {
-    // Another process group may get the same number later.
+    // Another process group may later get the same ID.
     guard !isKilled else { return }
     isKilled = true
     Foundation.kill(-process.processIdentifier, SIGKILL)

@@ -21,7 +21,8 @@ private final class ServerProcess {
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
     process.standardInput = FileHandle.nullDevice
-    // PostgreSQL changes to its directory, and cannot return to a directory that it may not read.
+    // PostgreSQL changes to its own directory, and cannot return to a directory that it is not
+    // allowed to read.
     process.currentDirectoryURL = URL(filePath: "/")
     try process.start()
     while try BuiltModules.run(ready[0], Array(ready.dropFirst())).exitCode != 0 {

@@ -189,7 +189,8 @@ struct SalvageTests {
       }
       let (report, contents) = try sample.salvaged()
       guard report.generation.frame == sample.generation else {
-        // A last commit whose header was overwritten looks like a commit that a crash has cut off.
+        // If the header of the last commit was overwritten, the commit looks like one cut off by a
+        // crash.
         #expect(round > 0, "round \(round)")
         continue
       }

@@ -14,7 +14,7 @@ struct ShellTerminalTests {
     let home = try ScratchDirectory()
     let terminal = try ShellTerminal(["shell", store.fixture.path], home: home.path)
     try terminal.expect("> ")
-    // Completion produces `query Player`, and lists the candidates in between.
+    // Completion produces `query Player`, and then lists the candidates for `'n`.
     terminal.type("que\tP\t")
     try terminal.expect("query Player ")
     terminal.type("'n\t")

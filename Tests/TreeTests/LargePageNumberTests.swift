@@ -13,7 +13,7 @@ struct LargePageNumberTests {
   private func fixture(before retainedGeneration: Int) throws -> TreeFixture {
     let first = retainedGeneration / Self.perBitmap * Self.perBitmap
     let fixture = try TreeFixture(pageByteCount: Self.pageByteCount, pageCount: PageNumber(first))
-    // Mark as used all pages between the root, which follows its bitmap, and the limit.
+    // Mark all pages between the root and the limit as used. The root follows its bitmap.
     let bitmap = try fixture.pages.writable(PageNumber(first))
     for bit in 2..<max(retainedGeneration - first - 1, 2) {
       let offset = BitmapLayout.bits + bit / 8

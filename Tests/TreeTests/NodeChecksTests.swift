@@ -145,7 +145,7 @@ struct TreeChecksTests {
           TreeModel.KeyShape.mixedPrefixes.key(&random),
           TreeModel.value(&random, pageByteCount: 4096))
       }
-      // Damage references and values in a way that leaves each page valid by itself.
+      // Damage references and values in a way that leaves each page valid on its own.
       let pages = try fixture.livePages.sorted()
       for _ in 0...random.next() % 4 {
         let number = pages[Int(random.next() % UInt64(pages.count))]

@@ -97,7 +97,7 @@ struct TreeCursorTests {
     var current = keys.first
     for step in 0..<1500 {
       if random.next() % 3 == 0 {
-        // Make about half of the changes at the position of the cursor.
+        // Make about half of the changes at the cursor's position.
         let random = TreeModel.KeyShape.mixedPrefixes.key(&random)
         let key = step % 2 == 0 ? current ?? random : random
         if let index = keys.firstIndex(of: key) {

@@ -21,7 +21,7 @@ struct TreeWriterTests {
     var model = TreeModel()
     for step in 1...TestScale.pick(quick: 1500, all: 3000) {
       let key = shape.key(&random)
-      // Let the tree grow and shrink in turn, so that it gains and loses levels.
+      // Let the tree alternately grow and shrink, so that it gains and loses levels.
       let deletes: UInt64 = step / 750 % 2 == 0 ? 25 : 75
       if random.next() % 100 < deletes {
         let isThere = model.rows.removeValue(forKey: key) != nil

@@ -132,7 +132,7 @@ struct CrateLink {
         CrateLink("children", tag.children) { list($0.parent) },
         CrateLink("mate", list(tag.mate)) { list($0.mate) },
         CrateLink("parent", list(tag.parent)) { $0.children },
-        // A deleted lock keeps its tag until a save denies the deletion.
+        // Only a save denies a deletion; until then, a deleted lock keeps its tag.
         CrateLink("lock", list(tag.lock).filter { !$0.isDeleted }) { list($0.tag) },
       ]
     case let lock as CrateLock:

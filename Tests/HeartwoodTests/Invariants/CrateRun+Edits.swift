@@ -17,7 +17,7 @@ extension CrateRun {
     default: object = CrateLock(context: context)
     }
     object.serial = nextSerial()
-    // Assigning `nil` would count as setting the value, which has a different meaning (C-11).
+    // Do not assign `nil`, because that would count as setting the value (C-11).
     if let code = code() { object.code = code }
     if isTrue(onceIn: 2) { object.number = below(4) }
     if isTrue(onceIn: 2) { object.text = text() }

@@ -15,7 +15,7 @@ extension CrateRun {
     }
     let count = isTrue(onceIn: 3) ? transactions.count : below(transactions.count + 1)
     record("\(workspace.name): merge \(count) of \(transactions.count) transactions")
-    // Merging advances a pinned context, but rereads only the objects of the transaction.
+    // Merging advances a pinned context, but rereads only the objects that the transaction changed.
     if count > 0 { workspace.isStale = true }
     for transaction in transactions.prefix(count) {
       try workspace.context.mergeChanges(from: transaction)

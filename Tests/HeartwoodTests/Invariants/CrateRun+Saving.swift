@@ -28,7 +28,7 @@ extension CrateRun {
     if !hadChanges {
       try expect(!hasWritten, "a save without changes writes nothing", workspace.name)
     } else if workspace.policy == .error, !wasStale {
-      // If other contexts had committed, they could have deleted the same objects.
+      // No other context has committed, so none can have deleted the same objects first.
       try expect(hasWritten, "a save of changes writes something", "\(workspace.name): \(changes)")
     }
     workspace.notePin()
@@ -50,7 +50,7 @@ extension CrateRun {
     let after = try stored()
     try expect(
       after == store, "a failed save does not change the store", CrateText.difference(store, after))
-    // Before the save failed, automatic merging reread objects (QG-35).
+    // Automatic merging rereads objects before the save fails (QG-35).
     if !context.automaticallyMergesChangesFromParent {
       let left = CrateText.changes(context)
       try expect(

@@ -53,7 +53,7 @@ struct ResultsListTests {
     #expect(list[0].rank == 10)
     try deleteAll()
     #expect(controller.isEmpty)
-    // No reference to the objects is kept, so the list must retain them.
+    // This test keeps no reference to the objects, so the list must retain them.
     let instances = list.map { ObjectIdentifier($0) }
     #expect(Set(instances).count == 4 && list.map { ObjectIdentifier($0) } == instances)
     #expect(list[1].isFault && list[1].rank == 0 && list[1].isDeleted)
@@ -86,7 +86,7 @@ struct ResultsListTests {
     let list = controller.results
     try context.save()
     #expect(list[2] === new && list.objectIDs == controller.objectIDs && list.count == 6)
-    // The context has released the second new object, so the list loads it by its new number.
+    // The context has released the second new object, so the list loads it by its permanent ID.
     #expect(!list[4].isFault && list[4].rank == 35)
     Song(context: context).rank = 26
     let unsaved = controller.results

@@ -330,8 +330,8 @@ final class ResultsRun {
     let this = watched[index]
     let before = this.values
     let after = Dictionary(uniqueKeysWithValues: found.map { ($0.objectID, values($0)) })
-    // Do not compare values if the list excludes unsaved changes, because the list's objects still
-    // show these changes.
+    // If the list excludes unsaved changes, do not compare values, because its objects show these
+    // changes anyway.
     guard this.request.includesPendingChanges else { return }
     for (id, values) in after where before[id].map({ $0 != values }) ?? !before.isEmpty {
       guard reported.contains(id) else {

@@ -311,11 +311,11 @@ struct ResultsTests {
       #expect(try live.controller.objectIDs == context.fetchObjectIDs(request))
       #expect(live.ids == live.controller.objectIDs)
     }
-    // Inserting many objects at the start makes the list forget the objects at its end.
+    // After many insertions at the start, the list no longer tracks the objects at its end.
     try fixture.songs((-400..<0).map { $0 })
     context.refreshAllObjects()
     try check()
-    // The last objects move to the middle, after the objects that the list still has.
+    // The last objects move to the middle, after the objects that the list still tracks.
     for id in more.prefix(3) { try fixture.changeSong(id) { $0.rank = 50 } }
     try check()
     let front = FetchRequest<Song>(where: #Predicate { $0.rank < 0 }, limit: 100)

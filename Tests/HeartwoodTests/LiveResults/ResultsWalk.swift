@@ -77,7 +77,7 @@ final class ResultsWalk {
       for _ in 0..<4 { insert(into: other) }
       try other.save()
       let walked = lists[random.below(lists.count)]
-      // Reading the IDs merges all commits, and no commit is made before the walk begins.
+      // Reading the IDs merges all commits, and no further commit is made before the walk begins.
       let ids = walked.controller.objectIDs
       let list = walked.controller.results
       let names = list.sections.map(\.name)
@@ -129,8 +129,8 @@ final class ResultsWalk {
       if let last = list.last { try visit(last) }
     case 8: for song in controller.prefix(ids.count) { try visit(song) }
     case 9:
-      // A conversion loads all objects at once, so the list can change only before or after the
-      // conversion.
+      // Conversion to an array loads all objects at once, so the list can change only before or
+      // after it.
       let all = [Array(controller), Array(list), list.sections.flatMap(\.objects)]
       try require(Set(all).count == 1, "conversions differ")
       for (song, id) in zip(all[0], ids) {
@@ -190,8 +190,8 @@ final class ResultsWalk {
   }
 
   private func edit(_ object: Song) {
-    // Read the object first. Without a row in the pinned generation, the object remains a fault,
-    // and a fault has no values to edit.
+    // Read the object first. If it has no row in the pinned generation, it remains a fault, and a
+    // fault has no values to edit.
     _ = object.rank
     guard !object.isFault else { return }
     object.rank = random.below(60)

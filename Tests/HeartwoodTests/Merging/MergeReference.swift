@@ -82,7 +82,7 @@ struct MergeReference {
     let edited = changed.filter(\.value.hasEdits)
     let hasConflicts = edited.contains { isConflict($0.key, $0.value) }
     if policy == .error, hasConflicts { return false }
-    // Deleting a missing row is not a conflict, but shows that another context has changed the
+    // Deleting a missing row is not a conflict, but it shows that another context changed the
     // store.
     let isContested =
       hasConflicts || edited.contains { $0.value.isDeleted && rows[$0.key] == nil }

@@ -122,7 +122,7 @@ struct MergedHistoryTests {
     _ = try past.count(for: FetchRequest<Person>())
     let token = try #require(past.queryGenerationToken)
     try fixture.change(ids[0]) { $0.age = 2 }
-    // The second row is written twice, and then has its original values again.
+    // Write the second row twice, so that it ends up with its original values.
     try fixture.change(ids[1]) { $0.age = 3 }
     try fixture.change(ids[1]) { $0.age = 1 }
     let context = fixture.context()

@@ -186,7 +186,7 @@ struct MovedMembersTests {
     others.delete(owner)
     try others.save()
     move.context.undo()
-    // The context keeps the values that it has read until it rereads them.
+    // The context keeps its old values until it rereads the objects.
     #expect(link.members(of: move.owners[0]) == [move.member])
   }
 

@@ -119,7 +119,7 @@ struct CompositeTests {
       #expect(worker.work == Residence(street: "s\(number)"))
       #expect(worker.name == "w\(number)" && worker.wage == Double(number))
     }
-    // Reading through a fault loads the fault.
+    // Reading an element of a composite loads the fault.
     let fresh = container.newContext()
     let boss = fresh.object(Official.self, with: workers[3].objectID)
     #expect(boss.isFault && boss.address.place.longitude == -3)

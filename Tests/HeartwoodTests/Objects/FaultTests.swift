@@ -106,7 +106,7 @@ struct FaultTests {
     try #require(try other.existingObject(Person.self, with: ids[0])).age = 2
     try fixture.change(ids[0]) { $0.managedObjectContext?.delete($0) }
     #expect(ada.name == "" && ada.isDeleted)
-    // The other context has an unsaved change to the object, so its save stores the row again.
+    // The other context still has an unsaved change to the object, so its save restores the row.
     other.mergePolicy = .overwrite
     try other.save()
     if isFetched {

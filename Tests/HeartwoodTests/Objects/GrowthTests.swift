@@ -28,8 +28,8 @@ struct GrowthTests {
         order.remark = (order.remark ?? "") + "."
       }
     }
-    // If each step examined all members, the test would take minutes, or a sixteenth of that time
-    // in a quick run.
+    // If each step examined all members, the test would take minutes (a sixteenth of that in a
+    // quick run).
     #expect(duration < TestScale.pick(quick: 4, all: 20))
     #expect(order.lines.map(\.number) == Array(0..<count))
     #expect(order.lines.allSatisfy { $0.order === order } && order.pieces.count == count)
@@ -164,7 +164,7 @@ struct GrowthTests {
       #expect(order.keywords == ["a"] || order.keywords == [])
     }
     #expect(order.keywords == ["a", "b"])
-    // Changes that the closure makes before it throws are kept.
+    // If the closure throws, the changes that it has already made are kept.
     #expect(throws: CancellationError.self) {
       try change(&order.keywords) { words in
         words.append("c")

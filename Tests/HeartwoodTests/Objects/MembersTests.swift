@@ -164,7 +164,7 @@ private final class MemberGraph {
         place.rollback()
         return "\(error.kind)"
       }
-      // A set shows the generation in which it was loaded, so load all sets again.
+      // A set shows the generation from which it was loaded, so reload all sets.
       for context in contexts { context.refreshAllObjects() }
     case .rollback: place.rollback()
     case .undo: if place.canUndo { place.undo() }

@@ -136,7 +136,7 @@ struct StoredPropertyTests {
     object.name = "a"
     object.first = .only
     try context.save()
-    // Another context changes the row, so this context's changes are merged into the row.
+    // Another context changes the row, so this context's changes are merged into it.
     try fixture.change(Weightless.self, object.objectID) { $0.name = "b" }
     context.mergePolicy = .mergeByPropertyObjectTrump
     object.count = 7

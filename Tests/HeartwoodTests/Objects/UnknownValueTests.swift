@@ -177,8 +177,8 @@ struct UnknownValueTests {
     let store = try store()
     try store.open(schema) { context in
       let found = try context.fetch(FetchRequest<Ticket>(sort: [SortDescriptor(\.rank)]))
-      // Assigning the default value, although it is already shown, is a change and replaces the
-      // stored value.
+      // Assigning the default value, even if it is already shown, counts as a change and replaces
+      // the stored value.
       found[0].level = .low
       #expect(found[0].unreadableValues["level"] == nil && found[0].hasChanges)
     }

@@ -1,4 +1,4 @@
-// Runs the functions of Usage.swift on a store that contains the data that these functions expect.
+// Runs the functions in Usage.swift on a store that contains the data they expect.
 
 import Foundation
 import Heartwood

@@ -43,7 +43,7 @@ struct DeepPredicateTests {
   /// Returns the number of terms in a predicate of the given shape; common shapes have more terms.
   private static func termCount(_ shape: Shape) -> Int {
     switch shape {
-    // Even the smaller numbers overflow the stack if each term uses 50 bytes of stack space.
+    // Even the smaller counts overflow the stack if each term uses 50 bytes of it.
     case .leftOr, .rightAnd, .any, .list, .formatOr, .manyNots:
       TestScale.pick(quick: 25_000, all: 100_000)
     default: TestScale.pick(quick: 10_000, all: 20_000)
@@ -127,7 +127,7 @@ struct DeepPredicateTests {
       }
     case .negated: for _ in 0..<depth / 2 { result = (result || equals(7)).not }
     case .leaves:
-      // Both the leaves and the combination of the leaves are deeply nested.
+      // Both the leaves and their combination are deeply nested.
       let count = min(depth / 2, 20)
       let leaf = try Condition(
         format: String(repeating: "NOT ", count: count) + "rank == 5")

@@ -22,7 +22,7 @@ struct PredicateFormTests {
   func `predicates of every form equal plain closures`(seed: UInt64) throws {
     let herd = try Herd(seed: seed)
     var last: (predicate: QueryPredicate<Animal>, condition: Condition)?
-    // Every third condition is enough to include every language and every depth.
+    // Every third condition is enough to cover every language and every depth.
     let conditions = TestScale.some(Self.conditions(seed, herd.ids), every: 3)
     for (number, condition) in conditions.enumerated() {
       let place = "seed \(seed), \(number): "

@@ -1,8 +1,8 @@
 import Foundation
 import Heartwood
 
-// These functions create the same nodes as the compiler does for a `#Predicate`, but for operands
-// whose types are known only at run time.
+// These functions create the same nodes that the compiler creates for a `#Predicate`, but for
+// operands whose types are known only at run time.
 
 typealias NodeType = StandardPredicateExpression
 

@@ -70,7 +70,7 @@ extension RandomTerms {
     case 1: return property("paws", \.paws) { Int128($0) }
     case 2: return memberCount(0)
     case 100:
-      // Without a property, any form of this term is a constant.
+      // A term without a property is a constant in every form.
       let list = [random.below(5) - 2, 1]
       return Integer(
         node: { _ in

@@ -76,7 +76,7 @@ struct StringPredicateTests {
       let predicate = #Predicate<Title> { $0.text.localizedStandardContains(text) }
       let expected = try found(QueryPredicate(format: "text CONTAINS[cd] %@", text))
       #expect(try found(QueryPredicate(predicate)) == expected)
-      // Evaluating the predicate itself must give the same result.
+      // Evaluating the predicate directly must give the same result.
       let titles = try context.fetch(FetchRequest<Title>()).filter { try predicate.evaluate($0) }
       #expect(Set(titles.map { Array($0.text.utf8) }) == expected)
       let optional = #Predicate<Title> { $0.subtitle?.localizedStandardContains(text) ?? false }

@@ -85,8 +85,8 @@ struct TemporaryIDPredicateTests {
     try check(context, "before")
     try context.save()
     try check(context, "after")
-    // For a changed object, the predicate is evaluated with the values in memory instead of the
-    // row.
+    // For a changed object, the predicate is evaluated with the values in memory instead of those
+    // in the row.
     ada.age = 36
     car.name = "changed"
     try check(context, "with changes")
@@ -178,7 +178,7 @@ struct TemporaryIDPredicateTests {
     Car(context: context).owner = ada
     try context.save()
     #expect(owns.count == 2)
-    // If there are many lists, the owner in each predicate is used to find the lists to update.
+    // With many lists, the lists to update are found by the owners in their predicates.
     var lists: [FetchedResultsController<Car>] = []
     var people: [Person] = []
     for number in 0..<12 {

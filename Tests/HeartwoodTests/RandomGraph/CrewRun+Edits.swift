@@ -53,8 +53,8 @@ extension CrewRun {
     let all = workspace.view.now.rows.keys.sorted()
     guard let tag = one(all, step.a) else { return }
     if workspace.view.work.deleted.contains(tag) {
-      // Undoing a saved insertion also reverts the object's values, but the reference does not
-      // model this effect.
+      // Undoing a saved insertion also reverts the object's values, but the reference model ignores
+      // this.
       if setting.keepsUndo { return }
       // Skip faults, because they would be reread from a different generation than the other
       // objects.
@@ -125,8 +125,8 @@ extension CrewRun {
     guard row.kind.isMember else { return false }
     // If the deletion of a mentor is undone after a save, the mentor gets a new ID.
     if setting.keepsUndo { return true }
-    // The context determines whether clearing a reference to a missing row is a change. The result
-    // depends on whether the context has noticed that the row is missing.
+    // Whether clearing a reference to a missing row counts as a change depends on whether the
+    // context has noticed that the row is missing.
     if let mentor = row[.mentor].first, workspace.view.now[mentor] == nil { return true }
     return (try workspace.object(tag) as? CrewMember)?.mentor != nil
   }

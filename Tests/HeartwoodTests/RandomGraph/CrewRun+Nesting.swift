@@ -74,7 +74,7 @@ extension CrewRun {
     try save(workspace, rollsBack: false)
     // Compare only if the parent has saved and is up to date. Without automatic merging, the child
     // does not see the saves of other contexts. If a new object was merged into an existing row,
-    // the child also does not see the row's values.
+    // the child does not see the row's values either.
     let isMet = new.contains { workspace.view.now[$0] == nil }
     guard store.generation != before, !workspace.view.hasChanges, !isStale(workspace),
       child.isMerging || !isOthers && !isMet
@@ -103,8 +103,8 @@ extension CrewRun {
     record("  saves the child")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
-    // A save validates every object with an assigned property, even if no value differs. Such an
-    // object may already be invalid in the parent.
+    // A save validates every object whose properties were assigned, even if no value changed. Such
+    // an object may already be invalid in the parent.
     let isInvalid = child.context.updatedObjects.contains {
       ($0 as? CrewMember)?.title == CrewValue.invalidTitle
     }
@@ -124,7 +124,7 @@ extension CrewRun {
     guard expected.isEmpty else {
       throw CrewMismatch("the save of the child should throw \(expected)")
     }
-    // The save of a child is an undo group of its parent.
+    // A child's save forms one undo group in its parent.
     if hadChanges { workspace.view.endGroup() }
     defer { if hadChanges { workspace.view.endGroup() } }
     if child.view.hasChanges { begin(workspace) }

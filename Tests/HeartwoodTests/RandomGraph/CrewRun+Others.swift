@@ -16,7 +16,7 @@ extension CrewRun {
     historyToken = try containers[0].currentHistoryToken
     var written: [Int: Set<String>] = [:]
     for change in new.flatMap(\.changes) {
-      // An unknown object was created and deleted since the last call.
+      // An object without a tag was both created and deleted since the last call.
       guard let tag = tagsByID[change.objectID] else { continue }
       var names: Set<String> = ["inserted or deleted"]
       if case .update(let updated) = change.kind {

@@ -118,7 +118,7 @@ extension CrewRun {
 
   func search(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     let isStale = isStale(workspace)
-    // The reference does not model the result for a stale context with unsaved changes.
+    // The reference model does not cover a stale context with unsaved changes.
     guard !isStale || !workspace.view.hasChanges else { return }
     guard !workspace.isMerging || !isStale else { return try merge(workspace, step) }
     let graph = seen(workspace)

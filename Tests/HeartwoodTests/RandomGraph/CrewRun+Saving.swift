@@ -40,7 +40,7 @@ extension CrewRun {
     _ workspace: CrewWorkspace, _ error: any Error, _ expected: Set<CrewFailure>
   ) throws {
     count("refused")
-    // If a save has several failures, the reference may predict only the first failure.
+    // If a save has several failures, the reference model may predict only the first one.
     let failures = (error as? ObjectGraphError).map { [$0] + $0.failures } ?? []
     let kinds = Set(failures.compactMap { CrewFailure(rawValue: $0.kind.description) })
     guard !kinds.isDisjoint(with: expected) || expected.count > 1 && kinds == [.validation] else {

@@ -162,7 +162,7 @@ struct CrewSave {
         let isStored = stands(tag, isTheirsChanged(tag, link)) && isEdited(tag, link)
         guard isWhole || isStored else { continue }
         let target = row[link].first
-        // New objects are related later, because they have no rows yet.
+        // Relate new objects later, because they have no rows yet.
         let isLater = target.map { view.isNew($0) && mine[$0] != nil } ?? false
         try refer(tag, link, to: isLater ? nil : target)
       }
@@ -201,7 +201,7 @@ struct CrewSave {
         let isGone = row[link].contains { !view.isNew($0) && result[$0] == nil }
         guard let new = row[link].first, !view.isNew(new), !isGone, let inverse = link.inverse
         else {
-          // If the partner was removed here, also remove a partner that another context has set.
+          // If the partner was removed here, also remove any partner that another context has set.
           let isSeparated = row[link].isEmpty || isGone
           let former = isSeparated ? result.targets(tag, link) : before[link]
           for old in former { result.separate(tag, link, old) }

@@ -179,8 +179,8 @@ struct CrewView {
       for field in row.kind.fields where row[field] != old[field] && !field.isDerived {
         work.now[tag]?[field] = row[field]
       }
-      // Separate objects before relating any objects, because relating objects may separate them
-      // from other objects.
+      // Separate objects before relating any, because relating an object may separate it from
+      // another.
       for link in row.kind.links where !row.has(link, like: old) {
         let isLeft: (Int) -> Bool = link.isToOne ? { _ in true } : { old[link].contains($0) }
         guard link.isToOne || link.isManyToMany else { continue }

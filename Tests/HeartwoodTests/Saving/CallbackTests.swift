@@ -17,8 +17,8 @@ private final class Diary: ManagedObject {
   override func prepareForDeletion() { entries.append("deleting \(text)") }
   override func willSave() throws {
     if text == "endless" { rounds += 1 }
-    // Assign only a new value. Every assignment counts as a change, after which `willSave` is
-    // called again.
+    // Assign only a new value, because any assignment counts as a change and makes `willSave` run
+    // again.
     if length != text.count { length = text.count }
   }
   override func validate() throws {

@@ -117,7 +117,8 @@ struct ConflictTests {
     context.detectConflicts(for: mine)
     if isSet { mine.age = 1 }
     #expect(throws: ObjectGraphError.self) { try context.save() }
-    // The other context has read no property of the object, so no value can have changed since.
+    // The other context has not read any property of the object, so it has no value that could be
+    // outdated.
     let other = fixture.context()
     other.detectConflicts(for: other.object(with: id) as Person)
     try other.save()

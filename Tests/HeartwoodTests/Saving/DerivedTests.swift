@@ -91,7 +91,7 @@ struct DerivedTests {
     try other.save()
     let seen: Stop = fixture.context().object(with: stop.objectID)
     #expect(seen.townName == "Rome!" && seen.nextName == "Oslo!")
-    // Deleting a town does not clear `next`, which has no inverse, but `nextName` must become
+    // `next` has no inverse, so deleting a town does not clear it, but `nextName` must become
     // `nil`.
     for town in try other.fetch(FetchRequest<Town>()) { other.delete(town) }
     try other.save()
@@ -213,7 +213,7 @@ struct DerivedTests {
     #expect(error.kind == .constraintConflict && error.message.contains("townName, number"))
     stops[2].number = 1
     try context.save()
-    // The towns swap names, and therefore their stops swap derived names.
+    // The towns swap names, so the derived names of their stops are swapped as well.
     (rome.name, oslo.name) = ("Oslo", "Rome")
     try context.save()
     #expect(stops.map(\.townName) == ["Rome", "Oslo", "Oslo"])
@@ -250,7 +250,7 @@ struct DerivedTests {
     house.townName = "set by hand"
     try context.save()
     #expect(house.townName == "nowhere" && house.townAlias == nil)
-    // An intermediate sum may overflow if the final sum does not.
+    // An intermediate sum may overflow, as long as the final sum does not.
     for rooms in [Int.max, 1, -1] {
       let house = House(context: context)
       house.rooms = rooms

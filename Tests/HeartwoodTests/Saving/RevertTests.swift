@@ -15,7 +15,7 @@ struct RevertTests {
       try container.keepGeneration(.current, as: "round \(round)")
       all.append((try #require(try container.keptGeneration("round \(round)")), run.saved))
     }
-    // Revert to the generations in mixed order.
+    // Revert to the generations out of order.
     for (token, reference) in [all[2], all[0], all[3], all[1]] {
       let expected = try container.changes(from: .current, to: token)
       let changes = try container.revert(to: token, author: "Eve")
@@ -27,7 +27,7 @@ struct RevertTests {
       #expect(found == reference)
       try expectSameEntries(container, token)
       let isSame = changes.inserted.isEmpty && changes.deleted.isEmpty && changes.updated.isEmpty
-      // Without differences, there is no transaction.
+      // If nothing differs, no transaction is recorded.
       if isSame { continue }
       let last = try #require(try container.fetchHistory(after: nil).last)
       #expect(last.author == "Eve")

@@ -147,7 +147,7 @@ struct UpsertTests {
       let found = try fresh.fetch(FetchRequest<Purchase>(sort: [SortDescriptor(\.number)]))
       #expect(found.map(\.number) == [7, 8])
       #expect(found[0].note == (policy.prefersMine ? "2" : "stored"))
-      // Of the two orders with the number 7, only the first has set the weight.
+      // Of the two orders numbered 7, only the first had its weight set.
       let weight = policy == .overwrite ? 0 : policy.prefersMine ? 9 : 1.5
       #expect(found[0].weight == weight)
       #expect(found[0].lines.map(\.text) == ["stored", "1", "2"])
@@ -259,7 +259,7 @@ struct UpsertTests {
     let row: Purchase = others.object(with: id)
     row.labels.insert(others.object(with: label.objectID))
     try others.save()
-    // This save does not reread the changes of the other context.
+    // This save does not reread what the other context changed.
     Sticker(context: context).name = "another"
     try context.save()
     let order = Purchase(context: context)

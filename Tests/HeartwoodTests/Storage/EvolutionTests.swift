@@ -136,7 +136,7 @@ struct EvolutionTests {
       try context.expect("stars == 3", \V3.Book.pages, (0..<12).map { $0 * 100 } + [5000])
       try context.expect("stars == 5", \V3.Book.pages, [])
       try context.expect("title == 'untitled'", \V3.Book.pages, [0, 300, 600, 900])
-      // An attribute that is removed and added again has lost its earlier values.
+      // Removing an attribute and adding it again loses its earlier values.
       let notes = try context.all(V3.Book.self).map(\.note)
       #expect(Set(notes) == ["new"])
       let new = V3.Book(context: context)

@@ -23,7 +23,7 @@ struct MigrationStageTests {
   func `stages change objects before and after the migration`() throws {
     let store = EvolvingStore()
     let rows = try Contacts.fill(store, count: 30)
-    // The migration is rejected without the stages.
+    // Without the stages, the migration is rejected.
     #expect("\(try store.refusal(V3.schema))".contains("Contact.phone"))
     for _ in 0..<2 {
       try store.open(V3.schema, Contacts.stages) { context in

@@ -255,7 +255,7 @@ struct RelationshipEvolutionTests {
       others.home = [:]
       try expectThird(context, others)
     }
-    // No entries of the relationships' previous kinds remain.
+    // No entries remain from the relationships' previous kinds.
     #expect(try store.keyspaces("edges.").count == 0)
   }
 

@@ -40,7 +40,7 @@ struct UnstorableTests {
   private func refusal(
     _ change: (Blob) -> Void, _ names: String...
   ) throws {
-    // Try the change in both a new and an existing object.
+    // Try the change on both a new and an existing object.
     let fixture = try GraphFixture(Schema(Blob.self))
     let context = fixture.context()
     let known = Blob(context: context)

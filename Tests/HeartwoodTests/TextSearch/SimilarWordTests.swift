@@ -22,7 +22,7 @@ struct SimilarWordTests {
     for word in words { Essay(context: context).title = word }
     try context.save()
     let clean = fixture.context()
-    // The tokenizer folds accents, and splits Chinese characters.
+    // The tokenizer folds accents and splits words at Chinese characters.
     let terms = try clean.terms(withPrefix: "", of: Essay.self, limit: 10_000).map(\.text)
     for _ in 0..<40 {
       let wanted = word(1...7).filter { $0 != "東" && $0 != "é" }

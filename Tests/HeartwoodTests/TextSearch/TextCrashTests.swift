@@ -29,7 +29,8 @@ struct TextCrashTests {
     func change(_ context: ManagedObjectContext) throws {
       var random = SeededGenerator(seed: seed &+ 1)
       for round in 0..<6 {
-        // The last saves are large, so they merge the words of the first saves.
+        // The last saves are large, so they merge the words of the first saves into the posting
+        // lists.
         for _ in 0..<(round < 4 ? 2 : 20) { Essay(context: context).title = random.words(1...8) }
         try context.fetch(FetchRequest<Essay>(matching: .word("sea"))).first.map(context.delete)
         try context.save()
@@ -62,7 +63,7 @@ struct TextCrashTests {
     let reader = container.newContext()
     let storms = FetchRequest<Essay>(matching: .word("storm"))
     for context in [reader, pinned] { #expect(try context.count(for: storms) == 40) }
-    // Save so often that the waiting entries are merged into the index.
+    // Save so often that the pending entries are merged into the index.
     for seed in 0..<2 as Range<UInt64> {
       await #expect(processExitsWith: .success) { [path = path as String, seed = seed as UInt64] in
         let container = try PersistentContainer(url: URL(filePath: path), schema: essays)

@@ -220,7 +220,7 @@ struct TextIndexModelTests {
           }
         }
         try keyspace.put(entry.0, value)
-        // The second byte of a key is the kind of its entry: 3 and 4 are lists of postings.
+        // The second byte of a key is the kind of its entry; kinds 3 and 4 are posting lists.
         guard case .bytes(let key) = try Key.Component.all(in: entry.0.bytes)[0] else { return }
         isPosting = key[1] >= 3 && value != entry.1
       }

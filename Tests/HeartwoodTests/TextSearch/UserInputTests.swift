@@ -95,7 +95,7 @@ struct UserInputTests {
     #expect(throws: ObjectGraphError.self) {
       try context.count(for: FetchRequest<Essay>(matching: phrase))
     }
-    // Equal parts of a query are searched only once.
+    // Identical parts of a query are searched for only once.
     let same = TextQuery.any((0..<10_000).map { _ in .word("swift") })
     #expect(try context.count(for: FetchRequest<Essay>(matching: same)) == 0)
   }

@@ -182,7 +182,7 @@ struct SavedUndoTests {
     let other = fixture.context()
     other.tracksUndo = true
     let same = try #require(try other.fetch(FetchRequest<Waking>()).first)
-    // Deleting a fault loads its values first.
+    // Deleting a fault first loads its values.
     try other.refresh(same, mergeChanges: false)
     other.delete(same)
     try other.save()

@@ -183,7 +183,7 @@ private struct UndoRun {
       default: return "?"
       }
     }
-    // New objects are at the end of `all`. Drop the empty entries of objects whose insertion is
+    // New objects are at the end of `all`. Drop the empty entries for objects whose insertion was
     // undone.
     .reversed().drop { $0.isEmpty }.reversed()
   }

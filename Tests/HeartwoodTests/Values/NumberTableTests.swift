@@ -9,7 +9,8 @@ struct NumberTableTests {
     var random = SeededGenerator(seed: seed)
     var table = NumberTable<Int>()
     var reference: [Int64: Int] = [:]
-    // Use few numbers, so that they collide and are often removed. The high bits hold the entity.
+    // Use few distinct numbers, so that they often collide and are often removed. The high bits
+    // contain the entity.
     let range = 1 << (3 + Int(seed % 8))
     for step in 0..<4000 {
       let bits = Int64(random.below(range)) | Int64(random.below(3)) << 48

@@ -140,8 +140,7 @@ struct ValueIdentityTests {
     let changes = try fixture.container.changes(
       from: before, to: try #require(second.queryGenerationToken))
     #expect(changes.updated[object.objectID] == ["name"])
-    // The other context changed only the Unicode representation of the name, which is still a
-    // change.
+    // Changing only the name's Unicode representation, as the other context did, is still a change.
     mine.name = "other"
     first.mergePolicy = .mergeByPropertyStoreTrump
     try first.save()

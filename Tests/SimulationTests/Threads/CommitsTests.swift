@@ -23,7 +23,7 @@ struct CommitsTests {
     _ = try Self.put(4, store)
     let newest = try Self.put(5, store)
     #expect(await iterator.next() == newest)
-    // A second iterator also starts at the time when the sequence was created.
+    // A second iterator also starts from the time at which the sequence was created.
     var second = commits.makeAsyncIterator()
     #expect(await second.next() == newest)
     // An empty transaction creates no generation.
@@ -172,8 +172,8 @@ struct CommitsTests {
   @Test(.waiting, .evidence("N3")) func `reach an observer without a signal, with a delay`() throws
   {
     let fixture = try StoreFixture.onDisk()
-    // An `ObservedFileSystem` does not wake observers, so the writer seems to die after each commit
-    // and before its signal.
+    // An `ObservedFileSystem` does not wake observers, so the writer seems to die after each
+    // commit, before it sends a signal.
     let writer = try fixture.with(ObservedFileSystem(fixture.fileSystem)).open()
     _ = try Self.put(0, writer)
     try fixture.run { store in

@@ -103,8 +103,8 @@ struct ThreadTests {
     #expect(failures.all.isEmpty)
     let sum = try store.snapshot().keyspace("a")?.withValue("sum") { $0.unsafeLoad(as: Int64.self) }
     #expect(sum == 100)
-    // Threads share syncs. If another thread's sync covers a waiting thread's commit, the waiting
-    // thread need not sync again.
+    // Threads share syncs: a waiting thread need not sync if another thread's sync covers its
+    // commit.
     #expect(store.statistics.activity.logSyncCount <= 100)
     #expect(try store.verify().findings == [])
     try store.close()

@@ -85,7 +85,7 @@ package struct Exploration {
       summary.outcomes.insert(schedule.outcome)
       for (start, count) in schedule.starts { seen.insert(start, count) }
       // Also try switches before the last switch of this order. A step there may race with a step
-      // after the last switch, and no earlier order had this race.
+      // after the last switch. No earlier order had this race.
       for other in schedule.alternatives(preemptions)
       where other.preemptionCount <= preemptionBound
         && seen.insert(other.start, other.preemptionCount)

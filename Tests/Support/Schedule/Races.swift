@@ -50,8 +50,7 @@ struct Races {
     _ steps: [Schedule.Step]
   ) {
     if let previous { merge(previous, into: index) }
-    // Go backwards, because an earlier step does not race if it happens before another step in this
-    // list.
+    // Go backwards, because a step that happens before a later step in this list does not race.
     for other in earlier.sorted(by: >) {
       let owner = steps[other].participant
       guard clocks[index * participantCount + owner] < ordinals[other], owner != participant

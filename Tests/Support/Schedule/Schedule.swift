@@ -312,7 +312,7 @@ package final class Schedule: @unchecked Sendable {
     hand()
     participants[number].turn.await()
     participants[number].process.refresh()
-    // Perform the step for which this participant was chosen when it got the turn back.
+    // Perform the step for which this participant just got the turn back.
     _ = waitForTurn(number, Operation(name: "go on", target: ""))
   }
 

@@ -72,8 +72,8 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
       throw StorageError(.io, "This process has taken too many steps.", file: target)
     }
     var operation = Schedule.Operation(name: name, target: target, reads: reads, writes: writes)
-    // The operation conflicts with a kill of the participant, because a killed participant has no
-    // further effects.
+    // The operation conflicts with the killing of the participant, because a killed participant has
+    // no further effects.
     if !writes.isEmpty { operation.reads.append(Self.lifeKey(number)) }
     guard !isDead, schedule?.waitForTurn(number, operation) ?? true else {
       throw StorageError(.io, "This process was killed.", file: target)
@@ -293,7 +293,8 @@ private final class ScheduledFile: File {
       name, target(range), reads: [ScheduledProcess.anyLockKey], writes: lockKeys(range))
     let isLocked = try inner.lock(kind, range)
     if !isLocked { process.recordRefusal() }
-    // Unlocking a byte, or making its lock shared, may unblock participants that wait for the byte.
+    // Unlocking a byte or downgrading its lock to shared may unblock participants that wait for the
+    // byte.
     if isLocked, kind != .exclusive, range.lowerBound < LockByte.live {
       process.recordReturn(lockKeys(range))
     }
