@@ -23,7 +23,7 @@ struct KeyPatternTests {
       var generator = SeededGenerator(seed: 6)
       return numbers.map { big($0) }.shuffled(using: &generator)
     case .equalPrefixes: return numbers.map { [UInt8](repeating: 0xEE, count: 200) + big($0) }
-    // Each key is a prefix of the next key, up to a length of 900 bytes.
+    // The common prefix of the keys grows to 900 bytes.
     case .growing: return numbers.map { [UInt8](repeating: 1, count: $0 % 900) + big($0 / 900) }
     case .alternatingEnds:
       return numbers.map { big($0 % 2 == 0 ? $0 : 0x7FFF_FFFF - $0) }
