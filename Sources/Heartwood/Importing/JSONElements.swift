@@ -127,7 +127,7 @@ package struct JSONElements {
     byteCount += 1
   }
 
-  /// Skips white space, and returns the next byte without consuming that byte.
+  /// Skips white space and returns the next byte without consuming it.
   private mutating func skipSpace() throws -> UInt8? {
     while let byte = try peek() {
       guard byte == 0x20 || (0x09...0x0D).contains(byte) else { return byte }

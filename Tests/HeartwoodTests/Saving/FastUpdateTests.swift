@@ -16,8 +16,8 @@ private class Sale: ManagedObject {
   @Attribute var note: String = ""
   @Attribute var sent: Date? = nil
   @Attribute var payload: Data = Data()
-  @ToOne(inverse: \Market.sales) var market: Market?
-  @ToOne(inverse: \Invoice.sale) var invoice: Invoice?
+  @ToOne var market: Market?
+  @ToOne(inverse: \SaleInvoice.sale) var invoice: SaleInvoice?
   override class var entity: Entity {
     Entity("Sale") {
       Unique(\Sale.code)
@@ -33,9 +33,9 @@ private final class GiftSale: Sale {
   override class var entity: Entity { Entity("GiftSale") }
 }
 
-private final class Invoice: ManagedObject {
+private final class SaleInvoice: ManagedObject {
   @Attribute var total: Int = 0
-  @ToOne(inverse: \Sale.invoice) var sale: Sale?
+  @ToOne var sale: Sale?
 }
 
 /// A class whose objects are written without consequences when they are inserted.
@@ -46,7 +46,7 @@ private final class LooseNote: ManagedObject {
 @Suite("Fast updates")
 struct FastUpdateTests {
   private static let schema = Schema(
-    Market.self, Sale.self, GiftSale.self, Invoice.self, LooseNote.self)
+    Market.self, Sale.self, GiftSale.self, SaleInvoice.self, LooseNote.self)
   private static let numbers = [0, -0.0, 1.5, .nan, .infinity]
   private static let notes = ["", "red", "red apples", "e\u{301}", "é", "green pears, red"]
 
@@ -75,7 +75,7 @@ struct FastUpdateTests {
     switch random.below(6) {
     case 0: sale.code = "c\(random.below(1000))"
     case 1: sale.market = try context.fetch(FetchRequest<Market>()).randomElement(using: &random)
-    case 2: sale.invoice = random.isTrue(in256: 128) ? nil : Invoice(context: context)
+    case 2: sale.invoice = random.isTrue(in256: 128) ? nil : SaleInvoice(context: context)
     case 3: sale.invoice = sales.randomElement(using: &random)?.invoice
     case 4: context.delete(sale)
     default: LooseNote(context: context).text = "entry \(random.below(9))"
@@ -93,7 +93,7 @@ struct FastUpdateTests {
       sale.code = "o\(number)"
       sale.market = number % 5 == 0 ? nil : markets[number % 2]
       if number % 4 == 0 {
-        sale.invoice = Invoice(context: context)
+        sale.invoice = SaleInvoice(context: context)
         sale.invoice?.total = number
       }
     }
