@@ -102,7 +102,7 @@ extension PersistentContainer {
       throw ObjectGraphError(
         .multipleStores,
         "Objects have changed in several stores: \(names). A revert can change only one store. Use "
-          + "a container that contains only the store that you want to revert.")
+          + "a container that has only the store that you want to revert.")
     }
     guard let found = changed.first ?? all.first else {
       throw StorageError(.invalidArgument, "The container has no stores. Add a store first.")
