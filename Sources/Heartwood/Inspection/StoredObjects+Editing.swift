@@ -112,7 +112,7 @@ extension StoredObjects {
   private func missing(_ id: ManagedObjectID) -> ObjectGraphError {
     ObjectGraphError(
       .foreignObject,
-      "Object \(id.shortText) does not exist in the newest generation. Use the ID of an "
+      "There is no object \(id.shortText) in the newest generation. Use the ID of an "
         + "existing object.",
       objectID: id)
   }

@@ -113,8 +113,8 @@ extension SaveRequest {
     else {
       throw refusal(
         property, object,
-        "The relationship cannot refer to \(id). Use an object that is in the same store and has "
-          + "the destination class.")
+        "The relationship cannot refer to \(id). Use an object of the destination class that is in "
+          + "the same store.")
     }
   }
 
