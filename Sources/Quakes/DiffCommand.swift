@@ -26,7 +26,7 @@ struct DiffCommand: Command {
     wantsJSON = arguments.flag("--json")
     guard let first = arguments.operand() else {
       throw CommandError.usage(
-        "The date A is missing. Usage: quakes diff A [B]. To list the dates, run: quakes at")
+        "Date A is missing. Usage: quakes diff A [B]. To list the dates, run: quakes at")
     }
     source = (first, try AtCommand.moment(first))
     target = try arguments.operand().map { ($0, try AtCommand.moment($0)) }

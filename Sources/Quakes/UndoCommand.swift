@@ -29,8 +29,8 @@ struct UndoCommand: Command {
       throw CommandError.failure(
         past.states.isEmpty
           ? "There is no import to undo. Import a feed first: quakes import FILE"
-          : "No import is left to undo, because no older state is kept. To list all states, run: "
-            + "quakes at"
+          : "There are no more imports to undo, because no older state is kept. To list all "
+            + "states, run: quakes at"
       )
     }
     let changes = try revert(step, in: container)

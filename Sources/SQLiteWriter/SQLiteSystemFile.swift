@@ -142,8 +142,8 @@ final class SQLiteSystemFile {
   private static func failure(_ verb: String, _ path: String, _ code: Int32) -> SQLiteWriterError {
     SQLiteWriterError(
       .system(code: code),
-      "The file \(path) could not be \(verb) (\(String(cString: strerror(code)))). Correct the "
-        + "cause, then try again.")
+      "The file \(path) could not be \(verb) (\(String(cString: strerror(code)))). Fix the "
+        + "problem, then try again.")
   }
 }
 

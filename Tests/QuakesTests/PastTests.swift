@@ -98,7 +98,7 @@ struct PastTests {
     #expect(try quakes.codes() == ["nca"])
     #expect(try quakes.run("undo").output.hasPrefix("Undid the import of \(times[1]): 1 quake"))
     #expect(try quakes.codes() == [])
-    try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
+    try quakes.run("undo").expectComplaint("There are no more imports to undo", exitCode: 1)
     // The state that was undone is still available.
     #expect(try quakes.run("at", times[3]).output.hasSuffix("3 of 3 quakes, as of \(times[3])\n"))
     try quakes.expectSound()
@@ -118,7 +118,7 @@ struct PastTests {
     try importFeeds(quakes, "d")
     try quakes.run("undo").expectFine()
     #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])
-    try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
+    try quakes.run("undo").expectComplaint("There are no more imports to undo", exitCode: 1)
     try quakes.expectSound()
   }
 
@@ -133,7 +133,7 @@ struct PastTests {
     try quakes.run("undo").expectFine()
     try quakes.run("undo").expectFine()
     #expect(try times(quakes).count == 5)
-    try quakes.run("undo").expectComplaint("No import is left to undo", exitCode: 1)
+    try quakes.run("undo").expectComplaint("There are no more imports to undo", exitCode: 1)
     #expect(try quakes.codes().sorted() == ["nca", "ncb", "ncc"])
     for number in 0..<TestScale.pick(quick: 7, all: 14) { try importFeeds(quakes, "n\(number)") }
     #expect(try times(quakes).count == 11)
@@ -147,8 +147,8 @@ struct PastTests {
         .expectComplaint(of: "quakes", ["Run: quakes import FILE"], exitCode: 1, #_sourceLocation)
     }
     try quakes.importFeed(FeedContent([])).expectFine()
-    #expect(try quakes.run("at").output == "No states are kept yet. Run: quakes import FILE\n")
-    try quakes.run("diff", "7d").expectComplaint("No states are kept yet", exitCode: 1)
+    #expect(try quakes.run("at").output == "There are no states yet. Run: quakes import FILE\n")
+    try quakes.run("diff", "7d").expectComplaint("There are no states yet", exitCode: 1)
     try quakes.run("undo").expectComplaint("There is no import to undo", exitCode: 1)
   }
 }

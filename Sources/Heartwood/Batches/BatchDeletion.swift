@@ -43,9 +43,9 @@ extension BatchDeleteRequest: ExecutableBatch {
       else {
         throw ObjectGraphError(
           .unknownEntity,
-          "All IDs in a batch deletion must identify objects of one entity, which must be "
-            + "\(entity.name) or inherit from \(entity.name). Use a separate request for each "
-            + "entity, and pass the class of that entity to the request.",
+          "All IDs in a batch deletion must identify objects of the same entity: \(entity.name) or "
+            + "one of its subentities. Use a separate request for each entity, and pass the "
+            + "entity's class to the request.",
           objectID: id)
       }
       return number

@@ -101,8 +101,8 @@ extension PersistentContainer {
       let names = changed.map(\.attached.name).joined(separator: ", ")
       throw ObjectGraphError(
         .multipleStores,
-        "Objects have changed in several stores: \(names). A revert can change only one store. Use "
-          + "a container that contains only the store that you want to revert.")
+        "Objects have changed in several stores: \(names). A revert can change only one store. To "
+          + "revert one of these stores, use a container that has no other stores.")
     }
     guard let found = changed.first ?? all.first else {
       throw StorageError(.invalidArgument, "The container has no stores. Add a store first.")

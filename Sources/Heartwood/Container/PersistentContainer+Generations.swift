@@ -172,7 +172,7 @@ extension PersistentContainer {
       throw StorageError(
         .generationExpired,
         "No generation from \(date) or earlier is retained. Pass a later date. To keep "
-          + "generations readable from now on, give them names with `keepGeneration`.")
+          + "future generations readable, name them with `keepGeneration`.")
     }
     defer { withExtendedLifetime(snapshots) {} }
     return try read(at: QueryGenerationToken(snapshots.map(\.token)), body)

@@ -24,7 +24,7 @@ extension PersistentContainer {
     else {
       throw ObjectGraphError(
         .foreignObject,
-        "\(id) does not identify a row in this container's stores. Pass the ID of a saved object.",
+        "\(id) does not identify a row in this container. Pass the ID of a saved object.",
         objectID: id)
     }
     let (store, model) = (attached.store, attached.model)

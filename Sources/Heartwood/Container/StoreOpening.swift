@@ -103,9 +103,9 @@ struct StoreOpening {
       guard first >= version, stage.target.version > first else {
         throw ObjectGraphError(
           .invalidModel,
-          "The migration stage to version \(stage.target.version) is out of order. List the stages "
-            + "in ascending order. The target version of each stage must be higher than its source "
-            + "version.")
+          "The migration stage with target version \(stage.target.version) is out of order. List "
+            + "the stages in ascending order. In each stage, the target version must be higher "
+            + "than the source version.")
       }
       version = stage.target.version
     }

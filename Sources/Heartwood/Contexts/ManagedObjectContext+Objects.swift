@@ -13,7 +13,7 @@ extension ManagedObjectContext {
     guard isOwn(id), let object = object(id.number) as? M else {
       fatalError(
         "\(id) does not identify an object of class \(M.self) in this container. Pass the object's "
-          + "class, and use a context of the container that provided the ID.")
+          + "class, and use a context of the container that the ID comes from.")
     }
     return object
   }
@@ -185,9 +185,9 @@ extension ManagedObjectContext {
     guard object.source === self else {
       throw ObjectGraphError(
         .foreignObject,
-        "This \(type(of: object)) does not belong to this context. Use the object with its own "
-          + "context. If it belongs to no context, insert it into this context. If it has been "
-          + "saved, look it up in this context by its objectID.")
+        "This \(type(of: object)) does not belong to this context. Use it in its own context, or "
+          + "look it up in this context by its objectID if it has been saved. If it belongs to no "
+          + "context, insert it into this context.")
     }
   }
 }

@@ -100,9 +100,9 @@ struct FeedEvents {
     guard element.time > known.time else { return }
     throw FeedFailure(
       .historyExpired, element.source,
-      "Transaction \(element.transaction) in the feed is newer than transaction "
-        + "\(known.transaction), which has already been applied, but does not have a higher "
-        + "number. The source was restored to an earlier state. Start a new feed that begins with "
-        + "the existing objects, and use another consumer.")
+      "Transaction \(element.transaction) in the feed was committed after transaction "
+        + "\(known.transaction), which has already been applied, but its number is not higher. The "
+        + "source was restored to an earlier state. Start a new feed that begins with the existing "
+        + "objects, and use another consumer.")
   }
 }

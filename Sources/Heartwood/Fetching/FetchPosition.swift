@@ -19,8 +19,8 @@ extension FetchRequest {
     guard let context = object.storeContext else {
       throw ObjectGraphError(
         .foreignObject,
-        "A page cannot begin after an object that belongs to no context. Call `after` before you "
-          + "save the object's deletion."
+        "A page cannot begin after an object that belongs to no context. If you delete the "
+          + "object, call `after` before you save the deletion."
       )
     }
     let model = context.model

@@ -194,8 +194,8 @@ private struct ValueContainer: SingleValueDecodingContainer, Decoder {
       throw Self.mismatch(
         type, codingPath,
         "\(value.text ?? "nil") is not a valid value of \(type). Declare the property with the "
-          + "attribute's type. If stored values may be unknown, declare the property with the raw "
-          + "type instead.")
+          + "attribute's type. If the store may contain values that this type does not define, use "
+          + "the raw type instead.")
     }
   }
 

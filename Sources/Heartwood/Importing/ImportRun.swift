@@ -170,8 +170,8 @@ struct ImportRun {
           Any.self,
           DecodingError.Context(
             codingPath: path,
-            debugDescription: "A related object is null. Use the value of its unique attribute "
-              + "instead."))
+            debugDescription: "A reference to a related object is null. Use the value of the "
+              + "object's unique attribute instead."))
       }
       return try object(of: plan.entity, with: value, of: property).object
     case .number(let number):

@@ -129,8 +129,8 @@ public struct Schema: Sendable {
         throw ObjectGraphError(
           .unknownProperty,
           "\(keyPath.phrase) does not refer to a stored property of the model. Declare the "
-            + "property with a wrapper such as @Attribute, or pass its class to the Schema. In a "
-            + "composite value, refer to a stored property.")
+            + "property with a wrapper such as @Attribute, or pass its class to the Schema. Inside "
+            + "a composite value, the key path must end at a stored property.")
       }
       paths.withLock { $0[key] = path }
       return path

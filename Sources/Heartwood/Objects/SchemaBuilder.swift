@@ -85,7 +85,7 @@ struct SchemaBuilder {
       zip(fields, ordered).allSatisfy({ $0.type == $1.storage })
     else {
       fail(
-        "The initializer of \(type) sets properties or creates objects of the model. Give each "
+        "The initializer of \(type) sets properties or creates managed objects. Give each "
           + "property a value in its declaration instead.")
       return nil
     }

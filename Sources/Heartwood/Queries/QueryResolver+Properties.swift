@@ -79,7 +79,7 @@ extension QueryResolver {
   ) throws -> PropertyDescription {
     guard case .object(let known) = type, let entity = known else {
       throw Self.unsupported(
-        "The predicate reads a property of \(base), which is \(type.phrase). Read only "
+        "The predicate reads a property of \(base), which is \(type.phrase). Use only "
           + "properties of objects whose class is known.")
     }
     let property: PropertyDescription

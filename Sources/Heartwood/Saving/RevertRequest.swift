@@ -22,8 +22,8 @@ struct RevertRequest {
     guard difference.unknownKeyspaces.isEmpty else {
       throw ObjectGraphError(
         .unknownEntity,
-        "The changes since the given generation include objects of classes that are not in the "
-          + "model. Open the store with a Schema that contains these classes, then try again.")
+        "Objects of classes that are not in the model have changed since the given generation. "
+          + "Open the store with a Schema that contains these classes, and then try again.")
     }
     self.model = model
     self.difference = difference

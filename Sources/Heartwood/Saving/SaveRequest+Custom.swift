@@ -113,8 +113,8 @@ extension SaveRequest {
     else {
       throw refusal(
         property, object,
-        "The relationship cannot refer to \(id). Use an object of the destination class from the "
-          + "same store.")
+        "The relationship cannot refer to \(id). Use an object of the destination class that is in "
+          + "the same store.")
     }
   }
 

@@ -229,8 +229,8 @@ struct RelationshipMigration {
     if target != nil, !values[property.slot].isNull {
       throw ObjectGraphError(
         .incompatibleSchema,
-        "\(storage.entity.name).\(property.name) can refer to only one object. In the store, "
-          + "however, several objects refer to the same \(storage.entity.name) through the inverse "
+        "\(storage.entity.name).\(property.name) can refer to only one object, but several "
+          + "objects in the store refer to the same \(storage.entity.name) through the inverse "
           + "relationship. Make \(storage.entity.name).\(property.name) a to-many relationship, or "
           + "open the store with the previous model and remove all but one of these references.",
         objectID: ManagedObjectID(number, step.model.space))

@@ -184,7 +184,7 @@ final class StoreGroup: Sendable {
   private static func known(_ attached: AttachedStore) -> StorageError {
     StorageError(
       .invalidArgument,
-      "The container already contains this store (\(attached.name)). Use the existing store, or "
+      "The container already has this store (\(attached.name)). Use the existing store, or "
         + "remove it first. A copy of a store counts as the same store, because its objects have "
         + "the same IDs.")
   }

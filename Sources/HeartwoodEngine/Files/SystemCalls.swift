@@ -223,7 +223,7 @@ struct SystemError: Error {
         file: path, errno: code)
     default:
       return StorageError(
-        .io, "Cannot \(action): \(reason). Correct the cause, then try again.", file: path,
+        .io, "Cannot \(action): \(reason). Fix the problem, then try again.", file: path,
         errno: code)
     }
   }

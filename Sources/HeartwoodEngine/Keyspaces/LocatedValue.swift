@@ -116,7 +116,7 @@ package struct KeyspaceReads {
         throw StorageError(
           .invalidArgument,
           "The read was stopped, because the closure that receives the value's bytes threw an "
-            + "error. Correct the cause of that error, then read the value again.")
+            + "error. Fix the cause of that error, then read the value again.")
       }
     }
     do throws(StorageError) {

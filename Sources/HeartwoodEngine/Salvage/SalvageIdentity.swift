@@ -48,7 +48,7 @@ struct SalvageIdentity {
       throw StorageError(
         .notAStore,
         "No file in the directory identifies a Heartwood store. All headers are damaged, and no "
-          + "page matches their remaining contents. Check the path, or restore a backup.",
+          + "page matches what remains of them. Check the path, or restore a backup.",
         file: directory)
     }
     (identity, geometry) = found

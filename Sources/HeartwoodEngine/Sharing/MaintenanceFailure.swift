@@ -36,7 +36,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package var error: StorageError {
     StorageError(
       kind,
-      "The last checkpoint failed in this process or another process. The log grows until a "
+      "The last checkpoint failed in this process or in another one. The log grows until a "
         + "checkpoint succeeds. Call `checkpoint()` to see the complete error.",
       errno: errno)
   }

@@ -191,8 +191,8 @@ package final class WriterLock: @unchecked Sendable {
     StorageError(
       .busy,
       "Another transaction held the writer lock for longer than `busyTimeout`\(writerText). "
-        + "If the process that is writing is suspended, resume or end it. Otherwise, shorten the "
-        + "transaction, or increase `busyTimeout`.")
+        + "If the process that holds the lock is suspended, resume or end it. Otherwise, shorten "
+        + "the transaction, or increase `busyTimeout`.")
   }
 
   /// A phrase that describes the current writer, for use in error messages.

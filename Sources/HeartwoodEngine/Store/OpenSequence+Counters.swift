@@ -21,7 +21,7 @@ extension OpenSequence {
           throw StorageError(
             .busy,
             "An earlier write or sync of this store failed. Close the store in all processes that "
-              + "have it open for reading, then open it for writing again.", file: path)
+              + "have it open for reading, then reopen it for writing.", file: path)
         }
         counters.store(0, CountersLayout.ready)
         try rewrite(from: counters.durable, to: point, table, header.geometry)
@@ -89,9 +89,9 @@ extension OpenSequence {
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
-        "Since the machine started, a process has used a newer state of the store than the files "
-          + "contain. The files were replaced with older files while no process had the store "
-          + "open. Restore the newer files.",
+        "The store's files are older than a state that a process has used since the machine "
+          + "started. They were replaced with older files while no process had the store open. "
+          + "Restore the newer files.",
         file: path)
     }
     counters.store(point.frame, CountersLayout.appended)

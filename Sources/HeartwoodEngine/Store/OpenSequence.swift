@@ -47,7 +47,7 @@ struct OpenSequence {
     {
       throw StorageError(
         .readOnly,
-        "The store is a replica, so only its backup can change it. Open it for reading only, or "
+        "The store is a replica and cannot be changed directly. Open it for reading only, or "
           + "promote it.", file: path)
     }
     let access: FileAccess = options.isReadOnly ? .read : .create

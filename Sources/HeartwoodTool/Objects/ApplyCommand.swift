@@ -54,8 +54,7 @@ enum ApplyCommand {
       throw ToolFailure.refused(
         "The last line is incomplete. The command applied "
           + "\(HumanText.count(total.appliedCount, "event")) before that line. Run the command "
-          + "again with the complete feed. The command skips events that have already been "
-          + "applied.")
+          + "again with the complete feed. Events that have already been applied will be skipped.")
     }
     if invocation.wantsJSON {
       return try output.json(

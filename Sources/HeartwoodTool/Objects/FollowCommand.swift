@@ -55,8 +55,8 @@ enum FollowCommand {
         return false
       } catch let error as ObjectGraphError where error.kind == .historyExpired {
         throw ToolFailure.refused(
-          "The next transactions have been deleted from the history. Begin again with --snapshot "
-            + "and another consumer.")
+          "The transactions to read next have been deleted from the history. Begin again with "
+            + "--snapshot and another consumer.")
       }
       try output.flush()
       if let position { try acknowledge(position) }

@@ -204,6 +204,6 @@ struct PagingTests {
     context.delete(last)
     try context.save()
     let error = #expect(throws: ObjectGraphError.self) { try request.after(last) }
-    #expect(error?.message.contains("before you save the object's deletion") == true)
+    #expect(error?.message.contains("before you save the deletion") == true)
   }
 }
