@@ -2,7 +2,7 @@ extension RowsKeyspace {
   /// The limits of a batch: the number of entries, and the total size of their values in bytes.
   private static let batchLimits = (count: 1000, byteCount: 1 << 20)
 
-  /// Iterates over entries in batches, so that `body` can modify entries between two batches.
+  /// Iterates over entries in batches, so that `body` can modify entries between batches.
   ///
   /// Entries must not be modified while they are being read, because writes move data within pages.
   ///

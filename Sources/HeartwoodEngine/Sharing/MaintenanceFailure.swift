@@ -37,7 +37,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
     StorageError(
       kind,
       "The last checkpoint failed in this process or in another one. The log grows until a "
-        + "checkpoint succeeds. Call `checkpoint()` to see the complete error.",
+        + "checkpoint succeeds. Call `checkpoint()` to see the error.",
       errno: errno)
   }
 }

@@ -1,12 +1,12 @@
 /// An operation that moves pages from the end of the page file into earlier free pages.
 ///
 /// Each step runs in a separate transaction, so that it uses a bounded amount of memory and blocks
-/// other writers only for a bounded time. The store may change between two steps.
+/// other writers only for a bounded time. The store may change between steps.
 ///
 /// The *limit* is the number of pages that the page file would have without free pages. Each round
 /// moves the tree nodes that are beyond the limit. Then the round walks the trees that have large
-/// values beyond the limit, because a page of a large value does not identify the leaf that refers
-/// to the value.
+/// values beyond the limit, because a page of a large value does not record which leaf refers to
+/// the value.
 package struct Compaction {
   package private(set) var movedCount = 0
   /// The number of pages in use beyond the limit when the first step began.

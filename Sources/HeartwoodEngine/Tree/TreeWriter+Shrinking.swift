@@ -1,4 +1,4 @@
-// This extension shrinks a tree: it merges and balances neighbours, and removes the root's level.
+// This extension shrinks a tree: it merges and balances neighbours, and removes empty levels.
 extension TreeWriter {
   /// Merges or balances underfull nodes on the path, from level `first` upwards.
   ///
