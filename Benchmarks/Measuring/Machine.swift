@@ -64,7 +64,7 @@ enum Machine {
         return text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
       }
     }
-    // Ignore a huge number: version 1 of control groups reports one if there is no limit.
+    // Ignore huge numbers, because version 1 of control groups reports one if there is no limit.
     return limits.filter { $0 < 1 << 60 }.min()
   }
 

@@ -21,7 +21,7 @@ struct SchemaBuilder {
       position += 1
     }
     checkNames()
-    // Resolve key paths only now, because all classes must be known first.
+    // Key paths can be resolved only now, because all classes must be known first.
     let content = Schema.Content(entities, [])
     for (entity, declaration) in zip(entities, declarations) {
       link(entity, declaration, content)

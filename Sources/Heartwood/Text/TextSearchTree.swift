@@ -181,7 +181,7 @@ struct TextSearchTree {
   ///
   /// The index contains stems, but the beginning of a word can be longer than the word's stem. For
   /// example, "runn" is longer than "run". The leaf therefore also matches the stems of all words
-  /// that could have this beginning.
+  /// that could begin with the text.
   private func beginning(_ text: String, _ token: TextTokens.Token, _ fields: UInt64) -> Leaf {
     var tokens = TextTokens()
     tokenizer.withoutStemming.tokenize(text, into: &tokens)

@@ -294,8 +294,8 @@ final class Maintenance: @unchecked Sendable {
           holdsAny ? SystemThread.monotonicMilliseconds + Self.holderCheckMilliseconds : nil
       } else if ages {
         lock.wait(milliseconds: 100)
-        // Clear `ages` before the check. Otherwise, the request of a pin that starts to linger
-        // right after the check could be lost.
+        // Clear `ages` before the check. Otherwise, if a pin starts to linger right after the
+        // check, its request could be lost.
         ages = false
         lock.release()
         let lingersStill = table.ageLingeringPin()

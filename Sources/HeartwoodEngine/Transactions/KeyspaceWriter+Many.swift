@@ -4,9 +4,10 @@ extension KeyspaceWriter {
   /// The method calls `body` once for each key, in the order of `keys`. It passes the key's index
   /// in `keys` and the key's value. If the key does not exist, the value is `nil`.
   ///
-  /// This method is faster than separate reads, whatever the order of the keys. Each span becomes
-  /// invalid when the call to `body` that receives it returns or this transaction makes a change.
-  /// `body` may change the keyspace, and later calls to `body` see the changes.
+  /// This method is faster than separate reads, whatever the order of the keys. Each span is valid
+  /// only until the call to `body` that receives it returns, or until this transaction makes a
+  /// change, whichever comes first. `body` may change the keyspace, and later calls to `body` see
+  /// the changes.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/getMany(_:_:)-([Int64],_)``.
   /// - Complexity: One page read for each key and each level of the tree. Adjacent keys share page

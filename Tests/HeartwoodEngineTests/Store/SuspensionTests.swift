@@ -100,7 +100,7 @@ struct SuspensionTests {
       }
       try store.resume()
       expectEnded()
-      // The release of the ended snapshot must not affect a later snapshot of the same generation.
+      // Releasing the ended snapshot must not affect a later snapshot of the same generation.
       var later: Snapshot? = try store.snapshot(at: snapshot.generation)
       #expect(try later?.keyspace("rows")?.get(7)?.first == 1)
       let live = try store.liveGenerations().map(\.generation)
