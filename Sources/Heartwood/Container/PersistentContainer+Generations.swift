@@ -150,7 +150,8 @@ extension PersistentContainer {
   /// let before = try container.read(at: token) { try $0.fetch(request).map(\.name) }
   /// ```
   ///
-  /// - Throws: `generationExpired`, `foreignStore` or `removedStore`; the error that `body` throws.
+  /// - Throws: `generationExpired`, `foreignStore`, `removedStore`, or any error that `body`
+  ///   throws.
   public func read<R: Sendable>(
     at token: QueryGenerationToken, _ body: (ManagedObjectContext) throws -> R
   ) throws -> R {

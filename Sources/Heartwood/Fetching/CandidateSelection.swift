@@ -23,7 +23,7 @@ struct CandidateSelection {
   /// A new candidate that sorts after these keys cannot belong to the result.
   private var lastWanted: FetchOrder.Keys?
 
-  /// The number of extra candidates, on top of twice the limit, that may be collected before a sort.
+  /// The number of candidates, on top of twice the limit, that may be collected before a sort.
   private static let maxSpareCount = 256
 
   init(

@@ -76,12 +76,7 @@ final class EntityStorage: Sendable {
     references = entity.relationships.filter(\.isReference)
     pairings = references.filter { entity.inverses[$0.slot]?.property.isReference ?? false }
     oneWayReferences = references.filter { entity.inverses[$0.slot] == nil }
-    let uniqueSlots = SlotSet(entity.indexes.filter(\.isUnique).flatMap(\.slots))
-    independentSlots =
-      oneWayReferences.isEmpty
-      ? SlotSet(
-        entity.columns.filter { $0.isAttribute && !uniqueSlots.contains($0.slot) }.map(\.slot))
-      : SlotSet()
+    independentSlots = oneWayReferences.isEmpty ? Self.independentSlots(of: entity) : SlotSet()
     number = stored.number
     let known = entity.properties.map { property in try? stored.stored(property) }
     let numbers = zip(entity.properties, known).compactMap { property, known in

@@ -201,8 +201,8 @@ final class RowWriter {
   ///
   /// - Parameter originals: The stored values of all properties that may have changed, keyed by
   ///   slot.
-  /// - Returns: `false` if no value has changed, or if a value cannot be stored or may be too large.
-  ///   In that case, nothing is written.
+  /// - Returns: `false` if no value has changed, or if a value cannot be stored or may be too
+  ///   large. In these cases, nothing is written.
   /// - Precondition: The changed properties are attributes that belong to no unique index.
   func putAttributes(
     _ number: ObjectNumber, _ storage: EntityStorage, _ object: ManagedObject,

@@ -36,7 +36,7 @@ public struct Backup: Sendable {
     (self.path, self.fileSystem) = (path, fileSystem)
   }
 
-  /// Returns the generations that can be restored, the oldest first.
+  /// Returns the generations that can be restored, oldest first.
   ///
   /// The method skips files with damaged headers, and does not read the pages in the files.
   ///

@@ -76,7 +76,7 @@ public final class Replica: Sendable {
   /// shows the error.
   ///
   /// - Parameter progress: A closure called on this thread when a generation becomes visible.
-  /// - Returns: The added generations, the oldest first.
+  /// - Returns: The added generations, oldest first.
   /// - Throws: `corrupt` if a file is missing or damaged, or `foreignStore` if the backup does not
   ///   continue from the replica's state. Also throws `notAStore`, `incompatibleFormat`, `closed`,
   ///   `busy`, `io` or `diskFull`. Generations added before the error remain.
@@ -161,7 +161,7 @@ public final class Replica: Sendable {
 
   /// Turns the replica at a path into an ordinary store with a new lineage.
   ///
-  /// Processes that are reading the replica can go on reading, and they see later commits. If the
+  /// Processes that are reading the replica can continue reading, and they see later commits. If the
   /// promotion is interrupted, call this method again.
   ///
   /// - Throws: `invalidArgument` if the store is not a replica, `busy` if a process is following

@@ -22,7 +22,7 @@ private class Sale: ManagedObject {
     Entity("Sale") {
       Unique(\Sale.code)
       Index(\Sale.sent)
-      Index(\Sale.market, \Sale.number)
+      Index(\Sale.number, \Sale.sent)
       TextIndex(\Sale.note)
     }
   }
