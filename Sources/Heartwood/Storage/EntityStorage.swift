@@ -76,7 +76,7 @@ final class EntityStorage: Sendable {
     references = entity.relationships.filter(\.isReference)
     pairings = references.filter { entity.inverses[$0.slot]?.property.isReference ?? false }
     oneWayReferences = references.filter { entity.inverses[$0.slot] == nil }
-    independentSlots = oneWayReferences.isEmpty ? Self.independentSlots(of: entity) : SlotSet()
+    independentSlots = oneWayReferences.isEmpty ? Self.slotsWithoutUniqueness(of: entity) : SlotSet()
     number = stored.number
     let known = entity.properties.map { property in try? stored.stored(property) }
     let numbers = zip(entity.properties, known).compactMap { property, known in
@@ -129,6 +129,13 @@ final class EntityStorage: Sendable {
     fillers = layouts.indices.map {
       ObjectFiller(layouts[$0], properties[$0], missing: missing[$0], constants: constants[$0])
     }
+  }
+
+  /// Returns the slots of the attributes that belong to no unique index.
+  private static func slotsWithoutUniqueness(of entity: EntityDescription) -> SlotSet {
+    let unique = SlotSet(entity.indexes.filter(\.isUnique).flatMap(\.slots))
+    return SlotSet(
+      entity.columns.filter { $0.isAttribute && !unique.contains($0.slot) }.map(\.slot))
   }
 
   /// Returns whether each property can represent all values that its fields can store.

@@ -161,8 +161,8 @@ public final class Replica: Sendable {
 
   /// Turns the replica at a path into an ordinary store with a new lineage.
   ///
-  /// Processes that are reading the replica can continue reading, and they see later commits. If the
-  /// promotion is interrupted, call this method again.
+  /// Processes that are reading the replica can continue to do so, and they see later commits. If
+  /// the promotion is interrupted, call this method again.
   ///
   /// - Throws: `invalidArgument` if the store is not a replica, `busy` if a process is following
   ///   the backup, or any error from opening a store.
