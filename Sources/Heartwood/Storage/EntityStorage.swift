@@ -76,7 +76,8 @@ final class EntityStorage: Sendable {
     references = entity.relationships.filter(\.isReference)
     pairings = references.filter { entity.inverses[$0.slot]?.property.isReference ?? false }
     oneWayReferences = references.filter { entity.inverses[$0.slot] == nil }
-    independentSlots = oneWayReferences.isEmpty ? Self.slotsWithoutUniqueness(of: entity) : SlotSet()
+    independentSlots =
+      oneWayReferences.isEmpty ? Self.slotsWithoutUniqueness(of: entity) : SlotSet()
     number = stored.number
     let known = entity.properties.map { property in try? stored.stored(property) }
     let numbers = zip(entity.properties, known).compactMap { property, known in
