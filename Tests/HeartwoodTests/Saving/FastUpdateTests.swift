@@ -186,7 +186,7 @@ struct FastUpdateTests {
       try context.save()
     }
     #expect(context.fastPaths.updateCount == 0)
-    sales[1].number += 1
+    sales[2].number += 3
     LooseNote(context: context).text = "isolated"
     try context.save()
     #expect(context.fastPaths.updateCount == 1 && context.fastPaths.insertionCount == 1)
