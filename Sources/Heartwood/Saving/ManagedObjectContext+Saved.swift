@@ -26,11 +26,6 @@ extension ManagedObjectContext {
         $0.isDeleted && registered[$0.number]?.takeUnretainedValue().isDeleted == false
       }
     let isOther = request.isContested || !request.changes.replaced.isEmpty || deletesOthers
-    if isOther {
-      for (object, outcome) in request.outcomes where outcome == .updated {
-        forgetMembers(of: object, entity(of: object))
-      }
-    }
     for change in request.changes.list where !change.isDeleted {
       guard let object = registered[change.number]?.takeUnretainedValue() else { continue }
       if change.isOfObject {

@@ -20,26 +20,17 @@ extension SaveRequest {
   /// Writes the row of an object whose attributes have changed.
   ///
   /// - Returns: `false` if ``update(_:)`` must handle the object: no value has changed, another
-  ///   context has changed the row, a value cannot be stored, the object is a fault, or a related
-  ///   object has no row. In that case, nothing is written.
+  ///   context has changed the row, a value cannot be stored, or the object is a fault. In that
+  ///   case, nothing is written.
   /// - Precondition: ``changesOnlyAttributes`` is `true`.
   mutating func updateAttributes(of object: ManagedObject) throws -> Bool {
     guard let originals = object.changes?.originals, !object.isFault else { return false }
     let storage = model.storage(of: entity(object))
-    guard storage.references.allSatisfy({ object.target($0).hasRow }),
-      try rows.version(object.number, storage) == object.version,
+    guard try rows.version(object.number, storage) == object.version,
       try rows.putAttributes(object.number, storage, object, originals)
     else { return false }
     context.fastPaths.updateCount += 1
     outcomes.append((object, .updated))
     return true
-  }
-}
-
-extension ToOneTarget {
-  /// A Boolean value that indicates whether the row of the target, if any, has been saved.
-  fileprivate var hasRow: Bool {
-    guard case .object(let target) = self else { return true }
-    return !target.number.isTemporary && target.changes?.wasNew != true
   }
 }
