@@ -190,7 +190,10 @@ struct FastUpdateTests {
     let changes: [(Sale) -> Void] = [
       { $0.code = "new" },
       { $0.market = nil },
-      { $0.payload = Data(repeating: 1, count: 1 << 20) },
+      { sale in
+        sale.number += 1
+        sale.tags.insert(SaleTag(context: context))
+      },
       { sale in
         sale.number += 1
         Market(context: context).name = "west"
@@ -199,6 +202,7 @@ struct FastUpdateTests {
         sale.number += 1
         context.delete(sales[7])
       },
+      { $0.payload = Data(repeating: 1, count: 1 << 20) },
     ]
     for change in changes {
       change(sales[1])
