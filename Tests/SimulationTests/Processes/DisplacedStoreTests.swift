@@ -56,12 +56,12 @@ struct DisplacedStoreTests {
   private func apply(_ change: Change) throws {
     switch change {
     case .deleted:
-      try files.removeItem(atPath: path)
+      try removeStore()
     case .replacedByNewStore:
-      try files.removeItem(atPath: path)
+      try removeStore()
       try makeNewStore()
     case .restoredFromCopy:
-      try files.removeItem(atPath: path)
+      try removeStore()
       try files.copyItem(atPath: copy, toPath: path)
     case .restoredInPlace:
       let names = try files.contentsOfDirectory(atPath: copy)
@@ -72,6 +72,17 @@ struct DisplacedStoreTests {
       }
       for name in names where name != "pages" && name != "locks" { try replace(name) }
     }
+  }
+
+  /// Removes the store's directory.
+  ///
+  /// The removal fails if a process that has the store open creates a file at the same time. In that
+  /// case, it is repeated.
+  private func removeStore() throws {
+    for _ in 0..<100 {
+      do { return try files.removeItem(atPath: path) } catch { Thread.sleep(forTimeInterval: 0.01) }
+    }
+    try files.removeItem(atPath: path)
   }
 
   /// Replaces a file of the store with the same file of the copy, like a program that restores a
