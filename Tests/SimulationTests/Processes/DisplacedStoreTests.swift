@@ -76,8 +76,8 @@ struct DisplacedStoreTests {
 
   /// Removes the store's directory.
   ///
-  /// The removal fails if a process that has the store open creates a file at the same time. In that
-  /// case, it is repeated.
+  /// The removal fails if a process that has the store open creates a file at the same time. This
+  /// method then repeats the removal.
   private func removeStore() throws {
     for _ in 0..<100 {
       do { return try files.removeItem(atPath: path) } catch { Thread.sleep(forTimeInterval: 0.01) }
