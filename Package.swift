@@ -9,20 +9,6 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// The settings of the libraries.
-///
-/// With `HEARTWOOD_OPTIMISED`, the libraries are optimised in debug builds too, for programs whose
-/// debug builds depend on Heartwood. The number of threads makes the compiler write one output for
-/// each file, which the index of debug builds requires.
-let librarySettings =
-  settings
-  + (Context.environment["HEARTWOOD_OPTIMISED"] == nil
-    ? []
-    : [
-      .unsafeFlags(
-        ["-O", "-whole-module-optimization", "-num-threads", "4"], .when(configuration: .debug))
-    ])
-
 let package = Package(
   name: "heartwood",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -36,9 +22,8 @@ let package = Package(
   ],
   dependencies: [],
   targets: [
-    .target(name: "HeartwoodEngine", swiftSettings: librarySettings),
-    .target(
-      name: "Heartwood", dependencies: ["HeartwoodEngine"], swiftSettings: librarySettings),
+    .target(name: "HeartwoodEngine", swiftSettings: settings),
+    .target(name: "Heartwood", dependencies: ["HeartwoodEngine"], swiftSettings: settings),
     // For SwiftUI; empty where there is none.
     .target(name: "HeartwoodUI", dependencies: ["Heartwood"], swiftSettings: settings),
     .target(name: "SQLiteWriter", swiftSettings: settings),

@@ -138,7 +138,7 @@ final class RowChanges {
   ///
   /// If the object was merged into another row, the result is the number of that row.
   func resolved(_ number: ObjectNumber) -> ObjectNumber {
-    replaced.isEmpty ? number : replaced[number] ?? number
+    replaced[number] ?? number
   }
 
   /// Records that a new object was merged into another row.

@@ -227,19 +227,20 @@ final class RowWriter {
       storage.entity.columns.compactMap {
         changed.contains($0.slot) ? storage.propertyNumbers[$0.slot] : nil
       })
+    func values(_ slots: [Int]) throws -> (before: [StoredValue], after: [StoredValue]) {
+      let after = try slots.map { try object.storedValue(properties[$0]) }
+      return (zip(slots, after).map { slot, value in originals[slot] ?? value }, after)
+    }
     for index in storage.entity.indexes where index.slots.contains(where: changed.contains) {
-      let after = try index.slots.map { try object.storedValue(properties[$0]) }
-      let before = zip(index.slots, after).map { slot, value in originals[slot] ?? value }
+      let (before, after) = try values(index.slots)
       let keyspace = try entries(index)
       try keyspace.delete(EntryKey.entry(before, number, isUnique: false))
       try keyspace.put(EntryKey.entry(after, number, isUnique: false), [])
     }
-    if let texts = try texts(storage), let index = storage.entity.textIndex,
-      index.slots.contains(where: changed.contains)
-    {
-      let after = try index.slots.map { try object.storedValue(properties[$0]) }
-      let before = zip(index.slots, after).map { slot, value in originals[slot] ?? value }
-      try texts.change(number.row, fromTexts: before.map(\.string), toTexts: after.map(\.string))
+    if let index = storage.entity.textIndex, index.slots.contains(where: changed.contains) {
+      let (before, after) = try values(index.slots)
+      try texts(storage)?.change(
+        number.row, fromTexts: before.map(\.string), toTexts: after.map(\.string))
     }
     return true
   }
