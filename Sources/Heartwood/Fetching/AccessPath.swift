@@ -146,9 +146,11 @@ struct AccessPlanner {
       }
       if plan.needsSorting, let order = plan.order, let direction = use.direction(of: order) {
         let needed = plan.limit.map { min(count, Double($0) / max(share, 1e-9)) } ?? count
-        let cost = needed * (AccessPlanner.entryCost + AccessPlanner.lookupCost)
+        // The rows of skipped entries are not read.
+        let rows = plan.isExpressed(by: use) ? max(0, needed - Double(plan.offset)) : needed
+        let cost = needed * AccessPlanner.entryCost + rows * AccessPlanner.lookupCost
         paths.append(
-          AccessPath(kind: .index(use), direction: direction, rowCount: needed, cost: 1 + cost))
+          AccessPath(kind: .index(use), direction: direction, rowCount: rows, cost: 1 + cost))
       }
       if let groups = candidate.groups, let limit = plan.limit {
         // Include the rest of the group in which the limit is reached, because the scan reads that

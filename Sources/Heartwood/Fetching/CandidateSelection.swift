@@ -3,14 +3,16 @@ struct CandidateSelection {
   typealias Candidate = ManagedObjectContext.Candidate
 
   private let plan: FetchPlan
+  /// The number of leading objects that are skipped and so not added as candidates.
+  private let skippedCount: Int
   /// A Boolean value that indicates whether candidates arrive in the order of the plan.
   let areInOrder: Bool
   /// A Boolean value that indicates whether the sort keys of candidates must be computed.
   let needsKeys: Bool
-  /// A Boolean value that indicates whether the requested content of each row is read immediately.
+  /// A Boolean value that indicates whether the requested content of rows is read immediately.
   ///
   /// Otherwise, the content is read at the end, when most candidates may already have been dropped.
-  let completesAtOnce: Bool
+  private let readsContentAtOnce: Bool
   private(set) var candidates: [Candidate] = []
   /// The number of leading sort terms whose values are equal within a group of candidates, or `nil`
   /// if candidates do not arrive in groups.
@@ -27,17 +29,26 @@ struct CandidateSelection {
   private static let maxSpareCount = 256
 
   init(
-    _ plan: FetchPlan, _ path: AccessPath, _ content: ManagedObjectContext.CandidateContent,
-    keepsKeys: Bool
+    _ search: RowSearch, _ content: ManagedObjectContext.CandidateContent, keepsKeys: Bool,
+    skippedCount: Int
   ) {
+    let (plan, path) = (search.plan, search.path)
     self.plan = plan
+    self.skippedCount = skippedCount
     leadingTermCount = path.leadingTermCount
     areInOrder =
       plan.order != nil
       && (!plan.needsSorting || path.direction != nil && path.leadingTermCount == nil)
     needsKeys = plan.order != nil && (keepsKeys || !areInOrder)
     let needsNoContent = if case .number = content { true } else { false }
-    completesAtOnce = needsNoContent || areInOrder || plan.order == nil || plan.limit == nil
+    readsContentAtOnce = needsNoContent || areInOrder || plan.order == nil || plan.limit == nil
+  }
+
+  /// A Boolean value that indicates whether the content of the next candidate is read immediately.
+  ///
+  /// The content of a candidate that the offset probably removes is not read.
+  var completesAtOnce: Bool {
+    readsContentAtOnce && (!areInOrder || skippedCount + candidates.count >= plan.offset)
   }
 
   /// Adds a candidate.
@@ -50,11 +61,11 @@ struct CandidateSelection {
     }
     candidates.append(candidate)
     guard let limit = plan.limit, plan.order != nil else { return true }
-    if areInOrder { return candidates.count < limit }
+    if areInOrder { return skippedCount + candidates.count < limit }
     // Sort only occasionally, so that the amortised cost per row is constant.
     if candidates.count >= Self.maxSpareCount, (candidates.count - Self.maxSpareCount) / 2 >= limit
     {
-      plan.sort(&candidates, areInOrder: false)
+      plan.sort(&candidates, areInOrder: false, keeping: 0..<limit)
       lastWanted = candidates.last?.keys
     }
     return true
@@ -76,14 +87,33 @@ extension CandidateSelection {
 }
 
 extension FetchPlan {
-  /// Sorts candidates in the plan's order, and removes candidates beyond the plan's limit.
+  /// Sorts candidates in the plan's order, and removes those that the plan's offset and limit
+  /// exclude.
   ///
   /// The method does nothing if sorting requires comparing objects.
-  func sort(_ candidates: inout [ManagedObjectContext.Candidate], areInOrder: Bool) {
+  ///
+  /// - Parameter skippedCount: The number of leading objects that are not among the candidates.
+  func page(
+    _ candidates: inout [ManagedObjectContext.Candidate], areInOrder: Bool, skippedCount: Int
+  ) {
+    let end = limit ?? .max
+    let start = min(offset, end)
+    sort(
+      &candidates, areInOrder: areInOrder, keeping: start - skippedCount..<end - skippedCount)
+  }
+
+  /// Sorts candidates in the plan's order, and removes those whose positions are not in `range`.
+  ///
+  /// The method does nothing if sorting requires comparing objects.
+  fileprivate func sort(
+    _ candidates: inout [ManagedObjectContext.Candidate], areInOrder: Bool,
+    keeping range: Range<Int>
+  ) {
     guard let order else { return }
-    let limit = limit.map { min($0, candidates.count) } ?? candidates.count
+    let range = range.clamped(to: candidates.indices)
     if areInOrder {
-      candidates.removeLast(candidates.count - limit)
+      candidates.removeLast(candidates.count - range.upperBound)
+      candidates.removeFirst(range.lowerBound)
       return
     }
     let keys = candidates.map { candidate in
@@ -93,8 +123,8 @@ extension FetchPlan {
       return keys
     }
     let positions = order.positions(of: keys)
-    if limit < candidates.count {
-      candidates = positions.prefix(limit).map { candidates[$0] }
+    if range != candidates.indices {
+      candidates = positions[range].map { candidates[$0] }
     } else {
       candidates.arrange(positions)
     }

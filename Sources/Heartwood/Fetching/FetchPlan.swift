@@ -12,6 +12,8 @@ struct FetchPlan {
   /// The maximum number of objects needed, including objects that the offset skips, or `nil` for no
   /// limit.
   let limit: Int?
+  /// The number of leading objects to skip, or 0 if ``order`` is `nil`.
+  let offset: Int
 
   /// Resolves a request.
   ///
@@ -54,6 +56,7 @@ struct FetchPlan {
     let conditions = try terms.map { try resolver.condition($0) }
     resolver.reserve(variableCount: request.named?.variableCount ?? 1)
     limit = request.end
+    offset = order == nil ? 0 : request.offset
     resolved = ResolvedRequest(entity, storages, terms, conditions, resolver)
   }
 
@@ -61,6 +64,7 @@ struct FetchPlan {
     self.resolved = resolved
     self.order = order
     self.limit = limit
+    offset = 0
   }
 
   /// Splits an expression into conditions that must all hold.
@@ -108,6 +112,9 @@ struct FetchPlan {
   /// A Boolean value that indicates whether the requested order differs from the order of the rows.
   var needsSorting: Bool { order.map { !$0.terms.isEmpty } ?? true }
 
+  /// A Boolean value that indicates whether an offset or a limit may exclude matching objects.
+  var isPage: Bool { limit != nil || offset > 0 }
+
   /// The plan that finds all objects, whether or not they match the conditions, in row order.
   var everything: FetchPlan {
     FetchPlan(resolved.everything, .byRow, limit: nil)
@@ -119,7 +126,7 @@ struct FetchPlan {
   /// The plan for counting the matching objects, up to the limit, without sorting.
   var counting: FetchPlan { FetchPlan(resolved, .byRow, limit: limit) }
 
-  /// Returns a copy of the plan with a different limit.
+  /// Returns a copy of the plan with a different limit and without an offset.
   func limited(to limit: Int?) -> FetchPlan { FetchPlan(resolved, order, limit: limit) }
 
   /// Returns whether the request covers the entity of an object.
@@ -262,10 +269,16 @@ struct FetchPlan {
   ///
   /// The matching objects can then be counted without reading their rows.
   func exactIndexUse(_ model: StoreModel) -> IndexUse? {
-    guard !isEverything, resolved.terms.allSatisfy(\.isExactDemand) else { return nil }
+    guard !isEverything else { return nil }
     return indexUses(model).first {
-      $0.isExact && model.family(of: $0.entity).count == storages.count
+      isExpressed(by: $0) && model.family(of: $0.entity).count == storages.count
     }
+  }
+
+  /// Returns whether the entries that an index use reads correspond exactly to the matching
+  /// objects, except for entries of objects of other entities.
+  func isExpressed(by use: IndexUse) -> Bool {
+    use.isExact && resolved.terms.allSatisfy(\.isExactDemand)
   }
 }
 

@@ -40,6 +40,8 @@ public struct FetchRequest<M: ManagedObject> {
   /// This property has no effect. It exists so that code ported from Core Data compiles.
   public var returnsObjectsAsFaults = true
   /// A Boolean value that indicates whether the context's unsaved changes are included.
+  ///
+  /// A child context always includes the unsaved changes of its parents.
   public var includesPendingChanges = true
   /// A Boolean value that indicates whether objects of subclasses are included.
   public var includesSubentities = true

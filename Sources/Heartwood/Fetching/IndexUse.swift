@@ -189,13 +189,17 @@ extension IndexUse {
     self.isExact = isExact && entity.superentity == nil
   }
 
-  /// Returns the number of entries to read.
+  /// Returns the number of entries to read, or `limit` if there are more.
   ///
-  /// - Complexity: Each index page that contains such entries is read once.
-  func count(_ view: StoreView) throws -> Int {
+  /// - Complexity: Each index page that contains such entries is read once, up to the page where
+  ///   the limit is reached.
+  func count(_ view: StoreView, limit: Int) throws -> Int {
     guard let entries = try view.keyspace(keyspace) else { return 0 }
-    let found = try keys.count { try entries.withValue($0) { _ in } != nil }
-    return try ranges.reduce(found) { $0 + (try entries.count($1)) }
+    var found = min(try keys.count { try entries.withValue($0) { _ in } != nil }, limit)
+    for range in ranges where found < limit {
+      found += try entries.count(range, limit: limit - found)
+    }
+    return found
   }
 
   /// Returns the estimated number of entries to read.

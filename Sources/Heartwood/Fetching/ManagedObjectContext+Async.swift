@@ -85,15 +85,17 @@ private struct RemoteSearch<M: ManagedObject>: @unchecked Sendable {
     let plan = try FetchPlan(request, model, renumbered)
     let search = try RowSearch(plan, view, model)
     let scope = QueryScope(model, view, variableCount: plan.variableCount) { _ in nil }
-    var selection = CandidateSelection(plan, search.path, .number, keepsKeys: false)
-    try search.forEach(scope) { number, _, record in
+    let skippedCount = search.skippableCount
+    var selection = CandidateSelection(
+      search, .number, keepsKeys: false, skippedCount: skippedCount)
+    try search.forEach(scope, skipping: skippedCount) { number, _, record in
       var candidate = ManagedObjectContext.Candidate(number: number)
       if selection.needsKeys { candidate.keys = try plan.order?.keys(number, scope) }
       return selection.add(candidate)
     }
     var found = selection.candidates
-    plan.sort(&found, areInOrder: selection.areInOrder)
-    let page = request.page(of: found).map(\.number)
+    plan.page(&found, areInOrder: selection.areInOrder, skippedCount: skippedCount)
+    let page = found.map(\.number)
     var records: [ObjectNumber: [UInt8]] = [:]
     try RowSearch(plan.everything, of: page, view, model).forEach(scope) { number, _, record in
       records[number] = record.copy

@@ -26,11 +26,10 @@ extension ManagedObjectContext {
     }
     let plan = try FetchPlan(request, expression, model, renumbered)
     var objects = try objects(plan, M.self, includesPendingChanges: request.includesPendingChanges)
-    if plan.order == nil { objects = request.sorted(objects) }
-    let result = request.page(of: objects)
-    try prefetch(for: request, result)
-    try log(plan) { ContextLog.fetched($0, result.map(\.number), model.space, start) }
-    return result
+    if plan.order == nil { objects = request.page(of: request.sorted(objects)) }
+    try prefetch(for: request, objects)
+    try log(plan) { ContextLog.fetched($0, objects.map(\.number), model.space, start) }
+    return objects
   }
 
   /// Returns the number of objects that match a request.
@@ -54,7 +53,7 @@ extension ManagedObjectContext {
       let view = try currentView()
       total = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
     } else if countsRows, let use = plan.exactIndexUse(model) {
-      total = try use.count(try currentView())
+      total = try use.count(try currentView(), limit: plan.limit ?? .max)
     } else if countsRows, let search = plan.onlyTextSearch, plan.includesFamily(of: search, model) {
       total = try TextRun(search, currentView()).count()
     } else {
@@ -123,13 +122,14 @@ extension ManagedObjectContext {
 
   /// Returns the objects that match a plan.
   ///
-  /// If the plan orders objects by stored values, the result is in that order.
+  /// If the plan orders objects by stored values, the result is in that order, and the plan's
+  /// offset and limit apply.
   private func objects<M: ManagedObject>(
     _ plan: FetchPlan, _ type: M.Type, includesPendingChanges: Bool
   ) throws -> [M] {
     // If there are no changes to merge in, and no sort order or limit to apply, each object can be
     // used as soon as it is found.
-    let isPlain = parent == nil && !hasOwnChanges && plan.limit == nil && !plan.needsSorting
+    let isPlain = parent == nil && !hasOwnChanges && !plan.isPage && !plan.needsSorting
     let areKnown = plan.storages.allSatisfy { $0.objectType is M.Type }
     if isPlain, plan.isEverything, fastPaths.areOn, areKnown {
       return [M](unchecked: try everyObject(plan))
@@ -182,8 +182,7 @@ extension ManagedObjectContext {
     guard plan.order != nil, request.relationshipKeyPathsForPrefetching.isEmpty else {
       return try fetch(request).map(\.number)
     }
-    let found = try candidates(plan, request.includesPendingChanges, .number)
-    let numbers = request.page(of: found).map(\.number)
+    let numbers = try candidates(plan, request.includesPendingChanges, .number).map(\.number)
     try log(plan) { ContextLog.fetched($0, numbers, model.space, start) }
     return numbers
   }

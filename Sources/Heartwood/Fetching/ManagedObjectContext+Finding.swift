@@ -21,13 +21,13 @@ extension ManagedObjectContext {
 
   /// Returns the objects that match a plan.
   ///
-  /// If the plan sorts by stored values, the objects are in that order, and the plan's limit
-  /// applies.
+  /// If the plan sorts by stored values, the objects are in that order, and the plan's offset and
+  /// limit apply.
   ///
   /// - Parameters:
   ///   - inOrder: Whether `body` is called in the order of the plan. If `false`, `body` is called
-  ///     as soon as each object is found, without regard to the limit. If the objects are found in
-  ///     the order of the plan, the parameter has no effect.
+  ///     as soon as each object is found, without regard to the offset and the limit. If the
+  ///     objects are found in the order of the plan, the parameter has no effect.
   ///   - body: A closure that is called with each object, or `nil` to return the objects. If there
   ///     is a closure, the method returns an empty array.
   func candidates(
@@ -41,6 +41,7 @@ extension ManagedObjectContext {
     let scope = try scope(plan, view, countsChanges: countsChanges, hiding: hiding)
     var found: [Candidate] = []
     var areInOrder = false
+    var skippedCount = 0
     if view != nil, let ranked = plan.rankedTextSearch, let limit = plan.limit, !countsChanges,
       hiding.isEmpty, plan.includesFamily(of: ranked, model)
     {
@@ -53,10 +54,12 @@ extension ManagedObjectContext {
       areInOrder = true
     } else if let view {
       let search = try RowSearch(plan, view, model)
-      var selection = CandidateSelection(plan, search.path, content, keepsKeys: countsChanges)
+      if body == nil, !countsChanges, hiding.isEmpty { skippedCount = search.skippableCount }
+      var selection = CandidateSelection(
+        search, content, keepsKeys: countsChanges, skippedCount: skippedCount)
       let consumer =
-        inOrder && (countsChanges || plan.limit != nil || !selection.areInOrder) ? nil : body
-      try search.forEach(scope) { number, storage, record in
+        inOrder && (countsChanges || plan.isPage || !selection.areInOrder) ? nil : body
+      try search.forEach(scope, skipping: skippedCount) { number, storage, record in
         if countsChanges, let object = registered[number]?.takeUnretainedValue(),
           object.hasChanges, !discardNoOpEdits(of: object)
         {
@@ -91,7 +94,7 @@ extension ManagedObjectContext {
       return []
     }
     found += changed
-    plan.sort(&found, areInOrder: areInOrder && changed.isEmpty)
+    plan.page(&found, areInOrder: areInOrder && changed.isEmpty, skippedCount: skippedCount)
     if let view { try completeAll(&found, content, plan, view, scope) }
     guard let body else { return found }
     for candidate in found { try body(candidate) }
@@ -115,8 +118,9 @@ extension ManagedObjectContext {
 
   /// Returns candidates for a fetch in a child of this context.
   ///
-  /// The candidates are the objects that match the plan in this context and were not changed in the
-  /// child.
+  /// The candidates are the objects that match the plan in this context. If the child's changes
+  /// count, objects that were changed in the child are omitted. This context's changes always
+  /// count, because a child reads its parent's objects in their current state (N-01).
   private func candidates(
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
     _ content: CandidateContent, for child: ManagedObjectContext, hidesObjects: Bool
@@ -128,11 +132,14 @@ extension ManagedObjectContext {
     let reevaluatesAll =
       includesPendingChanges && child.hasOwnChanges && (plan.dependsOnOtherObjects || hidesObjects)
     let others = try candidates(
-      reevaluatesAll ? plan.everything : plan.unordered, includesPendingChanges, .object)
+      reevaluatesAll ? plan.everything : plan.unordered, true, .object)
     return try others.compactMap { other -> Candidate? in
       guard let object = child.object(other.number) else { return nil }
-      if includesPendingChanges, object.hasChanges, !child.discardNoOpEdits(of: object) {
-        return nil
+      if object.hasChanges, !child.discardNoOpEdits(of: object) {
+        guard !includesPendingChanges, let original = other.object else { return nil }
+        var candidate = try candidate(original, plan, content, scope)
+        candidate.object = object
+        return candidate
       }
       if let original = other.object { child.fillAgainIfStale(object, from: original) }
       if reevaluatesAll, try !plan.holds(for: object, scope) { return nil }

@@ -152,7 +152,7 @@ extension ManagedObjectContext {
       }
     } else {
       let found = try candidates(plan, request.includesPendingChanges, .values(values))
-      for candidate in request.page(of: found) { try pass(candidate.values) }
+      for candidate in found { try pass(candidate.values) }
     }
     try log(plan) { ContextLog.counted($0, count, start) }
   }

@@ -29,24 +29,46 @@ struct RowSearch {
   private static let firstLookups = 16
   private static let maxLookupCount = 512
 
+  /// The number of leading objects that ``forEach(_:skipping:_:)`` can skip without reading their
+  /// rows.
+  ///
+  /// The number is the plan's offset or 0.
+  var skippableCount: Int {
+    switch path.kind {
+    case .everyRow: plan.isEverything && !plan.needsSorting ? plan.offset : 0
+    case .index(let use):
+      path.direction != nil && path.leadingTermCount == nil && plan.isExpressed(by: use)
+        ? plan.offset : 0
+    case .objects, .all, .text: 0
+    }
+  }
+
   /// Calls `body` with each matching record until `body` returns `false`.
   ///
   /// During each call, the record is the subject of `scope`. If the path provides the plan's order,
   /// the method passes rows in that order. Otherwise, it passes rows in order of row number.
+  ///
+  /// - Parameter skippedCount: The number of leading objects to skip, which must be 0 or
+  ///   ``skippableCount``.
   func forEach(
-    _ scope: QueryScope,
+    _ scope: QueryScope, skipping skippedCount: Int = 0,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
   ) throws {
     let lookups = RowLookups(search: self, scope: scope)
+    var remainingSkips = skippedCount
     switch path.kind {
     case .everyRow:
       for storage in plan.storages {
-        guard try forEachRow(of: storage, scope, body) else { return }
+        guard try forEachRow(of: storage, scope, skipping: &remainingSkips, body) else { return }
       }
       return
     case .index(let use) where path.direction != nil:
       let ties = EntryTies(search: self, scope: scope)
       func add(_ number: ObjectNumber) throws -> Bool {
+        guard remainingSkips == 0 else {
+          remainingSkips -= 1
+          return true
+        }
         lookups.add(number)
         return lookups.isFull ? try lookups.run(body) : true
       }
@@ -118,11 +140,15 @@ struct RowSearch {
   }
 
   private func forEachRow(
-    of storage: EntityStorage, _ scope: QueryScope,
+    of storage: EntityStorage, _ scope: QueryScope, skipping remainingSkips: inout Int,
     _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
   ) throws -> Bool {
     var shouldContinue = true
     try view.objects(storage)?.forEach { key, value in
+      guard remainingSkips == 0 else {
+        remainingSkips -= 1
+        return true
+      }
       let number = ObjectNumber(entity: storage.number, row: try key.lastKeyComponent())
       shouldContinue = try value.withRecord(storage.layouts) { record in
         try pass(number, storage, record, scope, body)

@@ -181,7 +181,7 @@ final class LiveQuery {
     let entries = candidates.map {
       Entry(keys: .init(values: .init($0.values), number: $0.number), object: nil)
     }
-    if fetchesAgain { return Found(entries: page(entries)) }
+    if fetchesAgain { return Found(entries: entries) }
     return Found(entries: entries, isComplete: maxKeptCount.map { entries.count < $0 } ?? true)
   }
 
@@ -198,13 +198,12 @@ final class LiveQuery {
         entries.append(
           Entry(keys: .init(values: .init(section ?? []), number: object.number), object: object))
       }
-      entries = grouped(entries)
+      entries = page(grouped(entries))
     } else {
       entries = candidates.compactMap { candidate in
         candidate.keys.map { Entry(keys: $0, object: candidate.object) }
       }
     }
-    entries = page(entries)
     var values: [ObjectNumber: [StoredValue]] = [:]
     if storeContext.parent != nil {
       for entry in entries { values[entry.number] = try entry.object?.columnValues() }

@@ -16,7 +16,7 @@ extension KeyspaceReads {
 }
 
 extension KeyspaceReads {
-  func count(from lower: Key?, upTo upper: Key?) throws(StorageError) -> Int {
+  func count(from lower: Key?, upTo upper: Key?, limit: Int) throws(StorageError) -> Int {
     let cursor = TreeCursor(view: view, root: root)
     var count = 0
     func add(before end: SearchKey?) throws(StorageError) {
@@ -24,32 +24,35 @@ extension KeyspaceReads {
       while isValid {
         let leaf = cursor.skipLeaf(before: end)
         count += leaf.count
-        guard leaf.continues else { return }
+        guard leaf.continues, count < limit else { return }
         isValid = try cursor.moveToNext()
       }
     }
     guard let upper else {
       try add(before: nil)
-      return count
+      return min(count, limit)
     }
     try withSearchBytes(upper) { key throws(StorageError) in try add(before: SearchKey(key)) }
-    return count
+    return min(count, limit)
   }
 }
 
 extension KeyspaceReader {
-  /// Returns the number of entries in a range of keys.
+  /// Returns the number of entries in a range of keys, or `limit` if there are more.
   ///
   /// - Parameters:
   ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.
   ///   - upper: The exclusive upper bound, or `nil` to continue to the end of the keyspace.
+  ///   - limit: The number of entries after which counting stops, which must not be negative, or
+  ///     `nil` to count all entries. To find out whether the range contains an entry, pass 1.
   /// - Throws: `corrupt` if a page is corrupt, `io` if a page cannot be read, or `tooLarge` if a
   ///   bound exceeds the limit for keys.
-  /// - Complexity: Reads each page of the range once, without decoding keys or values.
-  public func count(from lower: Key?, upTo upper: Key? = nil) throws -> Int {
-    guard lower != nil || upper != nil else { return try count() }
+  /// - Complexity: Reads each page of the range once, up to the page where the limit is reached,
+  ///   without decoding keys or values.
+  public func count(from lower: Key?, upTo upper: Key? = nil, limit: Int? = nil) throws -> Int {
+    guard lower != nil || upper != nil else { return min(try count(), limit ?? .max) }
     try snapshot.requireCurrent()
-    return try reads.count(from: lower, upTo: upper)
+    return try reads.count(from: lower, upTo: upper, limit: limit ?? .max)
   }
 
   /// Returns an estimate of the number of entries in a range of keys.

@@ -71,6 +71,27 @@ struct FetchTests {
     #expect(try context.count(for: FetchRequest<Person>()) == 20)
   }
 
+  @Test(.evidence("N-01"))
+  func `a fetch without unsaved changes in a child includes those of its parent`() throws {
+    let fixture = try filled()
+    let parent = fixture.context()
+    let people = try parent.fetch(FetchRequest<Person>(sort: [SortDescriptor(\.age)]))
+    let (first, last) = (people[0], people[19])
+    let oldest = last.age
+    first.age = oldest + 2
+    last.age = oldest + 1
+    let child = fixture.child(of: parent)
+    try #require(child.object(with: last.objectID) as? Person).age = oldest + 3
+    var request = FetchRequest<Person>(where: #Predicate { $0.age > oldest })
+    request.sortDescriptors = [SortDescriptor(\.age)]
+    request.includesPendingChanges = false
+    let ids = [last.objectID, first.objectID]
+    #expect(try child.fetch(request).map(\.objectID) == ids)
+    #expect(try child.count(for: request) == 2)
+    request.includesPendingChanges = true
+    #expect(try child.fetch(request).map(\.objectID) == ids.reversed())
+  }
+
   @Test func `a fetch prefetches related objects`() throws {
     let fixture = try filled()
     let context = fixture.context()

@@ -55,7 +55,9 @@ struct IndexCountTests {
     try check(Dog.self, includesSubentities: true)
   }
 
-  @Test(.evidence("P-09"), .evidence("FO-02"), arguments: TestScale.seeds(quick: 1, all: 20))
+  @Test(
+    .evidence("P-09"), .evidence("FO-02"),
+    arguments: TestScale.seeds(quick: 1, all: 6, long: 20))
   func `equal the number of fetched objects`(seed: UInt64) throws {
     let (_, context) = try fixture(seed: seed)
     let label = "seed \(seed)"
@@ -90,17 +92,8 @@ struct IndexCountTests {
 
   @Test(.evidence("FO-02")) func `read no row`() throws {
     let directory = try ScratchDirectory()
-    let path = directory.path(of: "store")
-    do {
-      let container = try PersistentContainer(url: URL(filePath: path), schema: animals)
-      let context = container.newContext()
-      for number in 0..<3000 {
-        let animal = Animal(context: context)
-        (animal.legs, animal.alias) = (number % 10, String(repeating: "x", count: 300))
-      }
-      try context.save()
-    }
-    let reopened = try PersistentContainer(url: URL(filePath: path), schema: animals)
+    let alias = String(repeating: "x", count: 300)
+    let reopened = try Self.reopenedStore(in: directory, count: 3000, alias: alias)
     let fresh = reopened.newContext()
     let before = reopened.store.statistics.activity.verifiedPageCount
     #expect(try fresh.count(for: FetchRequest<Animal>(where: #Predicate { $0.legs == 4 })) == 300)
@@ -110,5 +103,36 @@ struct IndexCountTests {
     _ = try fresh.fetch(FetchRequest<Animal>())
     #expect(reopened.store.statistics.activity.verifiedPageCount - before > 250)
     #expect(try reopened.store.verify().findings == [])
+  }
+
+  @Test(.evidence("FO-02")) func `with a limit end where the limit is reached`() throws {
+    let directory = try ScratchDirectory()
+    let reopened = try Self.reopenedStore(in: directory, count: 20_000, alias: "")
+    let context = reopened.newContext()
+    var request = FetchRequest<Animal>(where: #Predicate { $0.legs >= 1 }, limit: 1, offset: 2)
+    let before = reopened.store.statistics.activity.verifiedPageCount
+    #expect(try context.count(for: request) == 1)
+    let limited = reopened.store.statistics.activity.verifiedPageCount - before
+    request.fetchLimit = nil
+    #expect(try context.count(for: request) == 17_998)
+    #expect(reopened.store.statistics.activity.verifiedPageCount - before > limited + 10)
+    #expect(try reopened.store.verify().findings == [])
+  }
+
+  /// Saves animals with 0 to 9 legs, and opens their store again.
+  static func reopenedStore(
+    in directory: ScratchDirectory, count: Int, alias: String
+  ) throws -> PersistentContainer {
+    let path = directory.path(of: "store")
+    do {
+      let container = try PersistentContainer(url: URL(filePath: path), schema: animals)
+      let context = container.newContext()
+      for number in 0..<count {
+        let animal = Animal(context: context)
+        (animal.legs, animal.alias) = (number % 10, alias)
+      }
+      try context.save()
+    }
+    return try PersistentContainer(url: URL(filePath: path), schema: animals)
   }
 }
