@@ -74,7 +74,7 @@ struct BackupFileTests {
     #expect(try scene.names.count <= before.count + 1)
   }
 
-  @Test(.evidence("A4"), arguments: TestScale.seeds(quick: 60, all: 2000, long: 50_000))
+  @Test(.evidence("A4"), arguments: TestScale.seeds(quick: 60, all: 600, long: 50_000))
   func `that are damaged are named, or restore the right state`(seed: UInt64) throws {
     let scene = try Scene()
     var generator = SeededGenerator(seed: seed)

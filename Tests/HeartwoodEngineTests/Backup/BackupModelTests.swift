@@ -7,7 +7,7 @@ import Testing
 struct BackupModelTests {
   @Test(
     .evidence("A1"), .evidence("A2"), .evidence("A5"), .evidence("A7"),
-    arguments: TestScale.seeds(quick: 10, all: 400, long: 10_000))
+    arguments: TestScale.seeds(quick: 10, all: 120, long: 10_000))
   func `restore every generation as it was`(seed: UInt64) throws {
     var run = try BackupModel(seed: seed)
     for step in 0..<60 {

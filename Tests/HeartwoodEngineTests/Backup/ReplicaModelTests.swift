@@ -8,7 +8,7 @@ import Testing
 @Suite("A replica during random work")
 struct ReplicaModelTests {
   @Test(
-    .evidence("A8"), .evidence("A9"), arguments: TestScale.seeds(quick: 12, all: 400, long: 10_000))
+    .evidence("A8"), .evidence("A9"), arguments: TestScale.seeds(quick: 12, all: 120, long: 10_000))
   func `has the generations of the backup, page for page`(seed: UInt64) throws {
     var run = try ReplicaModel(seed: seed)
     for step in 0..<80 {

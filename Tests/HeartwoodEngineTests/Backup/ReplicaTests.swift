@@ -144,7 +144,7 @@ struct ReplicaTests {
     try reader.close()
   }
 
-  @Test(.evidence("A8"), arguments: TestScale.seeds(quick: 60, all: 2000, long: 50_000))
+  @Test(.evidence("A8"), arguments: TestScale.seeds(quick: 60, all: 600, long: 50_000))
   func `is unaffected by damaged files, and continues when they are repaired`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     var states = [try write(1)]

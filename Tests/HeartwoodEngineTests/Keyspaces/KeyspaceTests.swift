@@ -44,7 +44,7 @@ struct KeyspaceTests {
       try fixture.run { store in
         try model.expectShown(by: try store.snapshot(), "seed \(setting.seed), opening \(round)")
         var held: [(snapshot: Snapshot, model: KeyspaceModel)] = []
-        for step in 0..<TestScale.pick(quick: 8, all: 25) {
+        for step in 0..<TestScale.pick(quick: 8, all: 15, long: 25) {
           let context = "seed \(setting.seed), opening \(round), step \(step)"
           try write(store, &model, &random, setting.pageByteCount, context)
           if random.isTrue(in256: 80) { held.append((try store.snapshot(), model)) }

@@ -57,7 +57,7 @@ struct LogReclamationTests {
     try fixture.run { store in
       var pinned: [(snapshot: Snapshot, model: [Int: [UInt8]])] = []
       var model: [Int: [UInt8]] = [:]
-      for round in 0..<TestScale.pick(quick: 100, all: 1200) {
+      for round in 0..<TestScale.pick(quick: 100, all: 500, long: 1200) {
         try store.write { transaction in
           let keyspace = try transaction.keyspace("a")
           for _ in 0..<20 {

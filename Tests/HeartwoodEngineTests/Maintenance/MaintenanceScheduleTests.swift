@@ -193,7 +193,7 @@ struct MaintenanceScheduleTests {
   /// store sometimes failed.
   @Test func `has ended when the store is closed`() throws {
     let directory = try ScratchDirectory()
-    for _ in 0..<TestScale.pick(quick: 40, all: 400) {
+    for _ in 0..<TestScale.pick(quick: 40, all: 150, long: 400) {
       let store = try open(directory)
       let snapshot = try store.snapshot()
       try store.close()

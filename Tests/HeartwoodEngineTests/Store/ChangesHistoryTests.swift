@@ -42,7 +42,7 @@ struct ChangesHistoryTests {
     var random = SeededGenerator(seed: setting.seed)
     let fixture = try fixture(setting)
     var model = KeyspaceModel()
-    let stepCount = TestScale.pick(quick: 7, all: 30)
+    let stepCount = TestScale.pick(quick: 7, all: 15, long: 30)
     for opening in 0..<2 {
       try fixture.run { store in
         var versions = [Version(snapshot: try store.snapshot(), model: model)]

@@ -266,7 +266,7 @@ struct FeedConflictTests {
 
   @Test(
     .mustEnd, .evidence("CF-08"), .evidence("CF-09"),
-    arguments: TestScale.seeds(quick: 12, all: 300))
+    arguments: TestScale.seeds(quick: 12, all: 100, long: 300))
   func `events are applied no later than at the end of their generation`(seed: UInt64) async throws
   {
     var random = SeededGenerator(seed: seed)

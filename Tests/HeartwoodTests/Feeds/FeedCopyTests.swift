@@ -138,7 +138,7 @@ struct FeedCopyTests {
 
   @Test(
     .mustEnd, .evidence("CF-03"), .evidence("CF-04"), .evidence("CF-08"), .evidence("CF-10"),
-    arguments: TestScale.seeds(quick: 6, all: 200))
+    arguments: TestScale.seeds(quick: 6, all: 60, long: 200))
   func `equals its source after random changes, interruptions and repetitions`(seed: UInt64)
     async throws
   {

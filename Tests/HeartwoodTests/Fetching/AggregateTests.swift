@@ -8,7 +8,7 @@ struct AggregateTests {
   @Test(.evidence("FO-04"), arguments: TestScale.seeds(quick: 1, all: 2))
   func `aggregates equal those computed from arrays of the objects`(seed: UInt64) throws {
     let herd = try Herd(seed: seed, count: TestScale.pick(quick: 60, all: 120))
-    for number in 0..<TestScale.pick(quick: 12, all: 400) {
+    for number in 0..<TestScale.pick(quick: 12, all: 120, long: 400) {
       let condition = RandomCondition.any(&herd.random, depth: number % 3)
       var request = FetchRequest<Animal>(sort: [SortDescriptor(\.alias), SortDescriptor(\.paws)])
       if number % 4 == 3 { (request.fetchLimit, request.fetchOffset) = (9, 2) }

@@ -12,7 +12,7 @@ struct FetchOrderModelTests {
   func `fetches with random sort orders equal sorted arrays`(seed: UInt64) throws {
     let herd = try Herd(seed: seed, count: TestScale.pick(quick: 120, all: 250))
     var indexed = 0
-    for number in 0..<TestScale.pick(quick: 45, all: 1200) {
+    for number in 0..<TestScale.pick(quick: 45, all: 300, long: 1200) {
       let terms = (0..<herd.random.below(3)).map { _ in Term.any(&herd.random) }
       let condition: RandomCondition? =
         switch number % 5 {

@@ -20,8 +20,10 @@ final class Herd {
   /// The IDs of all stored animals.
   var ids: [ManagedObjectID] { all[0].map(\.objectID) }
 
-  /// Returns the number of random queries to run: 20 times `count`, except in quick runs.
-  static func questionCount(_ count: Int) -> Int { TestScale.pick(quick: count, all: 20 * count) }
+  /// Returns the number of random queries to run, which is `count` in quick runs.
+  static func questionCount(_ count: Int) -> Int {
+    TestScale.pick(quick: count, all: 6 * count, long: 20 * count)
+  }
 
   /// Saves random animals, and then makes unsaved changes in two contexts.
   ///

@@ -147,7 +147,7 @@ struct ExportTests {
 
   @Test(
     .evidence("IE-04"), arguments: [ExportFormat.json, .jsonLines],
-    TestScale.seeds(quick: 1, all: 20))
+    TestScale.seeds(quick: 1, all: 6, long: 20))
   func `to JSON are imported without a loss`(format: ExportFormat, seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let count = TestScale.pick(quick: 60, all: 300)

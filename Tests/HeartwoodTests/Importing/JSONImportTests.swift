@@ -188,7 +188,7 @@ struct JSONImportTests {
     #expect(try tremor("a")?.magnitude == 3 && tremor("a")?.count == 5)
   }
 
-  @Test(.evidence("IE-02"), arguments: TestScale.seeds(quick: 2, all: 60))
+  @Test(.evidence("IE-02"), arguments: TestScale.seeds(quick: 2, all: 20, long: 60))
   func `have the same effect as updates of a dictionary`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     var expected: [String: (magnitude: Double?, network: String?)] = [:]

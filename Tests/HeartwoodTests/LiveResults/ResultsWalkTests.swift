@@ -11,7 +11,7 @@ struct ResultsWalkTests {
     setting: ResultsWalk.Setting, seed: UInt64
   ) throws {
     let run = try ResultsWalk(setting, seed: seed)
-    let walks = TestScale.pick(quick: 25, all: 300)
+    let walks = TestScale.pick(quick: 25, all: 100, long: 300)
     try run.run(walks: walks)
     #expect(run.visitCount > 2 * walks && run.formerCount > walks / 8)
   }

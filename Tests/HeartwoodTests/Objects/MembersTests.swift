@@ -230,7 +230,7 @@ private struct MemberStep {
 
 @Suite("Members that are not loaded")
 struct MembersTests {
-  @Test(.evidence("R-19"), arguments: TestScale.seeds(quick: 6, all: 300))
+  @Test(.evidence("R-19"), arguments: TestScale.seeds(quick: 6, all: 100, long: 300))
   func `are changed, counted and found like loaded members`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let nodeCount = 6

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Similar words")
 struct SimilarWordTests {
-  @Test(.evidence("TX-05"), arguments: TestScale.seeds(quick: 2, all: 40))
+  @Test(.evidence("TX-05"), arguments: TestScale.seeds(quick: 2, all: 15, long: 40))
   func `a similar word differs by at most the given number of letters`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let letters = Array("abcé東".unicodeScalars)

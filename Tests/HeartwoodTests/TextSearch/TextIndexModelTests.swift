@@ -184,7 +184,7 @@ struct TextIndexModelTests {
     #expect(try fixture.context().terms(withPrefix: "", of: Essay.self) == [])
   }
 
-  @Test(.evidence("TX-13"), .mustEnd, arguments: TestScale.seeds(quick: 1, all: 40))
+  @Test(.evidence("TX-13"), .mustEnd, arguments: TestScale.seeds(quick: 1, all: 15, long: 40))
   func `damaged entries are found, and never trap`(seed: UInt64) throws {
     let container = try PersistentContainer.inMemory(schema: essays)
     let context = container.newContext()
