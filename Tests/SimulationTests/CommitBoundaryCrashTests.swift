@@ -155,8 +155,10 @@ struct CommitBoundaryCrashTests {
   }
 
   /// The times in the files are only informative, so the behaviour must not depend on the clock.
-  @Test(.evidence("D1"), .evidence("D2"), arguments: [0, .max] as [UInt64])
-  func `does not depend on the clock`(start: UInt64) throws {
+  @Test(
+    .evidence("D1"), .evidence("D2"),
+    arguments: [(0, 86_400_000), (.max, 86_400_000), (1, 0)] as [(UInt64, UInt64)])
+  func `does not depend on the clock`(start: UInt64, step: UInt64) throws {
     let steps: [Step] = [
       .write(.full, operationCount: 2, valueByteCount: 50), .checkpoint, .keep("x"),
       .write(.full, operationCount: 2, valueByteCount: 50),
@@ -164,9 +166,10 @@ struct CommitBoundaryCrashTests {
     let run = CrashHistory(disk: SimulatedDisk(seed: 1), seed: 4)
     var looks: UInt64 = 0
     run.disk.clock = {
-      // Let the clock jump back and forth, further each time.
+      // Let the clock jump back and forth, further each time. If the step is 0, the clock stands
+      // still.
       looks += 1
-      return looks % 2 == 0 ? start : start &+ looks &* 86_400_000
+      return looks % 2 == 0 ? start : start &+ looks &* step
     }
     for _ in 0..<3 {
       try run.run(steps)
