@@ -166,8 +166,8 @@ struct CommitBoundaryCrashTests {
     let run = CrashHistory(disk: SimulatedDisk(seed: 1), seed: 4)
     var looks: UInt64 = 0
     run.disk.clock = {
-      // Let the clock jump back and forth, further each time. If the step is 0, the clock stands
-      // still.
+      // Let the clock jump back and forth, further each time. If the step is 0, the clock does not
+      // advance.
       looks += 1
       return looks % 2 == 0 ? start : start &+ looks &* step
     }

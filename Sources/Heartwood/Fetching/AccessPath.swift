@@ -40,6 +40,9 @@ struct AccessPlanner {
   private static let lookupCost = 2.0
   /// The assumed share of rows that meet a condition for which there is no estimate.
   private static let unknownShare = 0.4
+  /// The number of index entries that can be read and looked up in less time than it takes to
+  /// compare further paths.
+  private static let fewEntries = 8
 
   let plan: FetchPlan
   let view: StoreView
@@ -61,9 +64,14 @@ struct AccessPlanner {
       return AccessPath(kind: .text(search), rowCount: 0, cost: 0)
     }
     let all = try plan.storages.reduce(0) { $0 + (try view.objects($1)?.count() ?? 0) }
-    let uses = try possible.map { use in
-      Candidate(
-        use: use, count: Double(try use.estimatedCount(view)), groups: try groups(use))
+    var uses: [Candidate] = []
+    for use in possible {
+      let count = try use.estimatedCount(view)
+      if count <= Self.fewEntries, !use.slots.isEmpty, Self.cost(of: Double(count)) < Double(all) {
+        return AccessPath(
+          kind: .index(use), rowCount: Double(count), cost: Self.cost(of: Double(count)))
+      }
+      uses.append(Candidate(use: use, count: Double(count), groups: try groups(use)))
     }
     let search = Search(plan: plan, total: Double(all), candidates: uses)
     var best = AccessPath(
@@ -74,6 +82,11 @@ struct AccessPlanner {
     }
     if let path = search.intersection(), path.cost < best.cost { best = path }
     return best
+  }
+
+  /// Returns the cost of reading the given number of index entries and looking up their rows.
+  private static func cost(of entryCount: Double) -> Double {
+    1 + entryCount * (entryCost + lookupCost)
   }
 
   private struct Candidate {
@@ -138,11 +151,10 @@ struct AccessPlanner {
       let share = share(besides: use.slots)
       var paths: [AccessPath] = []
       if !use.slots.isEmpty {
-        let perRow = AccessPlanner.entryCost + AccessPlanner.lookupCost
         paths.append(
           AccessPath(
             kind: .index(use), rowCount: count,
-            cost: 1 + count * perRow + sortingCost(of: count * share)))
+            cost: AccessPlanner.cost(of: count) + sortingCost(of: count * share)))
       }
       if plan.needsSorting, let order = plan.order, let direction = use.direction(of: order) {
         let needed = plan.limit.map { min(count, Double($0) / max(share, 1e-9)) } ?? count
@@ -156,11 +168,11 @@ struct AccessPlanner {
         // Include the rest of the group in which the limit is reached, because the scan reads that
         // group to the end.
         let needed = min(count, Double(limit) / max(share, 1e-9) + 2 * groups.rowCount)
-        let cost = needed * (AccessPlanner.entryCost + AccessPlanner.lookupCost)
         paths.append(
           AccessPath(
             kind: .index(use), direction: groups.isBackwards, leadingTermCount: groups.termCount,
-            rowCount: needed, cost: 1 + cost + sortingCost(of: needed * share)))
+            rowCount: needed,
+            cost: AccessPlanner.cost(of: needed) + sortingCost(of: needed * share)))
       }
       return paths
     }

@@ -23,11 +23,17 @@ struct RowSearch {
     path = AccessPath(kind: .objects(numbers), rowCount: Double(numbers.count), cost: 0)
   }
 
-  /// The number of rows in the first batch of lookups.
+  /// The maximum number of rows in the first batch of lookups.
   ///
   /// The number is small because a limit may end the search early.
   private static let firstLookups = 16
   private static let maxLookupCount = 512
+
+  /// The number of rows in the first batch of lookups.
+  private var firstLookupCount: Int {
+    guard path.direction != nil, let limit = plan.limit else { return Self.firstLookups }
+    return min(max(limit, 1), Self.firstLookups)
+  }
 
   /// The number of leading objects that ``forEach(_:skipping:_:)`` can skip without reading their
   /// rows.
@@ -177,11 +183,12 @@ struct RowSearch {
     let search: RowSearch
     let scope: QueryScope
     @exclusivity(unchecked) private var numbers: [ObjectNumber] = []
-    @exclusivity(unchecked) private var size = RowSearch.firstLookups
+    @exclusivity(unchecked) private var size: Int
 
     init(search: RowSearch, scope: QueryScope) {
       self.search = search
       self.scope = scope
+      size = search.firstLookupCount
     }
 
     var isFull: Bool { numbers.count >= size }

@@ -101,14 +101,17 @@ final class PredicateTranslation {
   // MARK: Key paths
 
   func property(_ keyPath: AnyKeyPath, of root: Any) throws -> QueryExpression {
+    let rootType = Swift.type(of: keyPath).rootType
+    // Check for a composite type last, because casting to a protocol takes longer.
+    let isOfObject = rootType is ManagedObject.Type
     // Translate a key path that leads from a composite attribute to one of its elements.
-    if Swift.type(of: keyPath).rootType is any CompositeValue.Type,
-      let node = root as? any PathNode, let whole = node.path.appending(path: keyPath)
+    if !isOfObject, rootType is any CompositeValue.Type, let node = root as? any PathNode,
+      let whole = node.path.appending(path: keyPath)
     {
       return try property(whole, of: node.base)
     }
     let base = try expression(of: root)
-    guard Swift.type(of: keyPath).rootType is ManagedObject.Type else {
+    guard isOfObject else {
       throw ObjectGraphError(
         .unsupportedPredicate,
         "\(keyPath.phrase) does not refer to a stored property. In a predicate, use only stored "
