@@ -128,6 +128,24 @@ struct BatchRequestTests {
     #expect(try all(fixture) == ["Ada 1 - 0", "Bob 2 - 0"])
   }
 
+  @Test(.evidence("BR-03"), .evidence("BR-06"))
+  func `a batch update takes unique values only from rows that have released them`() throws {
+    let fixture = try GraphFixture()
+    let context = fixture.context()
+    try insert([("Ada", 1), ("Bob", 2)], context)
+    let exchange = BatchUpdateRequest<Person> { row in
+      row[\.name] = row[\.name] == "Ada" ? "Bob" : "Ada"
+    }
+    let error = #expect(throws: ObjectGraphError.self) { try context.execute(exchange) }
+    #expect(error?.kind == .constraintConflict)
+    #expect(try all(fixture) == ["Ada 1 - 0", "Bob 2 - 0"])
+    let shift = BatchUpdateRequest<Person> { row in
+      row[\.name] = row[\.name] == "Ada" ? "Zoe" : "Ada"
+    }
+    #expect(try context.execute(shift).count == 2)
+    #expect(try all(fixture) == ["Ada 2 - 0", "Zoe 1 - 0"])
+  }
+
   @Test(.evidence("BR-04"), .evidence("BR-07"))
   func `a batch delete also removes index entries and member lists`() throws {
     let fixture = try GraphFixture()

@@ -68,6 +68,29 @@ struct ContainerTests {
   }
 }
 
+extension ContainerTests {
+  @Test(.evidence("K-03"))
+  func `a pinned context moves to the newest generation after a suspension`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    try context.setQueryGenerationFrom(.current)
+    let ada = try #require(try context.existingObject(Person.self, with: id))
+    let token = context.queryGenerationToken
+    try fixture.change(id) { $0.age = 2 }
+    try fixture.container.suspend()
+    let error = #expect(throws: StorageError.self) {
+      try context.count(for: FetchRequest<Person>())
+    }
+    #expect(error?.kind == .suspended)
+    try fixture.container.resume()
+    #expect(try context.fetch(FetchRequest<Person>()) == [ada] && ada.age == 2)
+    #expect(context.queryGenerationToken != token && context.queryGenerationToken != nil)
+    try fixture.change(id) { $0.age = 3 }
+    #expect(try context.fetch(FetchRequest<Person>()) == [ada] && ada.age == 2)
+  }
+}
+
 /// A class that makes every schema invalid.
 private final class Broken: ManagedObject {
   @ToMany var others: Set<Broken>

@@ -122,11 +122,14 @@ struct StoreAddingTests {
       #expect(error?.kind == .invalidArgument)
       #expect(error?.description.contains("memos") == true)
     }
-    // The rejected calls did not change the store.
+    // The rejected calls did not change either store.
+    try fixture.memo("bread")
     let copy = try PersistentContainer(
       url: fixture.url("copy"), schema: Schema(Memo.self, Remark.self))
     let strings = try copy.read(at: .current) { try $0.fetch(FetchRequest<Memo>()).map(\.text) }
     #expect(strings == ["milk"])
+    let objects = try StoredObjects(copy.store, at: copy.store.snapshot())
+    #expect(objects.entity(named: "Everything") == nil)
     #expect(try copy.store.verify().findings.isEmpty)
   }
 

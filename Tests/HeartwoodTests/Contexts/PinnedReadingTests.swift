@@ -123,6 +123,39 @@ struct PinnedReadingTests {
     #expect(ada.age == (isChanged ? 40 : 0))
   }
 
+  @Test(.evidence("QG-30"))
+  func `a moved pin shows the members of an edited object that its generation lacked`() throws {
+    let fixture = try GraphFixture()
+    try fixture.person("Bob")
+    let earlier = try fixture.container.newContext(pinnedTo: .current)
+    #expect(try earlier.count(for: FetchRequest<Person>()) == 1)
+    let id = try fixture.person("Ada", cars: 1)
+    let context = fixture.context()
+    let ada = try #require(try context.existingObject(Person.self, with: id))
+    ada.age = 40
+    try context.setQueryGenerationFrom(earlier.queryGenerationToken)
+    try context.refresh(ada, mergeChanges: true)
+    #expect(ada.cars.isEmpty)
+    try context.setQueryGenerationFrom(nil)
+    _ = try context.fetch(FetchRequest<Person>())
+    #expect(ada.cars.count == 1 && ada.age == 40)
+  }
+
+  @Test(.evidence("R-19"))
+  func `members counted in an earlier generation are loaded like those that were read`() throws {
+    let fixture = try GraphFixture()
+    let generations = try twoGenerations(fixture)
+    let shown = try [false, true].map { isCounted in
+      let context = fixture.context()
+      let ada = try #require(try context.fetch(FetchRequest<Person>()).first)
+      try context.setQueryGenerationFrom(generations[0].queryGenerationToken)
+      #expect((isCounted ? ada.$cars.count : ada.cars.count) == 1)
+      try context.setQueryGenerationFrom(nil)
+      return ada.cars.map(\.name).sorted()
+    }
+    #expect(shown[0] == shown[1])
+  }
+
   @Test(.evidence("QG-27"), arguments: [false, true])
   func `a merge shows the new members although others were read before`(
     saves: Bool

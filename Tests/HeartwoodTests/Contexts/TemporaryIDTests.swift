@@ -156,6 +156,9 @@ struct TemporaryIDTests {
     #expect(pinned.name == "")
     let request = FetchRequest<Car>(where: #Predicate { $0.owner?.objectID == forged })
     #expect(try context.fetch(request) == [])
+    let itself = FetchRequest<Person>(where: #Predicate { $0.objectID == forged })
+    let fresh = fixture.context()
+    #expect(try fresh.count(for: itself) == 0 && fresh.fetch(itself) == [])
   }
 
   @Test(.evidence("U-10")) func `a temporary ID leads to no other object after undo and redo`()

@@ -221,6 +221,24 @@ struct ChangeFeedTests {
     try container.releaseGeneration("copy")
   }
 
+  @Test(.mustEnd, .evidence("CF-05"))
+  func `a resumed feed has no values of generations before its position`() async throws {
+    let id = try fixture.person("Ada", age: 1)
+    try container.keepGeneration(try fixture.token(), as: "earlier")
+    try fixture.change(id) { $0.age = 2 }
+    let start = try #require(try container.currentHistoryToken)
+    let generation = try container.store.snapshot().generation
+    try fixture.change(id) { $0.age = 3 }
+    while try container.store.liveGenerations().contains(where: { $0.generation == generation }) {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    let events = try await container.changeFeed(from: .after(start), values: .both)
+      .all(of: container)
+    #expect(events.map { $0.after?["age"] } == [.integer(3)])
+    #expect(events.map { $0.before?["age"] } == [nil])
+    try container.releaseGeneration("earlier")
+  }
+
   private func delete(_ id: ManagedObjectID) throws {
     let context = fixture.context()
     let person = try #require(try context.existingObject(Person.self, with: id))

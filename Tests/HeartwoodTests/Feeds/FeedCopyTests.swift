@@ -184,6 +184,22 @@ struct FeedCopyTests {
     #expect(try copy.context().count(for: FetchRequest<Person>()) == 3)
   }
 
+  @Test(.mustEnd, .evidence("CF-03"), .evidence("CF-08"))
+  func `contains nothing that was deleted after an interrupted snapshot`() async throws {
+    let (source, copy) = (try GraphFixture(), try GraphFixture())
+    let ids = try ["Ada", "Bob"].map { try source.person($0, age: 1) }
+    let interrupted = try await source.container.changeFeed(from: .existingObjects).first(2)
+    try source.change(ids[0]) { $0.managedObjectContext?.delete($0) }
+    try source.person("Ada", age: 2)
+    let complete = try await source.container.changeFeed(from: .existingObjects)
+      .all(of: source.container)
+    try copy.container.apply(events: (interrupted + complete).map { try $0.json() })
+    let people = try copy.context().fetch(FetchRequest<Person>(sort: [SortDescriptor(\.name)]))
+    #expect(people.map(\.name) == ["Ada", "Bob"] && people.map(\.age) == [2, 1])
+    let changes = try copy.container.fetchHistory(after: nil).flatMap(\.changes)
+    #expect(changes.map(\.kind) == [.insert, .insert])
+  }
+
   @Test(.mustEnd, .evidence("CF-08")) func `takes events as they arrive`() async throws {
     let (source, copy) = (try GraphFixture(), try GraphFixture())
     for name in ["Ada", "Bob"] { try source.person(name) }

@@ -121,6 +121,23 @@ struct FeedLifetimeTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
+  @Test(.evidence("CF-07"))
+  func `a feed of an empty store throws an error if the first transaction has been deleted`()
+    throws
+  {
+    let fixture = try GraphFixture()
+    var reader = try fixture.container.changeFeed(from: .oldestTransaction).reader()
+    #expect(try reader.next() == nil)
+    try fixture.person("Ada")
+    try fixture.container.deleteHistory(before: .distantFuture)
+    try fixture.person("Bob")
+    #expect {
+      try reader.next()
+    } throws: {
+      ($0 as? ObjectGraphError)?.kind == .historyExpired
+    }
+  }
+
   @Test(.mustEnd, .evidence("CF-07"))
   func `a feed throws an error if its next transactions have been deleted`() async throws {
     try fixture.fill()

@@ -24,6 +24,32 @@ struct FetchTests {
     #expect(try context.fetchObjectIDs(FetchRequest<Person>(limit: 2)).count == 2)
   }
 
+  @Test(.evidence("FO-01"), .evidence("FO-02"), arguments: [SortOrder.forward, .reverse])
+  func `a sort by a value that all objects share decides the order of equal objects`(
+    order: SortOrder
+  ) throws {
+    let fixture = try GraphFixture(animals)
+    try fixture.saved { context in
+      for number in 0..<60 {
+        let animal = Animal(context: context)
+        (animal.rank, animal.legs, animal.paws) = (number % 5, number % 3, number)
+      }
+    }
+    let context = fixture.context()
+    // The index orders the animals of one rank by their legs.
+    let other: SortOrder = order == .forward ? .reverse : .forward
+    let request = FetchRequest<Animal>(
+      where: #Predicate { $0.rank == 1 },
+      sort: [SortDescriptor(\.legs, order: order), SortDescriptor(\.rank, order: other)])
+    let groups = (0..<3).map { legs in
+      let paws = (0..<60).filter { $0 % 5 == 1 && $0 % 3 == legs }
+      return order == .forward ? paws.reversed() : paws
+    }
+    let expected = order == .forward ? groups : groups.reversed()
+    #expect(try context.explain(request).indexes == ["rank, legs"])
+    #expect(try context.fetch(request).map(\.paws) == expected.flatMap(\.self))
+  }
+
   @Test(.evidence("P-09"))
   func `a fetch finds the same objects by index, by record and by object`() throws {
     let fixture = try filled()

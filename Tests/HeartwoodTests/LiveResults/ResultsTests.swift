@@ -327,6 +327,22 @@ struct ResultsTests {
     }
   }
 
+  @Test(.evidence("LR-05"))
+  func `a limited list equals a fetch after each deletion of its first object`() throws {
+    var request = ranked()
+    (request.fetchOffset, request.fetchLimit) = (2, 3)
+    let live = try FollowedResults(request, context)
+    // So many objects follow that the list does not track the last ones.
+    let more = try fixture.songs((100..<300).map { $0 })
+    context.refreshAllObjects()
+    for id in more.suffix(4) { try fixture.changeSong(id) { $0.rank += 1000 } }
+    #expect(try live.check().ids == context.fetchObjectIDs(request))
+    for id in ids + more.prefix(90) {
+      try fixture.saved { $0.delete($0.object(Song.self, with: id)) }
+      #expect(try live.check().ids == context.fetchObjectIDs(request))
+    }
+  }
+
   @Test(.evidence("LR-03"), .evidence("LR-05"))
   func `a changed object that enters a limited list is only inserted`() throws {
     var request = ranked()

@@ -197,6 +197,21 @@ struct BeneathDeletionTests {
     #expect(ownCrate.tags == [ownTag])
   }
 
+  @Test(.evidence("QG-27"), .evidence("C-10"), arguments: [MergePolicy.Each.storeTrump, .rollback])
+  func `a save that keeps an object shows it as a member again`(policy: MergePolicy.Each) throws {
+    context.mergePolicy = policy.policy
+    let (tag, crate) = (CrateTag(context: others), Crate(context: others))
+    try others.save()
+    let (ownTag, ownCrate) = (try own(tag), try own(crate))
+    context.delete(ownTag)
+    crate.tags = [tag]
+    try others.save()
+    _ = try context.fetch(FetchRequest<Crate>())
+    #expect(ownCrate.tags == [])
+    try context.save()
+    #expect(!ownTag.isDeleted && ownCrate.tags == [ownTag] && ownTag.crates == [ownCrate])
+  }
+
   @Test(.evidence("QG-27"), .evidence("R-19"))
   func `a count of members omits deleted objects that others added`() throws {
     let (tag, crate) = (CrateTag(context: others), Crate(context: others))

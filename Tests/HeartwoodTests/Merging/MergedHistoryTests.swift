@@ -3,6 +3,14 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+/// A class whose objects call a closure at the start of a save.
+private final class Announcer: ManagedObject {
+  @Attribute var number: Int = 0
+  var saving: () throws -> Void = {}
+
+  override func willSave() throws { try saving() }
+}
+
 @Suite("Merging saves of other contexts")
 struct MergedHistoryTests {
   @Test(.evidence("QG-35"), .evidence("H-03"))
@@ -94,6 +102,58 @@ struct MergedHistoryTests {
     try fixture.expectAgreement(in: context)
     try fixture.stored { try fixture.expectAgreement(in: $0) }
     #expect(own.lines.map(\.text) == ["c", "a", "t"])
+  }
+
+  @Test(.evidence("QG-27"))
+  func `merging a move removes the member from an owner that has since been deleted`() throws {
+    let fixture = try GraphFixture()
+    let ids = [try fixture.person("Ada", cars: 1), try fixture.person("Bob")]
+    let context = fixture.context()
+    let people: [Person] = ids.map { context.object(with: $0) }
+    let car = try #require(people[0].cars.first)
+    #expect(people[1].cars.isEmpty)
+    let token = try fixture.container.currentHistoryToken
+    try fixture.saved { other in
+      let bob: Person = other.object(with: ids[1])
+      for car in other.object(Person.self, with: ids[0]).cars { car.owner = bob }
+    }
+    try fixture.change(ids[0]) { $0.managedObjectContext?.delete($0) }
+    try context.mergeChanges(
+      from: try #require(try fixture.container.fetchHistory(after: token).first))
+    #expect(car.owner === people[1] && people[1].cars == [car] && people[0].cars.isEmpty)
+  }
+
+  @Test(.evidence("S-03"), .evidence("C-05"))
+  func `a merged list equals the stored list once the own edit is reverted`() throws {
+    let fixture = try GraphFixture()
+    let context = fixture.context()
+    let club = Club(context: context)
+    let halls = (0..<4).map { _ in Hall(context: context) }
+    for (number, hall) in halls.enumerated() { hall.number = number }
+    club.halls = Array(halls[..<3])
+    try context.save()
+    club.halls.append(halls[3])
+    try fixture.saved { $0.object(Club.self, with: club.objectID).halls.reverse() }
+    try context.refresh(club, mergeChanges: true)
+    #expect(club.halls.map(\.number) == [2, 1, 0, 3])
+    club.halls.removeLast()
+    #expect(!context.hasChanges)
+  }
+
+  @Test(.evidence("QG-35"))
+  func `automatic merging includes what others save while the context is saving`() throws {
+    let fixture = try GraphFixture(Schema(Announcer.self))
+    let ids = try fixture.saved { context in (0..<2).map { _ in Announcer(context: context) } }
+      .map(\.objectID)
+    let context = fixture.context()
+    context.automaticallyMergesChangesFromParent = true
+    let own: [Announcer] = ids.map { context.object(with: $0) }
+    #expect(own.map(\.number) == [0, 0])
+    own[0].saving = { try fixture.saved { $0.object(Announcer.self, with: ids[1]).number = 2 } }
+    own[0].number = 1
+    try context.save()
+    #expect(try context.count(for: FetchRequest<Announcer>()) == 2)
+    #expect(own.map(\.number) == [1, 2])
   }
 
   @Test(.evidence("QG-27")) func `merging leaves the context's own saves unchanged`() throws {

@@ -59,6 +59,25 @@ struct StaleMembersTests {
     }
   }
 
+  @Test(.evidence("N-02"), .evidence("C-06"))
+  func `a child's save sets no reference in its parent to an object that others have deleted`()
+    throws
+  {
+    let fixture = try GraphFixture(crates)
+    let (context, others) = (fixture.context(), fixture.context())
+    let (crate, item) = (Crate(context: others), CrateItem(context: others))
+    try others.save()
+    let child = fixture.child(of: context)
+    let own = try #require(try context.existingObject(Crate.self, with: crate.objectID))
+    let childCrate = try #require(try child.existingObject(Crate.self, with: crate.objectID))
+    let childItem = try #require(try child.existingObject(CrateItem.self, with: item.objectID))
+    others.delete(item)
+    try others.save()
+    childCrate.favourite = childItem
+    try child.save()
+    #expect(own.favourite == nil && !context.hasChanges)
+  }
+
   /// The ways to read an edited object again.
   enum Rereading: CaseIterable { case refresh, refreshAll, merge, save }
 

@@ -331,6 +331,23 @@ struct MembersTests {
     #expect(fourth.$steps.isEmpty)
   }
 
+  @Test(.evidence("R-19"), .evidence("C-07"))
+  func `that others have added too can be removed again`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada")
+    let club = try fixture.saved { Club(context: $0) }.objectID
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let (ada, own): (Person, Club) = (context.object(with: id), context.object(with: club))
+    #expect(ada.$clubs.insert(own))
+    try fixture.saved { other in
+      other.object(Person.self, with: id).clubs = [other.object(with: club)]
+    }
+    #expect(ada.$clubs.remove(own))
+    try context.save()
+    #expect(try fixture.stored { $0.object(Person.self, with: id).clubs.isEmpty })
+  }
+
   @Test func `of lists stay unloaded`() throws {
     let container = try PersistentContainer.inMemory(schema: Schema(MemberNode.self))
     let context = container.newContext()

@@ -149,6 +149,26 @@ struct NestedUpsertTests {
     }
   }
 
+  @Test(.evidence("C-12"), .evidence("S-03"))
+  func `an edit that adds a replaced object adds its successor`() throws {
+    root.mergePolicy = .mergeByPropertyObjectTrump
+    let label = try fixture.saved { context in
+      let label = Sticker(context: context)
+      label.name = "same"
+      return label
+    }
+    let order = try #require(try child.existingObject(Purchase.self, with: id))
+    let known = try #require(try child.existingObject(Sticker.self, with: label.objectID))
+    let new = Sticker(context: child)
+    new.name = "same"
+    try child.save()
+    order.labels.insert(new)
+    try root.save()
+    #expect(new.managedObjectContext == nil && order.labels == [known])
+    try child.refresh(order, mergeChanges: true)
+    #expect(order.labels == [known] && known.orders == [order])
+  }
+
   @Test(.evidence("C-11"), .evidence("N-02"))
   func `an object of a child counts as set only what the child has set`() throws {
     root.mergePolicy = .mergeByPropertyObjectTrump

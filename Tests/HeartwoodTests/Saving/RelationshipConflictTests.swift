@@ -317,6 +317,47 @@ struct RelationshipConflictTests {
     #expect(try fixture.context().fetch(FetchRequest<Article>()).map(\.hint) == [nil])
   }
 
+  @Test(.evidence("C-07"), .evidence("C-11"))
+  func `a row takes no members from a new object if neither side wins`() throws {
+    let fixture = try GraphFixture(crew)
+    let writer = fixture.context()
+    let (member, tag) = (CrewMember(context: writer), CrewTag(context: writer))
+    member.code = "same"
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = .rollback
+    let mine: CrewTag = context.object(with: tag.objectID)
+    let new = CrewMember(context: context)
+    new.code = "same"
+    mine.members = [new]
+    tag.name = "theirs"
+    try writer.save()
+    try context.save()
+    #expect(new.objectID == member.objectID && new.tags == [] && mine.members == [])
+    #expect(try fixture.context().fetch(FetchRequest<CrewTag>()).map(\.members) == [[]])
+  }
+
+  @Test(.evidence("C-09"))
+  func `a member that both contexts have added is no change of the order`() throws {
+    let fixture = try GraphFixture()
+    let writer = fixture.context()
+    let club = Club(context: writer)
+    let halls = (0..<4).map { _ in Hall(context: writer) }
+    for (number, hall) in halls.enumerated() { hall.number = number }
+    club.halls = Array(halls[..<3])
+    try writer.save()
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let mine: Club = context.object(with: club.objectID)
+    mine.halls.append(context.object(with: halls[3].objectID))
+    club.halls = halls.reversed()
+    try writer.save()
+    try context.save()
+    #expect(mine.halls.map(\.number) == [3, 2, 1, 0])
+    let stored: Club = fixture.context().object(with: club.objectID)
+    #expect(stored.halls.map(\.number) == [3, 2, 1, 0])
+  }
+
   @Test(.evidence("H-02"), .evidence("C-07"))
   func `a member that others have added too is no update`() throws {
     let fixture = try GraphFixture()

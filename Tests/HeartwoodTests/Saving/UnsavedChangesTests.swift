@@ -55,6 +55,22 @@ struct UnsavedChangesTests {
     #expect(!context.hasChanges)
   }
 
+  @Test(.evidence("C-05"), .evidence("N-01"))
+  func `a child's assignment of its parent's value is not a change in the parent`() throws {
+    let crate = Crate(context: context)
+    try context.save()
+    let child = fixture.child(of: context)
+    let childCrate = try #require(try child.existingObject(Crate.self, with: crate.objectID))
+    #expect(childCrate.number == 0)
+    crate.number = 5
+    try context.save()
+    context.tracksUndo = true
+    childCrate.number = 5
+    #expect(childCrate.isUpdated)
+    try child.save()
+    #expect(!crate.isUpdated && !context.canUndo)
+  }
+
   @Test(.evidence("C-05"), .evidence("S-03"))
   func `a refresh drops an assignment of the current value`() throws {
     let fixture = try GraphFixture()

@@ -64,6 +64,15 @@ final class EvolvingStore {
     return try store.snapshot().keyspaceNames
       .filter { name in words.contains { name.hasPrefix($0) } }
   }
+
+  /// Returns the number of entries in the keyspaces whose names begin with the given prefix.
+  func entryCount(inKeyspaces prefix: String) throws -> Int {
+    let store = try Store(at: "/store", options: options, fileSystem: disk)
+    defer { try? store.close() }
+    let snapshot = try store.snapshot()
+    return try snapshot.keyspaceNames.filter { $0.hasPrefix(prefix) }
+      .reduce(0) { $0 + (try snapshot.keyspace($1)?.count() ?? 0) }
+  }
 }
 
 extension ManagedObjectContext {

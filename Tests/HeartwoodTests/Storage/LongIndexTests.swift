@@ -318,6 +318,21 @@ struct LongIndexTests {
     }
   }
 
+  @Test(.evidence("V-05"), .evidence("P-09"))
+  func `indexes of long values find all values of a list that begin alike`() throws {
+    let fixture = try GraphFixture(Schema(SubPage.self))
+    let context = fixture.context()
+    // The index shortens only the key of the last value.
+    let titles = [930, 940, 1200].map { String(repeating: "x", count: $0) }
+    for title in titles + (0..<100).map({ "\($0)" }) { SubPage(context: context).title = title }
+    try context.save()
+    let predicate = try QueryPredicate<SubPage>(format: "title IN %@", titles)
+    let request = FetchRequest(where: predicate, sort: [SortDescriptor(\.title)])
+    #expect(try context.explain(request).indexes == ["title"])
+    #expect(try context.fetch(request).map(\.title) == titles)
+    #expect(try context.count(for: request) == 3)
+  }
+
   @Test(.evidence("V-05")) func `indexes of long values are built for existing rows`() throws {
     let store = EvolvingStore()
     let start = String(repeating: "\u{0}\u{E9}", count: 1000)

@@ -184,6 +184,23 @@ struct TextIndexModelTests {
     #expect(try fixture.context().terms(withPrefix: "", of: Essay.self) == [])
   }
 
+  @Test(.evidence("TX-08"))
+  func `a row that changes repeatedly leaves the lists unchanged`() throws {
+    let fixture = try TextFixture()
+    let context = fixture.context()
+    let essay = Essay(context: context)
+    try context.save()
+    let store = fixture.container.store
+    let name = try #require(try store.snapshot().keyspaceNames.first { $0.hasPrefix("text.") })
+    for number in 0..<200 {
+      essay.title = "word\(number)"
+      try context.save()
+      // The index contains only the totals and the pending row.
+      #expect(try store.snapshot().keyspace(name)?.count() == 2)
+    }
+    #expect(try fixture.titles(.prefix("word")) == ["word199"])
+  }
+
   @Test(.evidence("TX-13"), .mustEnd, arguments: TestScale.seeds(quick: 1, all: 15, long: 40))
   func `damaged entries are found, and never trap`(seed: UInt64) throws {
     let container = try PersistentContainer.inMemory(schema: essays)

@@ -245,6 +245,31 @@ struct TextSearchTests {
     #expect(found.map(\.title) == ["swift other", "swift java"])
   }
 
+  @Test(.evidence("TX-06")) func `words of a phrase count even where the phrase is not found`()
+    throws
+  {
+    let fixture = try TextFixture()
+    let titles = ["cat dog", "cat red", "red fox"]
+    try fixture.save(titles.map { ($0, nil) } + (0..<30).map { ("filler \($0)", nil) })
+    let query = TextQuery.word("cat") || .phrase("red fox")
+    let found = try fixture.titles(query, sort: [])
+    #expect(found.count == 3 && found.filter { $0.hasPrefix("cat") } == ["cat red", "cat dog"])
+  }
+
+  @Test(.evidence("TX-06")) func `very long texts are equally relevant before and after a save`()
+    throws
+  {
+    let fixture = try TextFixture()
+    let context = fixture.context()
+    for (title, count) in [("first", 66_000), ("second", 65_600)] {
+      let essay = Essay(context: context)
+      (essay.title, essay.body) = (title, "found" + String(repeating: " a", count: count))
+    }
+    #expect(try fixture.titles(.word("found"), context, sort: []) == ["first", "second"])
+    try context.save()
+    #expect(try fixture.titles(.word("found"), context, sort: []) == ["first", "second"])
+  }
+
   @Test(.evidence("TX-02"), .evidence("TX-05"))
   func `phrases may contain text that is written without spaces`() throws {
     let fixture = try TextFixture()

@@ -173,6 +173,41 @@ struct SavedUndoTests {
     #expect(mine.text == "theirs" && !context.canUndo)
   }
 
+  @Test(.evidence("G-03")) func `reverts a reference that was changed between two saves`() throws {
+    let (ada, bob) = (Person(context: context), Person(context: context))
+    (ada.name, bob.name) = ("Ada", "Bob")
+    let car = Car(context: context)
+    car.owner = ada
+    try context.save()
+    car.owner = bob
+    try context.save()
+    context.undo()
+    #expect(car.owner === ada && ada.cars == [car] && bob.cars.isEmpty)
+    try context.save()
+    #expect(try stored()["Ada"]?.cars == 1 && stored()["Bob"]?.cars == 0)
+  }
+
+  @Test(.evidence("G-03"), .evidence("C-11"))
+  func `merges all attributes of an object into a row that others have inserted`() throws {
+    let fixture = try GraphFixture(Schema(Tin.self))
+    let context = fixture.context()
+    context.tracksUndo = true
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let tin = Tin(context: context)
+    (tin.code, tin.text) = ("1", "mine")
+    try context.save()
+    context.delete(tin)
+    try context.save()
+    try fixture.saved { other in
+      let theirs = Tin(context: other)
+      (theirs.code, theirs.text) = ("1", "theirs")
+    }
+    context.undo()
+    try context.save()
+    #expect(tin.text == "mine")
+    #expect(try fixture.context().fetch(FetchRequest<Tin>()).map(\.text) == ["mine"])
+  }
+
   @Test(.evidence("G-03")) func `does not call callbacks of new objects again`() throws {
     let fixture = try GraphFixture(Schema(Waking.self))
     let context = fixture.context()

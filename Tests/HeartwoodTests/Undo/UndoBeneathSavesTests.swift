@@ -117,6 +117,26 @@ struct UndoBeneathSavesTests {
     #expect(ownCrate.items.count == 1)
   }
 
+  @Test(.evidence("G-02"))
+  func `undoing the removal of a member that others had moved leaves no changes`() throws {
+    let fixture = try GraphFixture()
+    let ids = [try fixture.person("Ada", cars: 1), try fixture.person("Bob")]
+    let context = fixture.context()
+    context.tracksUndo = true
+    let people: [Person] = ids.map { context.object(with: $0) }
+    let car = try #require(people[0].cars.first)
+    try fixture.saved { other in
+      let bob: Person = other.object(with: ids[1])
+      for car in try other.fetch(FetchRequest<Car>()) { car.owner = bob }
+    }
+    // The fetch rereads the car, but not its former owner.
+    #expect(try context.fetch(FetchRequest<Car>()) == [car])
+    #expect(car.owner === people[1] && people[0].cars == [car])
+    people[0].cars = []
+    undoAll(context)
+    #expect(!people[0].isUpdated)
+  }
+
   @Test(.evidence("G-02"), .evidence("I-01"))
   func `undoing a redone deletion of an object that others have deleted leaves nothing`() throws {
     let item = CrateItem(context: others)

@@ -173,6 +173,23 @@ struct UndoTests {
     #expect(ada.mentor === bob)
   }
 
+  @Test(.evidence("G-01"))
+  func `undo restores a reference that was cleared after its target was deleted`() throws {
+    let fixture = try GraphFixture(crew)
+    let context = fixture.context()
+    context.tracksUndo = true
+    let (ada, bob) = (CrewMember(context: context), CrewMember(context: context))
+    ada.mentor = bob
+    context.endUndoGroup()
+    context.delete(bob)
+    context.endUndoGroup()
+    ada.mentor = nil
+    context.undo()
+    #expect(!bob.isInserted)
+    context.undo()
+    #expect(bob.isInserted && ada.mentor === bob)
+  }
+
   @Test(.evidence("G-02"))
   func `undo restores a reference to a new object after a refresh`() throws {
     let fixture = try GraphFixture(crew)
@@ -245,14 +262,42 @@ struct UndoTests {
 
     /// Inserts line 0 at the front in the other context, and then merges or refreshes the order.
     func mergeFirstLine(refreshes: Bool) throws {
+      try merge(refreshes: refreshes) { $0.lines.insert(OrderLine(context: writer), at: 0) }
+    }
+
+    /// Changes the order in the other context, and then merges or refreshes it.
+    func merge(refreshes: Bool, _ change: (Order) -> Void) throws {
       let token = try fixture.container.currentHistoryToken
-      theirs.lines.insert(OrderLine(context: writer), at: 0)
+      change(theirs)
       try writer.save()
       if refreshes { return try context.refresh(mine, mergeChanges: true) }
       for news in try fixture.container.fetchHistory(after: token) {
         try context.mergeChanges(from: news)
       }
     }
+  }
+
+  @Test(.evidence("G-01"), arguments: [false, true])
+  func `undo inserts a member after its former predecessor`(refreshes: Bool) throws {
+    let shared = try SharedOrder(lineCount: 3)
+    shared.mine.lines.swapAt(0, 1)
+    shared.context.endUndoGroup()
+    shared.mine.lines.removeLast()
+    try shared.mergeFirstLine(refreshes: refreshes)
+    #expect(shared.numbers == [0, 2, 1])
+    shared.context.undo()
+    #expect(shared.numbers == [0, 2, 1, 3])
+  }
+
+  @Test(.evidence("G-02"), arguments: [false, true])
+  func `undo restores the order that others have saved`(refreshes: Bool) throws {
+    let shared = try SharedOrder(lineCount: 3)
+    shared.mine.lines.removeLast()
+    try shared.merge(refreshes: refreshes) { theirs in
+      theirs.lines = [2, 0, 1].map { theirs.lines[$0] }
+    }
+    shared.context.undo()
+    #expect(shared.numbers == [3, 1, 2] && !shared.context.hasChanges)
   }
 
   @Test(.evidence("G-02"), arguments: [false, true], [false, true])
