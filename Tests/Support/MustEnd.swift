@@ -1,11 +1,11 @@
 import Dispatch
 public import Testing
 
-/// Stops the test process if a test has not ended after ten minutes.
+/// Stops the test process if a test has not ended after 25 minutes.
 ///
-/// The time limits of the test library do not suffice. They do not stop a call that waits forever.
-/// They also include the time for which a test waits for a free thread, which is minutes when all
-/// tests run at once.
+/// The time limits of the test library do not suffice, because they do not stop a call that waits
+/// forever. The limit must exceed the duration of a complete run: all tests start at once, so an
+/// asynchronous test may wait for a free thread until most other tests have ended.
 public struct MustEnd: TestTrait, TestScoping {
   private static let queue = DispatchQueue(label: "heartwood.tests.must-end")
 
@@ -14,8 +14,8 @@ public struct MustEnd: TestTrait, TestScoping {
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     let name = "\(test)"
-    let stop = DispatchWorkItem { fatalError("The test has not ended after ten minutes: \(name)") }
-    Self.queue.asyncAfter(deadline: .now() + 600, execute: stop)
+    let stop = DispatchWorkItem { fatalError("The test has not ended after 25 minutes: \(name)") }
+    Self.queue.asyncAfter(deadline: .now() + 1500, execute: stop)
     defer { stop.cancel() }
     try await function()
   }
