@@ -4,7 +4,7 @@ import Testing
 
 @Suite("SQLite files", .enabled(if: SQLiteShell.isInstalled, SQLiteShell.comment))
 struct RoundTripTests {
-  @Test(arguments: TestScale.seeds(quick: 2, all: 24))
+  @Test(arguments: TestScale.seeds(quick: 2, all: 8, long: 24))
   func `return random rows, by rowid and by index`(seed: UInt64) throws {
     var source = SeededSource(seed)
     let scratch = try Scratch()

@@ -85,7 +85,7 @@ struct TextModelTests {
     }
   }
 
-  @Test(.evidence("TX-05"), .mustEnd, arguments: TestScale.seeds(quick: 1, all: 4))
+  @Test(.evidence("TX-05"), .mustEnd, arguments: TestScale.seeds(quick: 1, all: 2, long: 4))
   func `queries find the essays that a plain implementation finds, in every context`(
     seed: UInt64
   ) throws {
