@@ -18,8 +18,8 @@ struct BeneathDeletionTests {
     try #require(try context.existingObject(Object.self, with: object.objectID))
   }
 
-  @Test(.evidence("QG-27"), .evidence("C-06"))
-  func `inserting a deleted object again shows members that others added on both sides`() throws {
+  /// Deletes a tag while others add it to a crate, and returns both, as they are in the context.
+  private func deletedTagOfCrate() throws -> (tag: CrateTag, crate: Crate) {
     let (tag, crate) = (CrateTag(context: others), Crate(context: others))
     try others.save()
     let (ownTag, ownCrate) = (try own(tag), try own(crate))
@@ -28,6 +28,12 @@ struct BeneathDeletionTests {
     try others.save()
     _ = try context.fetch(FetchRequest<Crate>())
     #expect(ownCrate.tags == [])
+    return (ownTag, ownCrate)
+  }
+
+  @Test(.evidence("QG-27"), .evidence("C-06"))
+  func `inserting a deleted object again shows members that others added on both sides`() throws {
+    let (ownTag, ownCrate) = try deletedTagOfCrate()
     context.insert(ownTag)
     #expect(try context.fetch(FetchRequest<CrateTag>()) == [ownTag])
     #expect(ownTag.crates == [ownCrate] && ownCrate.tags == [ownTag] && !context.hasChanges)
@@ -185,14 +191,7 @@ struct BeneathDeletionTests {
 
   @Test(.evidence("QG-27"), .evidence("S-07"))
   func `a rollback shows members that others added to deleted objects`() throws {
-    let (tag, crate) = (CrateTag(context: others), Crate(context: others))
-    try others.save()
-    let (ownTag, ownCrate) = (try own(tag), try own(crate))
-    context.delete(ownTag)
-    crate.tags = [tag]
-    try others.save()
-    _ = try context.fetch(FetchRequest<Crate>())
-    #expect(ownCrate.tags == [])
+    let (ownTag, ownCrate) = try deletedTagOfCrate()
     context.rollback()
     #expect(ownCrate.tags == [ownTag])
   }
@@ -200,14 +199,7 @@ struct BeneathDeletionTests {
   @Test(.evidence("QG-27"), .evidence("C-10"), arguments: [MergePolicy.Each.storeTrump, .rollback])
   func `a save that keeps an object shows it as a member again`(policy: MergePolicy.Each) throws {
     context.mergePolicy = policy.policy
-    let (tag, crate) = (CrateTag(context: others), Crate(context: others))
-    try others.save()
-    let (ownTag, ownCrate) = (try own(tag), try own(crate))
-    context.delete(ownTag)
-    crate.tags = [tag]
-    try others.save()
-    _ = try context.fetch(FetchRequest<Crate>())
-    #expect(ownCrate.tags == [])
+    let (ownTag, ownCrate) = try deletedTagOfCrate()
     try context.save()
     #expect(!ownTag.isDeleted && ownCrate.tags == [ownTag] && ownTag.crates == [ownCrate])
   }
