@@ -135,8 +135,25 @@ extension ManagedObjectContext {
     }
     let view = try StoreView(snapshot, model)
     recentView = view
+    recordRead(view)
     model.recentViews.hold(view)
     return view
+  }
+
+  /// Records the generation of a view in ``newestRead``.
+  func recordRead(_ view: StoreView) {
+    guard let generation = view.snapshot?.generation else { return }
+    newestRead = max(newestRead ?? generation, generation)
+  }
+
+  /// A Boolean value that indicates whether the context has already read a newer generation than
+  /// the one that it is pinned to.
+  ///
+  /// If so, unsaved changes may be relative to the newer generation.
+  var isPinnedToThePast: Bool {
+    if let parent { return parent.isPinnedToThePast }
+    guard case .at(let view) = pin, let newestRead else { return false }
+    return view.snapshot.map { $0.generation < newestRead } ?? true
   }
 
   /// Makes a pinned context move its pin to the newest generation at the next read.

@@ -61,8 +61,11 @@ extension ManagedObjectContext {
     var changes = object.changes?.members[property.slot]
     if let edit = changes, !object.isInserted {
       // Omit changes that other contexts have also made, because the loaded members reflect them.
-      changes = edit.without(theirs: Set(members.map(\.number))) {
-        undoLog?.forget($0, of: object, property)
+      // If the members come from an older generation, they do not show what others have changed.
+      if !isPinnedToThePast {
+        changes = edit.without(theirs: Set(members.map(\.number))) {
+          undoLog?.forget($0, of: object, property)
+        }
       }
       if property.isOrdered { changes?.base = members }
       object.changes?.members[property.slot] = changes

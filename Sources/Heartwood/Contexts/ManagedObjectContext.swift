@@ -132,7 +132,11 @@ public final class ManagedObjectContext {
   /// All contexts in the tree of parents and children share this map.
   package let renumbered: RenumberedObjects
   /// The generation that the context reads.
-  var pin = Pin.none
+  var pin = Pin.none {
+    didSet { if case .at(let view) = pin { recordRead(view) } }
+  }
+  /// The newest generation that the context has read, or `nil` if it has read none.
+  var newestRead: Generation?
   /// The view that the last unpinned read used.
   ///
   /// The context holds the view weakly; `model.recentViews` retains the view for a short time.

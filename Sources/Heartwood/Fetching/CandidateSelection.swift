@@ -4,7 +4,7 @@ struct CandidateSelection {
 
   private let plan: FetchPlan
   /// The number of leading objects that are skipped and so not added as candidates.
-  private let skippedCount: Int
+  let skippedCount: Int
   /// A Boolean value that indicates whether candidates arrive in the order of the plan.
   let areInOrder: Bool
   /// A Boolean value that indicates whether the sort keys of candidates must be computed.
@@ -29,12 +29,11 @@ struct CandidateSelection {
   private static let maxSpareCount = 256
 
   init(
-    _ search: RowSearch, _ content: ManagedObjectContext.CandidateContent, keepsKeys: Bool,
-    skippedCount: Int
+    _ search: RowSearch, _ content: ManagedObjectContext.CandidateContent, keepsKeys: Bool
   ) {
     let (plan, path) = (search.plan, search.path)
     self.plan = plan
-    self.skippedCount = skippedCount
+    skippedCount = search.skippedCount
     leadingTermCount = path.leadingTermCount
     areInOrder =
       plan.order != nil

@@ -83,18 +83,17 @@ private struct RemoteSearch<M: ManagedObject>: @unchecked Sendable {
   func run() throws -> [FoundRow] {
     let view = try StoreView(snapshot, model)
     let plan = try FetchPlan(request, model, renumbered)
-    let search = try RowSearch(plan, view, model)
+    var search = try RowSearch(plan, view, model)
+    search.skipOffset()
     let scope = QueryScope(model, view, variableCount: plan.variableCount) { _ in nil }
-    let skippedCount = search.skippableCount
-    var selection = CandidateSelection(
-      search, .number, keepsKeys: false, skippedCount: skippedCount)
-    try search.forEach(scope, skipping: skippedCount) { number, _, record in
+    var selection = CandidateSelection(search, .number, keepsKeys: false)
+    try search.forEach(scope) { number, _, record in
       var candidate = ManagedObjectContext.Candidate(number: number)
       if selection.needsKeys { candidate.keys = try plan.order?.keys(number, scope) }
       return selection.add(candidate)
     }
     var found = selection.candidates
-    plan.page(&found, areInOrder: selection.areInOrder, skippedCount: skippedCount)
+    plan.page(&found, areInOrder: selection.areInOrder, skippedCount: search.skippedCount)
     let page = found.map(\.number)
     var records: [ObjectNumber: [UInt8]] = [:]
     try RowSearch(plan.everything, of: page, view, model).forEach(scope) { number, _, record in

@@ -53,13 +53,13 @@ extension ManagedObjectContext {
         } ?? []
       areInOrder = true
     } else if let view {
-      let search = try RowSearch(plan, view, model)
-      if body == nil, !countsChanges, hiding.isEmpty { skippedCount = search.skippableCount }
-      var selection = CandidateSelection(
-        search, content, keepsKeys: countsChanges, skippedCount: skippedCount)
+      var search = try RowSearch(plan, view, model)
+      if body == nil, !countsChanges, hiding.isEmpty { search.skipOffset() }
+      skippedCount = search.skippedCount
+      var selection = CandidateSelection(search, content, keepsKeys: countsChanges)
       let consumer =
         inOrder && (countsChanges || plan.isPage || !selection.areInOrder) ? nil : body
-      try search.forEach(scope, skipping: skippedCount) { number, storage, record in
+      try search.forEach(scope) { number, storage, record in
         if countsChanges, let object = registered[number]?.takeUnretainedValue(),
           object.hasChanges, !discardNoOpEdits(of: object)
         {

@@ -4,6 +4,8 @@ struct RowSearch {
   let path: AccessPath
   let view: StoreView
   let model: StoreModel
+  /// The number of leading objects to skip without reading their rows.
+  private(set) var skippedCount = 0
 
   /// Creates a search that uses the cheapest access path.
   init(_ plan: FetchPlan, _ view: StoreView, _ model: StoreModel) throws {
@@ -35,30 +37,24 @@ struct RowSearch {
     return min(max(limit, 1), Self.firstLookups)
   }
 
-  /// The number of leading objects that ``forEach(_:skipping:_:)`` can skip without reading their
-  /// rows.
-  ///
-  /// The number is the plan's offset or 0.
-  var skippableCount: Int {
-    switch path.kind {
-    case .everyRow: plan.isEverything && !plan.needsSorting ? plan.offset : 0
-    case .index(let use):
-      path.direction != nil && path.leadingTermCount == nil && plan.isExpressed(by: use)
-        ? plan.offset : 0
-    case .objects, .all, .text: 0
-    }
+  /// Makes the search skip the plan's offset, if it can do so without reading rows.
+  mutating func skipOffset() {
+    let canSkip =
+      switch path.kind {
+      case .everyRow: plan.isEverything && !plan.needsSorting
+      case .index(let use):
+        path.direction != nil && path.leadingTermCount == nil && plan.isExpressed(by: use)
+      case .objects, .all, .text: false
+      }
+    if canSkip { skippedCount = plan.offset }
   }
 
   /// Calls `body` with each matching record until `body` returns `false`.
   ///
   /// During each call, the record is the subject of `scope`. If the path provides the plan's order,
   /// the method passes rows in that order. Otherwise, it passes rows in order of row number.
-  ///
-  /// - Parameter skippedCount: The number of leading objects to skip, which must be 0 or
-  ///   ``skippableCount``.
   func forEach(
-    _ scope: QueryScope, skipping skippedCount: Int = 0,
-    _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
+    _ scope: QueryScope, _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
   ) throws {
     let lookups = RowLookups(search: self, scope: scope)
     var remainingSkips = skippedCount

@@ -145,13 +145,8 @@ extension RowChanges {
       prefersMine: policy != .storeTrump)
     // The owner's edit records the order in which members were added from either side.
     let added = own?.added.map(resolved).filter { joined.contains($0) } ?? []
-    let members =
-      theirs.filter { !edit.left.contains($0) || joined.contains($0) } + added + edit.joined
-    let result = merge.merged(members)
-    guard result != theirs else {
-      change.touched.remove(key.slot)
-      return
-    }
+    let result = merge.merged(theirs.filter { !edit.left.contains($0) } + added + edit.joined)
+    guard result != theirs else { return }
     change.touched.insert(key.slot)
     derived.mark(change.number)
     try rows.putList(keyspace, change.number, result, before: theirs)

@@ -129,7 +129,6 @@ extension RowChanges {
       guard !hasLostEdit(claim.target, claim.inverse), isEdit || partner == nil else {
         return revert(claim)
       }
-      if let partner { try separate(partner, slot, from: other.number) }
       other.redirect(claim.inverse, to: change.number)
     }
     if let old = other.targetBefore(claim.inverse), old != change.number {

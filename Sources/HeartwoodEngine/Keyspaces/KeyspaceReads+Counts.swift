@@ -43,16 +43,17 @@ extension KeyspaceReader {
   /// - Parameters:
   ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.
   ///   - upper: The exclusive upper bound, or `nil` to continue to the end of the keyspace.
-  ///   - limit: The number of entries after which counting stops, which must not be negative, or
-  ///     `nil` to count all entries. To find out whether the range contains an entry, pass 1.
+  ///   - limit: The number of entries after which counting stops, or `nil` to count all entries. A
+  ///     negative limit counts as 0. To find out whether the range contains an entry, pass 1.
   /// - Throws: `corrupt` if a page is corrupt, `io` if a page cannot be read, or `tooLarge` if a
   ///   bound exceeds the limit for keys.
   /// - Complexity: Reads each page of the range once, up to the page where the limit is reached,
   ///   without decoding keys or values.
   public func count(from lower: Key?, upTo upper: Key? = nil, limit: Int? = nil) throws -> Int {
-    guard lower != nil || upper != nil else { return min(try count(), limit ?? .max) }
+    let limit = max(0, limit ?? .max)
+    guard lower != nil || upper != nil else { return min(try count(), limit) }
     try snapshot.requireCurrent()
-    return try reads.count(from: lower, upTo: upper, limit: limit ?? .max)
+    return try reads.count(from: lower, upTo: upper, limit: limit)
   }
 
   /// Returns an estimate of the number of entries in a range of keys.
