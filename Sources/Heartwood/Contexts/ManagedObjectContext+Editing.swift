@@ -114,9 +114,15 @@ extension ManagedObjectContext {
   /// Reverts the deletion of an object.
   func revive(_ object: ManagedObject) {
     undoLog?.record(.insertion(object))
+    unmarkDeleted(object)
+    notifyObservers(of: object, as: \.inserted)
+  }
+
+  /// Unmarks a deleted object, so that its unsaved changes take effect again.
+  func unmarkDeleted(_ object: ManagedObject) {
     deleted.remove(object)
     object.state.remove(.deleted)
-    notifyObservers(of: object, as: \.inserted)
+    if object.state.contains(.withoutValues) { makeFaultAgain(object) }
     // The changes may have been reverted since the object was deleted.
     guard let changes = object.changes, !changes.isEmpty else {
       object.state.remove(.updated)
@@ -203,6 +209,7 @@ extension ManagedObjectContext {
     for object in changed {
       object.state.subtract([.updated, .deleted])
       revertChanges(of: object)
+      if object.state.contains(.withoutValues) { makeFaultAgain(object) }
       notifyObservers(of: object, as: \.refreshed)
     }
     isDeleting = []

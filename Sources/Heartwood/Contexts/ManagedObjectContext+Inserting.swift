@@ -83,7 +83,7 @@ extension ManagedObjectContext {
     }
     object.entityDescription = entity
     object.version = 0
-    object.state.subtract([.fault, .updated, .deleted, .willSaveCalled])
+    object.state.subtract([.fault, .updated, .deleted, .willSaveCalled, .withoutValues])
     object.state.insert(.inserted)
     let former = object.number
     register(object, nextTemporaryNumber(entity))

@@ -40,7 +40,7 @@ extension ManagedObjectContext {
     else { return nil }
     if parent != nil {
       guard let object = object(number) else { return nil }
-      return load(object) ? object as? M : nil
+      return try load(object) ? object as? M : nil
     }
     return try currentView().withRecord(number, storage) { view in
       try materialize(number, storage, view)
@@ -80,12 +80,11 @@ extension ManagedObjectContext {
       return nil
     }
     if object.isInaccessible {
-      deleted.remove(object)
-      object.state.remove(.deleted)
-      try fill(object, storage, view)
+      unmarkDeleted(object)
+      try fillFault(object, storage, view)
       if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
     } else if object.isFault {
-      try fill(object, storage, view)
+      try fillFault(object, storage, view)
     } else if object.version != view.version, !object.hasChanges {
       try fill(object, storage, view)
       forgetMembers(of: object, storage.entity)
@@ -132,17 +131,33 @@ extension ManagedObjectContext {
     awaken(object)
   }
 
+  /// Fills a fault from a record, and keeps the edits that were made while the row was missing.
+  private func fillFault(
+    _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
+  ) throws {
+    if let changes = object.changes, !changes.isEmpty {
+      return try reload(object, under: changes) {
+        try fillAgain(object, storage, view, changes)
+        return true
+      }
+    }
+    try fill(object, storage, view)
+    if object.state.contains(.membersMayBeStale) { forgetMembers(of: object, storage.entity) }
+  }
+
   /// Loads an object from the parent context if the object is a fault.
   ///
   /// - Returns: `false` if the object is deleted, or if the parent has no such object.
-  private func load(_ object: ManagedObject) -> Bool {
+  private func load(_ object: ManagedObject) throws -> Bool {
     guard object.isFault, let parent else { return !object.isDeleted }
-    return fill(object, from: parent)
+    guard let changes = object.changes, !changes.isEmpty else { return fill(object, from: parent) }
+    try reload(object, under: changes)
+    return !object.isFault
   }
 
   /// Notifies an object that its values were loaded.
   func awaken(_ object: ManagedObject) {
-    object.state.remove(.fault)
+    object.state.subtract([.fault, .withoutValues])
     object.setHooks([])
     object.awakeFromFetch()
     object.setHooks(.writing)
@@ -151,8 +166,15 @@ extension ManagedObjectContext {
   // MARK: Faults
 
   /// Turns an object into a fault, so that its values are read again on the next use.
+  ///
+  /// All unsaved changes to the object are discarded.
   func turnIntoFault(_ object: ManagedObject) {
-    guard !object.isFault, !object.isInserted else { return }
+    guard !object.isInserted else { return }
+    guard !object.isFault else {
+      guard object.changes != nil else { return }
+      revertChanges(of: object)
+      return notifyObservers(of: object, as: \.refreshed)
+    }
     object.setHooks([])
     object.willTurnIntoFault()
     // Reset every property to its initial value, so that the old value is released.
@@ -160,10 +182,21 @@ extension ManagedObjectContext {
     for property in object.entityDescription?.properties ?? [] { object.copy(property, from: new) }
     object.changes = nil
     object.version = 0
+    object.state.remove(.withoutValues)
     object.state.insert(.fault)
     object.setHooks([.reading, .writing])
     object.didTurnIntoFault()
     notifyObservers(of: object, as: \.refreshed)
+  }
+
+  /// Turns an object that was never loaded, because it has no row, back into a fault.
+  ///
+  /// The fault keeps its unsaved changes.
+  func makeFaultAgain(_ object: ManagedObject) {
+    object.state.remove(.withoutValues)
+    object.state.insert([.fault, .membersMayBeStale])
+    object.version = 0
+    object.setHooks([.reading, .writing])
   }
 
   /// Removes all objects and changes from the context.
@@ -235,13 +268,13 @@ extension ManagedObjectContext: ObjectSource {
     guard object.isFault, let entity = object.entityDescription else { return }
     do {
       if parent != nil {
-        if !load(object) { try markInaccessible(object) }
+        if try !load(object) { try markInaccessible(object) }
         return
       }
       guard !model.isRemoved else { return try markInaccessible(object) }
       let storage = model.storage(of: entity)
       let isThere: Void? = try view().withRecord(object.number, storage) { view in
-        try fill(object, storage, view)
+        try fillFault(object, storage, view)
       }
       if isThere == nil { try markInaccessible(object) }
     } catch {
@@ -282,7 +315,7 @@ extension ManagedObjectContext: ObjectSource {
         objectID: ManagedObjectID(object.number, model.space))
     }
     object.state.remove(.fault)
-    object.state.insert(.deleted)
+    object.state.insert([.deleted, .withoutValues])
     object.setHooks(.writing)
     if !isDeletedAnyway { object.version = ManagedObject.missingRowVersion }
     // Do not schedule a deletion if the store was removed from the container, because a save could

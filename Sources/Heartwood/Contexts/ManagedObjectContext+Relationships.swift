@@ -44,9 +44,9 @@ extension ManagedObjectContext {
     } else if !object.isInserted {
       do {
         let view = try currentView()
-        if let read = view.snapshot?.generation.frame, object.version >= read {
-          object.state.insert(.membersMayBeStale)
-        }
+        // A fault has no row in this generation, but may get one when the pin moves.
+        let isStale = view.snapshot.map { object.version >= $0.generation.frame } ?? false
+        if isStale || object.isFault { object.state.insert(.membersMayBeStale) }
         let numbers = try view.numbers(
           in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
         members = numbers.compactMap { self.object($0) }

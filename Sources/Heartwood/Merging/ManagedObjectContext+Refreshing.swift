@@ -2,7 +2,7 @@ extension ManagedObjectContext {
   /// Turns an object into a fault, or rereads it and keeps its unsaved changes.
   ///
   /// The method rereads the object only if `mergeChanges` is `true` and the object has unsaved
-  /// changes. New objects and faults are not affected.
+  /// changes. New objects and unchanged faults are not affected.
   ///
   /// - Parameters:
   ///   - object: An object of this context.
@@ -20,7 +20,7 @@ extension ManagedObjectContext {
       return try storeContext.refresh(object, mergeChanges: mergeChanges, force: force)
     }
     try requireOwn(object)
-    guard !object.isInserted, !object.isFault else { return }
+    guard !object.isInserted, !object.isFault || object.changes?.isEmpty == false else { return }
     // The object may have been marked as deleted because its row was missing. Unmark it, because
     // the row may exist again.
     if object.isInaccessible {
@@ -105,7 +105,17 @@ extension ManagedObjectContext {
   }
 
   /// Rereads an object and reapplies its unsaved changes.
-  private func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
+  func reload(_ object: ManagedObject, under changes: ObjectChanges) throws {
+    try reload(object, under: changes) { try fillAgain(object, changes) }
+  }
+
+  /// Rereads an object and reapplies its unsaved changes.
+  ///
+  /// - Parameter fill: A closure that sets the object's values, and makes them the new base of the
+  ///   changes. The closure returns `false` if the row or the parent's object is missing.
+  func reload(
+    _ object: ManagedObject, under changes: ObjectChanges, _ fill: () throws -> Bool
+  ) throws {
     guard let entity = object.entityDescription else { return }
     var values: [(PropertyDescription, StoredValue)] = []
     // Keep each target as an object rather than as a number. A new object has only a temporary
@@ -114,15 +124,16 @@ extension ManagedObjectContext {
     for (slot, original) in changes.originals {
       let property = entity.properties[slot]
       if property.isReference {
-        _ = toOneTarget(of: object, property)
         references.append(
           ChangedReference(
-            property: property, target: object.target(property), original: original))
+            property: property, target: loadedTarget(of: object, property), original: original))
       } else {
         values.append((property, try object.storedValue(property)))
       }
     }
-    guard try fillAgain(object, changes) else {
+    guard try fill() else {
+      // A fault stays unchanged until it has a row.
+      guard !object.isFault else { return }
       // If the row no longer exists, keep only the members that were added in this context.
       if parent == nil { forgetMembers(of: object, entity) }
       notifyObservers(of: object, as: \.refreshed)
@@ -134,6 +145,15 @@ extension ManagedObjectContext {
     for reference in references { moveEdit(of: object, reference) }
     _ = discardNoOpEdits(of: object)
     notifyObservers(of: object, as: \.refreshed)
+  }
+
+  /// Returns the target of a to-one relationship as an object, without loading a fault's values.
+  private func loadedTarget(
+    of object: ManagedObject, _ property: PropertyDescription
+  ) -> ToOneTarget {
+    let target = object.target(property)
+    guard case .number(let bits) = target else { return target }
+    return self.object(ObjectNumber(bits: bits)).map { .object($0) } ?? target
   }
 
   /// Rereads the values of a changed object from its row or from the parent's object.
@@ -152,12 +172,21 @@ extension ManagedObjectContext {
     }
     let storage = model.storage(of: entity)
     let isThere: Void? = try currentView().withRecord(object.number, storage) { view in
-      let theirs = try storage.values(view)
-      for slot in changes.originals.keys { changes.originals[slot] = theirs[slot] }
-      try fill(object, storage, view)
-      forgetMembers(of: object, entity)
+      try fillAgain(object, storage, view, changes)
     }
     return isThere != nil
+  }
+
+  /// Sets the values of a changed object from a record.
+  ///
+  /// These values become the new base of the object's unsaved changes.
+  func fillAgain(
+    _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView, _ changes: ObjectChanges
+  ) throws {
+    let theirs = try storage.values(view)
+    for slot in changes.originals.keys { changes.originals[slot] = theirs[slot] }
+    try fill(object, storage, view)
+    forgetMembers(of: object, storage.entity)
   }
 
   /// Merges an object's unsaved edits to relationship members with the members in the store or in

@@ -165,4 +165,6 @@ struct ObjectState: OptionSet, Sendable {
   /// The members of the object's relationships may have been read from a different generation than
   /// the object's values.
   static let membersMayBeStale = ObjectState(rawValue: 256)
+  /// The object was marked as deleted without having been loaded, because it has no row.
+  static let withoutValues = ObjectState(rawValue: 512)
 }

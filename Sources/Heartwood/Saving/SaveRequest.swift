@@ -326,14 +326,16 @@ struct SaveRequest {
     _ object: ManagedObject, _ edits: [Int: StoredValue], _ mine: [StoredValue],
     _ theirs: [StoredValue]
   ) -> (after: [StoredValue], edited: SlotSet) {
-    if policy.kind == .overwrite {
+    // A fault has no values besides its edits, so it does not overwrite the other values.
+    if policy.kind == .overwrite, !object.isFault {
       return (mine, references(edits.keys, entity(object)))
     }
+    let winsAll = policy.kind == .objectTrump || policy.kind == .overwrite
     var after = theirs
     var won: [Int] = []
     var lost: [Int] = []
     for (slot, base) in edits {
-      if policy.kind == .objectTrump || theirs[slot].isIdentical(to: base) {
+      if winsAll || theirs[slot].isIdentical(to: base) {
         after[slot] = mine[slot]
         won.append(slot)
       } else {

@@ -1,0 +1,184 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// Tests edits of objects that have no row in the generation that their context reads.
+@Suite("Edits of objects without a row")
+struct PinnedFaultTests {
+  enum Reading: CaseIterable { case property, fetch, lookup, refresh }
+
+  /// A context whose generation contains Bob and a car, but neither Ada nor Ada's car.
+  private struct Scene {
+    let fixture: GraphFixture
+    let root: ManagedObjectContext
+    let context: ManagedObjectContext
+    let ada: Person
+    let bob: Person
+    /// The car that the context's generation contains.
+    let van: Car
+    /// Ada's car.
+    let bug: Car
+
+    init(isInChild: Bool) throws {
+      fixture = try GraphFixture()
+      let writer = fixture.context()
+      let van = Car(context: writer)
+      van.name = "Van"
+      let bobsID = try fixture.person("Bob", age: 3)
+      try writer.save()
+      let earlier = fixture.context()
+      try earlier.setQueryGenerationFrom(.current)
+      #expect(try earlier.count(for: FetchRequest<Person>()) == 1)
+      let id = try fixture.person("Ada", age: 7, cars: 1)
+      let reader = fixture.context()
+      let bug = try #require(
+        try reader.existingObject(Person.self, with: id)?.cars.first?.objectID)
+      root = fixture.context()
+      context = isInChild ? fixture.child(of: root) : root
+      try root.setQueryGenerationFrom(earlier.queryGenerationToken)
+      ada = context.object(with: id)
+      bob = context.object(with: bobsID)
+      self.van = context.object(with: van.objectID)
+      self.bug = context.object(with: bug)
+      #expect(ada.age == 0 && bob.age == 3 && self.van.name == "Van" && self.bug.name == "")
+    }
+
+    func save() throws {
+      try context.save()
+      if context !== root { try root.save() }
+    }
+
+    /// Expects the index over ages to contain Ada's age, and no former age.
+    func expectAge(_ age: Int) throws {
+      let reader = fixture.context()
+      for other in [0, 5, 7, 9] {
+        let found = try reader.fetch(FetchRequest<Person>(where: #Predicate { $0.age == other }))
+        #expect(found.map(\.name) == (other == age ? ["Ada"] : []))
+      }
+    }
+  }
+
+  @Test(.evidence("QG-22"), .evidence("QG-32"), arguments: [false, true], Reading.allCases)
+  func `an edit applies to the row that a later generation contains`(
+    isInChild: Bool, reading: Reading
+  ) throws {
+    let scene = try Scene(isInChild: isInChild)
+    let (context, ada) = (scene.context, scene.ada)
+    ada.age = 5
+    #expect(ada.isFault && ada.age == 5 && ada.cars == [])
+    try scene.root.setQueryGenerationFrom(nil)
+    switch reading {
+    case .property: break
+    case .fetch:
+      let request = FetchRequest<Person>(sort: [SortDescriptor(\.name)])
+      #expect(try context.fetch(request) == [ada, scene.bob])
+    case .lookup: #expect(try context.existingObject(with: ada.objectID) === ada)
+    case .refresh: context.refreshAllObjects()
+    }
+    #expect(ada.age == 5 && ada.name == "Ada" && ada.cars == [scene.bug])
+    #expect(context.updatedObjects == [ada])
+    ada.age = 9
+    try scene.save()
+    #expect(ada.age == 9 && !context.hasChanges)
+    try scene.expectAge(9)
+  }
+
+  @Test(.evidence("S-07"), arguments: [false, true], [false, true])
+  func `a rollback shows the values of the row`(isInChild: Bool, isRead: Bool) throws {
+    let scene = try Scene(isInChild: isInChild)
+    scene.ada.age = 5
+    try scene.root.setQueryGenerationFrom(nil)
+    if isRead { #expect(scene.ada.age == 5) }
+    scene.context.rollback()
+    #expect(scene.ada.age == 7 && scene.ada.name == "Ada" && !scene.context.hasChanges)
+  }
+
+  @Test(.evidence("S-02"), .evidence("S-03"), arguments: [false, true], [false, true])
+  func `a refresh keeps or discards an edit`(isInChild: Bool, isPinned: Bool) throws {
+    for mergesChanges in [false, true] {
+      let scene = try Scene(isInChild: isInChild)
+      let (context, ada) = (scene.context, scene.ada)
+      ada.age = 5
+      if !isPinned { try scene.root.setQueryGenerationFrom(nil) }
+      try context.refresh(ada, mergeChanges: mergesChanges)
+      #expect(context.hasChanges == mergesChanges && ada.isUpdated == mergesChanges)
+      if isPinned { #expect(ada.age == (mergesChanges ? 5 : 0)) }
+      try scene.root.setQueryGenerationFrom(nil)
+      #expect(ada.age == (mergesChanges ? 5 : 7) && ada.name == "Ada")
+      try scene.save()
+      try scene.expectAge(mergesChanges ? 5 : 7)
+    }
+  }
+
+  @Test(
+    .evidence("C-02"), .evidence("C-17"),
+    arguments: [
+      (MergePolicy.overwrite, 5), (.mergeByPropertyObjectTrump, 5),
+      (.mergeByPropertyStoreTrump, 7), (.rollback, 7),
+    ])
+  func `a save in the earlier generation writes at most the edits`(
+    policy: MergePolicy, age: Int
+  ) throws {
+    let scene = try Scene(isInChild: false)
+    let (context, ada) = (scene.context, scene.ada)
+    ada.age = 5
+    #expect(throws: ObjectGraphError.self) { try context.save() }
+    context.mergePolicy = policy
+    try context.save()
+    #expect(!context.hasChanges && context.updatedObjects == [])
+    #expect(ada.age == age && ada.name == "Ada" && ada.cars == [scene.bug])
+    try scene.expectAge(age)
+  }
+
+  @Test(.evidence("QG-22"), .evidence("C-06"), arguments: [false, true])
+  func `edits of relationships are combined with those of the row`(isInChild: Bool) throws {
+    let scene = try Scene(isInChild: isInChild)
+    let (ada, bob, van, bug) = (scene.ada, scene.bob, scene.van, scene.bug)
+    bug.owner = bob
+    van.owner = ada
+    #expect(ada.cars == [van] && bob.cars == [bug])
+    try scene.root.setQueryGenerationFrom(nil)
+    scene.context.refreshAllObjects()
+    #expect(bug.owner === bob && van.owner === ada)
+    #expect(ada.cars == [van] && bob.cars == [bug] && ada.name == "Ada")
+    try scene.save()
+    #expect(ada.cars == [van] && bob.cars == [bug])
+    let reader = scene.fixture.context()
+    let cars = try reader.fetch(FetchRequest<Car>(sort: [SortDescriptor(\.name)]))
+    #expect(cars.map(\.name) == ["Ada's car 0", "Van"])
+    #expect(cars.map(\.owner?.name) == ["Bob", "Ada"])
+    #expect(cars.map(\.owner?.cars.count) == [1, 1])
+  }
+
+  @Test(.evidence("I-01"), .evidence("S-07"), arguments: [false, true])
+  func `an edit of an object whose row exists again applies to the row`(
+    isRolledBack: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let (context, other) = (fixture.context(), fixture.context())
+    let ada: Person = context.object(with: id)
+    try #require(try other.existingObject(Person.self, with: id)).age = 7
+    try fixture.change(id) { $0.managedObjectContext?.delete($0) }
+    #expect(ada.name == "" && ada.isDeleted)
+    ada.age = 5
+    // The other context still has an unsaved change to the object, so its save restores the row.
+    other.mergePolicy = .overwrite
+    try other.save()
+    #expect(try context.fetch(FetchRequest<Person>()) == [ada])
+    #expect(ada.age == 5 && ada.name == "Ada" && context.updatedObjects == [ada])
+    if isRolledBack {
+      context.rollback()
+      #expect(ada.age == 7)
+    } else {
+      ada.age = 9
+    }
+    try context.save()
+    #expect(!context.hasChanges)
+    for age in [0, 1, 5, 7, 9] {
+      let count = try context.count(for: FetchRequest<Person>(where: #Predicate { $0.age == age }))
+      #expect(count == (age == (isRolledBack ? 7 : 9) ? 1 : 0))
+    }
+  }
+}
