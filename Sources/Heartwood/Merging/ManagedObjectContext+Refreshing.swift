@@ -1,8 +1,9 @@
 extension ManagedObjectContext {
   /// Turns an object into a fault, or rereads it and keeps its unsaved changes.
   ///
-  /// The method rereads the object only if `mergeChanges` is `true` and the object has unsaved
-  /// changes. New objects and unchanged faults are not affected.
+  /// The method rereads the object only if the object was deleted, or if `mergeChanges` is `true`
+  /// and the object has unsaved changes. A deleted object stays deleted. New objects and unchanged
+  /// faults are not affected.
   ///
   /// - Parameters:
   ///   - object: An object of this context.
@@ -30,13 +31,16 @@ extension ManagedObjectContext {
     }
     // Setting a property to its current value is not an edit.
     if mergeChanges { _ = discardNoOpEdits(of: object) }
-    guard mergeChanges, let changes = object.changes, !changes.isEmpty else {
+    if !mergeChanges || object.changes?.isEmpty != false {
       if force { revertRelationships(of: object) } else { try requireSavedRelationships(object) }
       updated.remove(object)
       object.state.remove(.updated)
-      return turnIntoFault(object)
+      // Keep a deleted object loaded, because the save compares its version with that of its row,
+      // and undoing the saved deletion restores its values.
+      guard object.isDeleted else { return turnIntoFault(object) }
+      revertChanges(of: object)
     }
-    try reload(object, under: changes)
+    try reload(object, under: object.ownChanges)
   }
 
   /// Turns all objects that have no unsaved changes into faults.

@@ -39,7 +39,6 @@ extension ManagedObjectContext {
   /// Saves the changes in this store context.
   private func saveOwn(_ start: ContinuousClock.Instant) throws {
     notifyObservers(of: pendingChange)
-    loadForUndo()
     if let parent {
       let written = (inserted.all, updated.all, deleted.all)
       let saved = inserted.all + updated.all + deleted.all

@@ -71,18 +71,6 @@ extension ManagedObjectContext {
   /// then.
   public func redo() { revertGroup({ $0.beginRedo() }) }
 
-  /// Loads the objects that a save will delete, so that an undo can restore their values.
-  ///
-  /// A refresh after the deletion may have turned these objects into faults.
-  func loadForUndo() {
-    guard undoLog != nil, !rootContext.discardsUndoOnSave else { return }
-    // Skip an object whose row another context has deleted, because reading the object would cause
-    // an error.
-    for object in deleted.all where object.isFault && (parent != nil || rowExists(of: object)) {
-      fire(object)
-    }
-  }
-
   /// Prepares the recorded groups for an undo of saved changes, or discards the groups if
   /// ``discardsUndoOnSave`` is `true`.
   func keepUndoAfterSave() {
