@@ -12,10 +12,14 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     if object.source === self {
-      if object.isDeleted, deleted.contains(object) {
-        revive(object)
-        for storeContext in rootContext.storeContexts { storeContext.showHiddenMembers() }
+      guard object.isDeleted, deleted.contains(object) else { return }
+      // Without a row, the object cannot be restored. In a pinned generation, however, the row may
+      // not exist yet.
+      if object.state.contains(.withoutValues), object.isInaccessible || !isPinned {
+        return insertAsNew(object)
       }
+      revive(object)
+      for storeContext in rootContext.storeContexts { storeContext.showHiddenMembers() }
       return
     }
     if let storeContext = otherStoreContext(holding: object)
@@ -48,6 +52,20 @@ extension ManagedObjectContext {
       case .list(let members): relate(object, property, to: members)
       case .set(let members): relate(object, property, to: members, hashed: nil)
       }
+    }
+  }
+
+  /// Turns an object that counts as deleted, because its row is missing, into a new object.
+  private func insertAsNew(_ object: ManagedObject) {
+    // Keep the changed members, because their own sides of the relationships already refer to the
+    // object.
+    let members = object.changes?.members ?? [:]
+    deleted.remove(object)
+    leave(object)
+    _ = register(new: object)
+    for (slot, edit) in members where object.changes?.members[slot] == nil {
+      object.ownChanges.members[slot] = edit
+      object.ownChanges.members[slot]?.base = nil
     }
   }
 

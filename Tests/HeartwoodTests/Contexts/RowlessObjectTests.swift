@@ -1,0 +1,101 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// Tests objects that count as deleted because they have no row.
+@Suite("Objects whose rows are missing")
+struct RowlessObjectTests {
+  /// A context that reads Ada, whose row another context has deleted and can store again.
+  private struct Scene {
+    let fixture: GraphFixture
+    let root: ManagedObjectContext
+    let context: ManagedObjectContext
+    let ada: Person
+    let id: ManagedObjectID
+    private let other: ManagedObjectContext
+
+    /// - Parameter isCalled: Whether the context deletes Ada instead of reading a property.
+    init(isInChild: Bool, isCalled: Bool) throws {
+      fixture = try GraphFixture()
+      id = try fixture.person("Ada", age: 7)
+      other = fixture.context()
+      try #require(try other.existingObject(Person.self, with: id)).age = 8
+      other.mergePolicy = .overwrite
+      try fixture.change(id) { $0.managedObjectContext?.delete($0) }
+      root = fixture.context()
+      context = isInChild ? fixture.child(of: root) : root
+      ada = context.object(with: id)
+      if isCalled { context.delete(ada) } else { #expect(ada.name == "") }
+      #expect(ada.isDeleted && context.deletedObjects == [ada])
+    }
+
+    func restoreRow() throws { try other.save() }
+
+    func save() throws {
+      try context.save()
+      if context !== root { try root.save() }
+    }
+  }
+
+  @Test(.evidence("I-01"), .evidence("S-07"), arguments: [false, true], [false, true])
+  func `a rollback restores the fault`(isInChild: Bool, isCalled: Bool) throws {
+    for isRestored in [false, true] {
+      let scene = try Scene(isInChild: isInChild, isCalled: isCalled)
+      let (context, ada) = (scene.context, scene.ada)
+      ada.age = 5
+      context.rollback()
+      scene.root.rollback()
+      #expect(ada.isFault && !ada.isDeleted && !context.hasChanges)
+      if isRestored { try scene.restoreRow() }
+      #expect(ada.name == (isRestored ? "Ada" : "") && ada.age == (isRestored ? 8 : 0))
+      #expect(ada.isDeleted == !isRestored)
+      scene.root.mergePolicy = .overwrite
+      ada.age = 9
+      try scene.save()
+      #expect(try scene.fixture.stored(scene.id)?.age == (isRestored ? 9 : nil))
+      let count = try scene.fixture.context().count(for: FetchRequest<Person>())
+      #expect(count == (isRestored ? 1 : 0))
+    }
+  }
+
+  @Test(.evidence("S-07"), .evidence("QG-22"), arguments: [false, true], [false, true])
+  func `reverting a deletion in an earlier generation restores the fault`(
+    isInChild: Bool, isRolledBack: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    try fixture.person("Bob")
+    let root = fixture.context()
+    try root.setQueryGenerationFrom(.current)
+    #expect(try root.count(for: FetchRequest<Person>()) == 1)
+    let id = try fixture.person("Ada", age: 7)
+    let context = isInChild ? fixture.child(of: root) : root
+    let ada: Person = context.object(with: id)
+    context.delete(ada)
+    #expect(ada.isDeleted)
+    if isRolledBack { context.rollback() } else { context.insert(ada) }
+    #expect(!ada.isDeleted && !context.hasChanges)
+    try root.setQueryGenerationFrom(nil)
+    root.mergePolicy = .overwrite
+    ada.age = 9
+    try context.save()
+    if isInChild { try root.save() }
+    #expect(try fixture.stored(id) ?? ("", 0, 0) == ("Ada", 9, 0))
+  }
+
+  @Test(.evidence("S-09"), .evidence("I-01"), arguments: [false, true], [false, true])
+  func `an insertion makes a new object`(isInChild: Bool, isCalled: Bool) throws {
+    let scene = try Scene(isInChild: isInChild, isCalled: isCalled)
+    let (context, ada) = (scene.context, scene.ada)
+    let car = Car(context: context)
+    car.owner = ada
+    context.insert(ada)
+    ada.name = "Eve"
+    #expect(ada.isInserted && !ada.isDeleted && ada.objectID != scene.id)
+    #expect(context.insertedObjects == [ada, car] && context.deletedObjects == [])
+    #expect(car.owner === ada && ada.cars == [car])
+    try scene.save()
+    #expect(!context.hasChanges && ada.name == "Eve" && ada.cars == [car])
+    #expect(try scene.fixture.stored(ada.objectID) ?? ("", 0, 0) == ("Eve", 0, 1))
+    #expect(try scene.fixture.stored(scene.id) == nil)
+  }
+}
