@@ -142,7 +142,11 @@ extension ManagedObjectContext {
 
   /// Records the generation of a view in ``newestRead``.
   func recordRead(_ view: StoreView) {
-    guard let generation = view.snapshot?.generation else { return }
+    if let generation = view.snapshot?.generation { recordRead(generation) }
+  }
+
+  /// Records a generation in ``newestRead``.
+  func recordRead(_ generation: Generation) {
     newestRead = max(newestRead ?? generation, generation)
   }
 

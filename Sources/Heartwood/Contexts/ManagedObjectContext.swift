@@ -135,7 +135,7 @@ public final class ManagedObjectContext {
   var pin = Pin.none {
     didSet { if case .at(let view) = pin { recordRead(view) } }
   }
-  /// The newest generation that the context has read, or `nil` if it has read none.
+  /// The newest generation that the context has read or saved, or `nil` if there is none.
   var newestRead: Generation?
   /// The view that the last unpinned read used.
   ///

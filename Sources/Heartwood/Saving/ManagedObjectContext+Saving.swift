@@ -57,6 +57,9 @@ extension ManagedObjectContext {
       request = running
     }
     guard let request else { return }
+    // After the save, unsaved changes are relative to the new generation. The generation of a save
+    // within a transaction does not exist yet.
+    if case .within = pin {} else { recordRead(generation) }
     let hadChanges = hasOwnChanges
     let counts = "\(inserted.count) new, \(updated.count) changed, \(deleted.count) deleted"
     let replacedObjects = renumberInserted(request)
