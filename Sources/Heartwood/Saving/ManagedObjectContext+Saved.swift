@@ -102,6 +102,9 @@ extension ManagedObjectContext {
     object.state.subtract([.inserted, .updated])
     object.changes = nil
     object.setHooks(.writing)
+    if object.state.contains(.membersMayBeStale), let entity = object.entityDescription {
+      forgetMembers(of: object, entity)
+    }
   }
 
   /// Refreshes an object that was not saved itself but whose row was changed by the save.

@@ -141,6 +141,38 @@ struct PinnedReadingTests {
     #expect(ada.cars.count == 1 && ada.age == 40)
   }
 
+  enum Edit: CaseIterable { case value, removal, addition }
+
+  @Test(.evidence("C-06"), arguments: Edit.allCases, [false, true])
+  func `a saved object shows the members in the store, not those read in an earlier generation`(
+    edit: Edit, isPinned: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let generations = try twoGenerations(fixture)
+    let context = fixture.context()
+    let ada = try #require(try context.fetch(FetchRequest<Person>()).first)
+    try context.setQueryGenerationFrom(generations[0].queryGenerationToken)
+    #expect(ada.cars.map(\.name) == ["Bug"])
+    var expected = ["Bug", "Van"]
+    switch edit {
+    case .value: ada.age = 40
+    case .removal:
+      ada.cars = []
+      expected = ["Van"]
+    case .addition:
+      let car = Car(context: context)
+      car.name = "Cab"
+      ada.cars.insert(car)
+      expected = ["Bug", "Cab", "Van"]
+    }
+    if !isPinned { try context.setQueryGenerationFrom(nil) }
+    try context.save()
+    #expect(ada.cars.map(\.name).sorted() == expected && !context.hasChanges)
+    #expect(ada.cars.allSatisfy { $0.owner === ada })
+    let stored = try #require(try fixture.context().fetch(FetchRequest<Person>()).first)
+    #expect(stored.cars.map(\.name).sorted() == expected && stored.age == ada.age)
+  }
+
   @Test(.evidence("R-19"))
   func `members counted in an earlier generation are loaded like those that were read`() throws {
     let fixture = try GraphFixture()
