@@ -13,12 +13,20 @@ extension ManagedObjectContext {
     get { autoMerge != nil }
     set {
       guard newValue != (autoMerge != nil) else { return }
-      autoMerge = newValue ? ((try? newestMerge(store.snapshot())) ?? AutoMerge()) : nil
+      autoMerge = newValue ? ((try? firstMerge()) ?? AutoMerge()) : nil
       for storeContext in otherStoreContexts {
         storeContext.automaticallyMergesChangesFromParent = newValue
       }
       automaticMergingChanged?(newValue)
     }
+  }
+
+  /// Returns the point after which to merge transactions when automatic merging is turned on.
+  ///
+  /// A pinned context has not seen the transactions after its generation.
+  private func firstMerge() throws -> AutoMerge {
+    guard case .at(let view) = pin else { return try newestMerge(store.snapshot()) }
+    return try view.snapshot.map { try newestMerge($0) } ?? AutoMerge()
   }
 
   private func newestMerge(_ snapshot: Snapshot) throws -> AutoMerge {

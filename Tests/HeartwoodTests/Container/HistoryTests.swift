@@ -301,6 +301,33 @@ extension MergingTests {
     #expect(ada.age == 2)
   }
 
+  @Test(.evidence("QG-35"), .evidence("QG-36"), arguments: [false, true])
+  func `automatic merging in a pinned context starts at the pinned generation`(
+    isSavedTwice: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let gone = try fixture.person("Bob")
+    let context = fixture.context()
+    try context.setQueryGenerationFrom(.current)
+    let (ada, bob) = (context.object(id), context.object(gone))
+    #expect(ada.age == 1 && bob.name == "Bob")
+    let token = context.queryGenerationToken
+    try fixture.change(id) { $0.age = 2 }
+    if isSavedTwice { try fixture.change(gone) { $0.managedObjectContext?.delete($0) } }
+    context.automaticallyMergesChangesFromParent = true
+    #expect(ada.age == 1 && context.queryGenerationToken == token)
+    #expect(try context.count(for: FetchRequest<Car>()) == 0)
+    #expect(ada.age == 2 && (bob.managedObjectContext == nil) == isSavedTwice)
+    #expect(context.queryGenerationToken != token)
+    try fixture.change(id) { $0.age = 3 }
+    #expect(try context.count(for: FetchRequest<Car>()) == 0)
+    #expect(ada.age == 3)
+    ada.age = 4
+    try context.save()
+    #expect(try fixture.stored(id)?.age == 4)
+  }
+
   @Test(.evidence("N-03")) func `a child context merges automatically when its parent has saved`()
     throws
   {
