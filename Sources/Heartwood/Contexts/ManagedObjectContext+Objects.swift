@@ -143,9 +143,11 @@ extension ManagedObjectContext {
   /// Notifies an object that its values were loaded.
   func awaken(_ object: ManagedObject) {
     object.state.remove(.fault)
-    object.setHooks([])
-    object.awakeFromFetch()
+    object.state.insert(.awakening)
     object.setHooks(.writing)
+    object.awakeFromFetch()
+    object.state.remove(.awakening)
+    if object.keptValues != nil { object.updateKeptValues() }
   }
 
   // MARK: Faults
