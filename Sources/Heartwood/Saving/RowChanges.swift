@@ -49,10 +49,6 @@ final class RowChanges {
   /// A Boolean value that indicates whether attributes derived from the save time keep their
   /// values.
   let keepsTimes: Bool
-  /// The number of changes in `list` before consequences were added to the list.
-  ///
-  /// For these changes, the attributes derived from the row itself have already been computed.
-  private var requestedCount = 0
 
   init(
     _ rows: RowWriter, _ model: StoreModel, _ policy: MergePolicy.Kind,
@@ -177,15 +173,19 @@ final class RowChanges {
         if change.isEffective || !change.members.isEmpty { try deriveOwn(change) }
       }
     }
-    try resolveUniqueConstraints()
-    requestedCount = list.count
+    let requested = list
+    // Delete rows first, because a row that a delete rule deletes releases its unique values, and
+    // no new object may be merged into it (C-13).
     try performDeletions()
+    try resolveUniqueConstraints(of: requested)
     try resolveReferences()
     try throwConflicts()
     try writeMembers()
     try clearDanglingReferences()
-    for change in list[requestedCount...] where !change.isDeleted && change.isEffective {
-      try deriveOwn(change)
+    if model.hasDerived {
+      for change in list where !change.isDerived && !change.isDeleted && change.isEffective {
+        try deriveOwn(change)
+      }
     }
     if areAttributesOnly {
       try derived.markDependents(of: self)
@@ -217,8 +217,10 @@ final class RowChanges {
     (lists, missingRows, protectedRows) = (ListEdits(), [], [])
   }
 
-  private func deriveOwn(_ change: RowChange) throws {
+  /// Computes the attributes of a row that are derived from the row itself.
+  func deriveOwn(_ change: RowChange) throws {
     guard model.hasDerived else { return }
+    change.isDerived = true
     try derived.deriveOwn(
       &change.after, change.number, change.storage, keepsTimes: keepsTimes)
   }
