@@ -168,10 +168,7 @@ final class RowChanges {
   ///   delete rule prevents a deletion, or `validation` if a value cannot be stored.
   func write() throws {
     if model.hasDerived {
-      for change in list where !change.isDeleted {
-        // Skip a change if conflict resolution has discarded all of its edits.
-        if change.isEffective || !change.members.isEmpty { try deriveOwn(change) }
-      }
+      for change in list where !change.isDeleted { try deriveOwn(change) }
     }
     let requested = list
     // Delete rows first, because a row that a delete rule deletes releases its unique values, and
@@ -183,9 +180,7 @@ final class RowChanges {
     try writeMembers()
     try clearDanglingReferences()
     if model.hasDerived {
-      for change in list where !change.isDerived && !change.isDeleted && change.isEffective {
-        try deriveOwn(change)
-      }
+      for change in list where !change.isDerived && !change.isDeleted { try deriveOwn(change) }
     }
     if areAttributesOnly {
       try derived.markDependents(of: self)
@@ -217,9 +212,12 @@ final class RowChanges {
     (lists, missingRows, protectedRows) = (ListEdits(), [], [])
   }
 
-  /// Computes the attributes of a row that are derived from the row itself.
+  /// Computes the attributes of a row that are derived from the row itself, unless the row does not
+  /// change.
+  ///
+  /// For example, conflict resolution may have discarded all edits.
   func deriveOwn(_ change: RowChange) throws {
-    guard model.hasDerived else { return }
+    guard model.hasDerived, change.isEffective || !change.members.isEmpty else { return }
     change.isDerived = true
     try derived.deriveOwn(
       &change.after, change.number, change.storage, keepsTimes: keepsTimes)
