@@ -306,6 +306,9 @@ extension ManagedObjectContext: ObjectSource {
       undoLog.recordValue(of: object, property, isFirst: isFirstChange(of: object, property))
     }
     if object.isInserted {
+      // Count the changes to a new object only during a save, which may have to call `willSave`
+      // again.
+      if object.state.contains(.willSaveCalled) { object.ownChanges.count += 1 }
       if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
       return
     }
