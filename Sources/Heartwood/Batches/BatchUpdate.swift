@@ -81,8 +81,13 @@ extension BatchRun {
     _ number: ObjectNumber, _ storage: EntityStorage, _ before: [StoredValue],
     _ row: BatchRowContent
   ) throws {
-    if !row.values.isIdentical(to: before) {
-      changes.add(RowChange(number, storage, before: before, after: row.values))
+    var after = row.values
+    // Only changes to related objects change these attributes.
+    for attribute in storage.entity.derived where attribute.isOverRelationship {
+      after[attribute.slot] = before[attribute.slot]
+    }
+    if !after.isIdentical(to: before) {
+      changes.add(RowChange(number, storage, before: before, after: after))
       // Write rows with unique constraints one by one, because a row cannot take a unique value
       // until another row has released that value.
       if storage.hasUniqueConstraints { try flush() } else { try flushIfFull() }

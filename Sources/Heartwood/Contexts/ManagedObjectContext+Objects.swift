@@ -158,9 +158,11 @@ extension ManagedObjectContext {
   /// Notifies an object that its values were loaded.
   func awaken(_ object: ManagedObject) {
     object.state.subtract([.fault, .withoutValues])
-    object.setHooks([])
-    object.awakeFromFetch()
+    object.state.insert(.awakening)
     object.setHooks(.writing)
+    object.awakeFromFetch()
+    object.state.remove(.awakening)
+    if object.keptValues != nil { object.updateKeptValues() }
   }
 
   // MARK: Faults
@@ -337,6 +339,9 @@ extension ManagedObjectContext: ObjectSource {
       undoLog.recordValue(of: object, property, isFirst: isFirstChange(of: object, property))
     }
     if object.isInserted {
+      // Count the changes to a new object only during a save, which may have to call `willSave`
+      // again.
+      if object.state.contains(.willSaveCalled) { object.ownChanges.count += 1 }
       if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
       return
     }

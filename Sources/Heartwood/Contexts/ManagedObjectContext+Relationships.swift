@@ -346,6 +346,7 @@ extension ManagedObjectContext {
   ) {
     if object.isFault { fire(object) }
     if object.isInserted {
+      object.ownChanges.count += 1
       change(&object.ownChanges.members[property.slot, default: MemberChanges()])
       if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
       return

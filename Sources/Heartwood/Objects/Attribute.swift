@@ -233,8 +233,9 @@ extension ManagedObject {
   final func willWrite(at offset: Int) {
     guard prepareToWrite(at: offset), let property = entityDescription?.property(at: offset)
     else { return }
+    if state.contains(.awakening) { return keepStoredValue(of: property) }
     source?.willChange(self, property)
-    if unreadable != nil { discardUnreadable(property) }
+    if keptValues != nil { discardKeptValue(of: property) }
   }
 
   /// Prepares the object for a write to the property at the given offset.

@@ -114,15 +114,21 @@ extension ManagedObject {
   @usableFromInline
   final func willWrite(compositeAt offset: Int) {
     guard prepareToWrite(at: offset) else { return }
-    for property in elements(at: offset) { source?.willWriteElement(self, property) }
+    for property in elements(at: offset) {
+      if state.contains(.awakening) {
+        keepStoredValue(of: property)
+      } else {
+        source?.willWriteElement(self, property)
+      }
+    }
   }
 
   /// Notifies the context that the composite attribute at the given offset was set.
   @usableFromInline
   final func didWrite(compositeAt offset: Int) {
-    guard source != nil else { return }
+    guard source != nil, !state.contains(.awakening) else { return }
     for property in elements(at: offset) {
-      if unreadable != nil { discardUnreadableIfSet(property) }
+      if keptValues != nil { discardKeptValueIfSet(of: property) }
       source?.didWriteElement(self, property)
     }
   }

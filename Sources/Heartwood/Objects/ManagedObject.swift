@@ -43,10 +43,9 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// When a context is deallocated, it clears this reference in its objects.
   @exclusivity(unchecked) final unowned(unsafe) var source: (any ObjectSource)?
   @exclusivity(unchecked) final var changes: ObjectChanges?
-  /// The stored values of attributes that the program cannot decode, keyed by slot.
-  ///
-  /// Reading such an attribute returns a substitute.
-  @exclusivity(unchecked) final var unreadable: [Int: StoredValue]?
+  /// The stored values of attributes that show a different value in memory without having been
+  /// edited, keyed by slot.
+  @exclusivity(unchecked) final var keptValues: [Int: KeptValue]?
   /// The object's index in the context's list of changed objects.
   ///
   /// The index is meaningless if the object is not in that list.
@@ -100,7 +99,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   open func awakeFromInsert() {}
   /// Called whenever the values of a fault have been loaded.
   ///
-  /// Assignments in this method do not count as changes.
+  /// Setting an attribute of the object in this method does not count as a change. The row keeps its
+  /// value until the attribute is set outside this method.
   open func awakeFromFetch() {}
   /// Called before the context is saved.
   ///
@@ -167,4 +167,6 @@ struct ObjectState: OptionSet, Sendable {
   static let membersMayBeStale = ObjectState(rawValue: 256)
   /// The object was marked as deleted without having been loaded, because it has no row.
   static let withoutValues = ObjectState(rawValue: 512)
+  /// The object's `awakeFromFetch` is running, so attributes that it sets are not edits.
+  static let awakening = ObjectState(rawValue: 1024)
 }

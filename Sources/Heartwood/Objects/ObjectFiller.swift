@@ -87,7 +87,7 @@ final class ObjectFiller: Sendable {
   func fill(_ object: ManagedObject, from view: RecordView) throws {
     let memory = object.memory
     defer { withExtendedLifetime(object) {} }
-    if object.unreadable != nil { object.unreadable = nil }
+    if object.keptValues != nil { object.keptValues = nil }
     for word in words {
       guard !view.isNull(word.field) else {
         try fillHole(word.field, object)

@@ -9,20 +9,23 @@ extension ManagedObject {
   final var memory: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
   /// Returns the stored representation of an attribute's value.
+  ///
+  /// If the object keeps the value in the row, this value is returned.
   final func storedValue(_ property: PropertyDescription) throws -> StoredValue {
     if let value = simpleValue(property.memoryField) { return value }
     defer { withExtendedLifetime(self) {} }
-    if let value = unreadable?[property.slot] { return value }
+    if let kept = keptValues?[property.slot] { return kept.stored }
     return try property.storage.value(at: memory + property.offset)
   }
 
-  /// Returns the stored representation of an attribute's value, or `nil` if the value can be read
-  /// only through dynamic dispatch.
+  /// Returns the stored representation of an attribute's value, or `nil` if only
+  /// ``storedValue(_:)`` can determine it.
   @inline(__always)
   final func simpleValue(_ field: MemoryField) -> StoredValue? {
     func value<Value: AttributeValue>(_ type: Value.Type) -> Value {
       (memory + field.offset).assumingMemoryBound(to: Attribute<Value>.self).pointee.stored
     }
+    guard keptValues == nil else { return nil }
     defer { withExtendedLifetime(self) {} }
     switch field.representation {
     case .integer: return .integer((memory + field.offset).load(as: Int64.self))
@@ -45,7 +48,7 @@ extension ManagedObject {
     defer { withExtendedLifetime((self, other)) {} }
     property.storage.copy(
       UnsafeRawPointer(other.memory + property.offset), to: memory + property.offset)
-    copyUnreadable(property, from: other)
+    copyKeptValue(property, from: other)
   }
 
   /// Returns the target of a to-one relationship.

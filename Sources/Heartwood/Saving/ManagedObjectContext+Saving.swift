@@ -126,12 +126,14 @@ extension ManagedObjectContext {
     for _ in 0..<Self.roundLimit {
       let countBefore = called.count
       for object in changedObjects where !object.state.contains(.willSaveCalled) {
-        let before = object.changes?.count
+        let before = object.changes?.count ?? 0
         object.state.insert(.willSaveCalled)
+        // Without this hook, the setters of a new object do not report changes.
+        if object.isInserted { object.setHooks(.writing) }
         called.append(object)
         try object.willSave()
         // If `willSave` changed the object, call `willSave` again in the next round.
-        if object.changes?.count != before { object.state.remove(.willSaveCalled) }
+        if object.changes?.count ?? 0 != before { object.state.remove(.willSaveCalled) }
       }
       if called.count == countBefore { return }
     }

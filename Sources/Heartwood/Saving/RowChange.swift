@@ -42,6 +42,11 @@ final class RowChange {
   ///
   /// The row then keeps its version, so that other contexts treat the row as unchanged.
   @exclusivity(unchecked) var isDerivedOnly = false
+  /// A Boolean value that indicates whether the attributes derived from the row itself have been
+  /// computed.
+  ///
+  /// Consequences of other changes affect only relationships, so these attributes stay valid.
+  @exclusivity(unchecked) var isDerived = false
   /// A Boolean value that indicates whether the new values differ from the requested values.
   @exclusivity(unchecked) var isAdjusted = false
 

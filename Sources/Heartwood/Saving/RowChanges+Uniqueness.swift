@@ -33,16 +33,20 @@ extension RowChanges {
 
   /// Merges new objects into the rows with the same unique values, and reports conflicts.
   ///
+  /// - Parameter requested: The requested changes. Their consequences change no unique values.
+  /// - Precondition: All deletions have been performed.
   /// - Complexity: Each changed row requires one read per unique constraint.
-  func resolveUniqueConstraints() throws {
-    guard list.contains(where: { !$0.isDeleted && $0.storage.hasUniqueConstraints }) else { return }
+  func resolveUniqueConstraints(of requested: [RowChange]) throws {
+    guard requested.contains(where: { !$0.isDeleted && $0.storage.hasUniqueConstraints }) else {
+      return
+    }
     var owners: Owners = [:]
-    owners.reserveCapacity(list.count)
-    for change in list
+    owners.reserveCapacity(requested.count)
+    for change in requested
     where !change.isNew && !change.isDeleted && change.storage.hasUniqueConstraints {
       try claim(change, &owners)
     }
-    for change in list where change.isNew && change.storage.hasUniqueConstraints {
+    for change in requested where change.isNew && change.storage.hasUniqueConstraints {
       try mergeIntoExisting(change, &owners)
     }
     if !replaced.isEmpty { removeReplaced() }
@@ -176,8 +180,6 @@ extension RowChanges {
     if policy == .objectTrump || policy == .overwrite {
       for (slot, edit) in new.members { row.members[slot, default: MemberEdit()].append(edit) }
     }
-    if model.hasDerived {
-      try derived.deriveOwn(&row.after, row.number, row.storage, keepsTimes: keepsTimes)
-    }
+    try deriveOwn(row)
   }
 }

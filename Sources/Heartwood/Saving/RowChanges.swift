@@ -49,10 +49,6 @@ final class RowChanges {
   /// A Boolean value that indicates whether attributes derived from the save time keep their
   /// values.
   let keepsTimes: Bool
-  /// The number of changes in `list` before consequences were added to the list.
-  ///
-  /// For these changes, the attributes derived from the row itself have already been computed.
-  private var requestedCount = 0
 
   init(
     _ rows: RowWriter, _ model: StoreModel, _ policy: MergePolicy.Kind,
@@ -172,20 +168,19 @@ final class RowChanges {
   ///   delete rule prevents a deletion, or `validation` if a value cannot be stored.
   func write() throws {
     if model.hasDerived {
-      for change in list where !change.isDeleted {
-        // Skip a change if conflict resolution has discarded all of its edits.
-        if change.isEffective || !change.members.isEmpty { try deriveOwn(change) }
-      }
+      for change in list where !change.isDeleted { try deriveOwn(change) }
     }
-    try resolveUniqueConstraints()
-    requestedCount = list.count
+    let requested = list
+    // Delete rows first, because a row that a delete rule deletes releases its unique values, and
+    // no new object may be merged into it (C-13).
     try performDeletions()
+    try resolveUniqueConstraints(of: requested)
     try resolveReferences()
     try throwConflicts()
     try writeMembers()
     try clearDanglingReferences()
-    for change in list[requestedCount...] where !change.isDeleted && change.isEffective {
-      try deriveOwn(change)
+    if model.hasDerived {
+      for change in list where !change.isDerived && !change.isDeleted { try deriveOwn(change) }
     }
     if areAttributesOnly {
       try derived.markDependents(of: self)
@@ -217,8 +212,13 @@ final class RowChanges {
     (lists, missingRows, protectedRows) = (ListEdits(), [], [])
   }
 
-  private func deriveOwn(_ change: RowChange) throws {
-    guard model.hasDerived else { return }
+  /// Computes the attributes of a row that are derived from the row itself, unless the row does not
+  /// change.
+  ///
+  /// For example, conflict resolution may have discarded all edits.
+  func deriveOwn(_ change: RowChange) throws {
+    guard model.hasDerived, change.isEffective || !change.members.isEmpty else { return }
+    change.isDerived = true
     try derived.deriveOwn(
       &change.after, change.number, change.storage, keepsTimes: keepsTimes)
   }

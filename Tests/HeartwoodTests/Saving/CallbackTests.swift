@@ -31,6 +31,46 @@ private final class Diary: ManagedObject {
   var pages: [String] = []
 }
 
+/// A class whose `willSave` computes values that depend on each other in several rounds.
+private final class PricedOrder: ManagedObject {
+  @Attribute var net: Int = 0
+  @Attribute var tax: Int = 0
+  @Attribute var total: Int = 0
+  @Composite var stamp = OrderStamp()
+  @ToOne(inverse: \OrderReceipt.order) var receipt: OrderReceipt?
+  @ToMany(inverse: \OrderMark.order) var marks: Set<OrderMark>
+  @Transient var callCount = 0
+
+  override class var entity: Entity { Entity("PricedOrder") }
+
+  override func willSave() throws {
+    callCount += 1
+    if net < 0 { net -= 1 }
+    // Each round changes at most one property, after those that depend on it were compared.
+    let values = (tax: net / 2, total: net + tax, copies: total / 5)
+    if total != values.total { return total = values.total }
+    if tax != values.tax { return tax = values.tax }
+    if stamp.copies != values.copies { return stamp.copies = values.copies }
+    guard let context = managedObjectContext else { return }
+    if receipt == nil { return receipt = OrderReceipt(context: context) }
+    if marks.count < values.copies { marks.insert(OrderMark(context: context)) }
+  }
+}
+
+private struct OrderStamp: CompositeValue { var copies = 0 }
+
+private final class OrderReceipt: ManagedObject { @ToOne var order: PricedOrder? }
+
+private final class OrderMark: ManagedObject { @ToOne var order: PricedOrder? }
+
+/// A class with a unique constraint, so that new objects record which properties are set.
+private final class CodedOrder: ManagedObject {
+  @Attribute(.unique) var code: String = "a"
+  @Attribute var round: Int = 0
+
+  override func willSave() throws { if round < 3 { round += 1 } }
+}
+
 @Suite("Object callbacks")
 struct CallbackTests {
   @Test(.evidence("R-08"), .evidence("R-10"))
@@ -61,6 +101,46 @@ struct CallbackTests {
     #expect(context.updatedObjects == [diary])
     context.rollback()
     #expect(diary.text == "four")
+  }
+
+  @Test(.evidence("R-08"), arguments: [true, false], [true, false])
+  func `willSave is called until new and changed objects converge`(
+    isNew: Bool, isInChild: Bool
+  ) throws {
+    let fixture = try GraphFixture(Schema(PricedOrder.self, CodedOrder.self))
+    let root = fixture.context()
+    let context = isInChild ? fixture.child(of: root) : root
+    let (order, coded) = (PricedOrder(context: context), CodedOrder(context: context))
+    if !isNew { try context.save() }
+    order.net = 10
+    coded.round = 0
+    try context.save()
+    if isInChild { try root.save() }
+    let fresh = fixture.context()
+    let stored = try #require(try fresh.fetch(FetchRequest<PricedOrder>()).first)
+    #expect(stored.tax == 5 && stored.total == 15 && stored.stamp.copies == 3)
+    #expect(stored.receipt != nil && stored.marks.count == 3)
+    #expect(try fresh.fetch(FetchRequest<CodedOrder>()).map(\.round) == [3])
+    let before = order.callCount
+    order.net = 10
+    try context.save()
+    // Assigning an equal value counts as a change before the save, but `willSave` changes nothing.
+    #expect(order.callCount == before + 1)
+  }
+
+  @Test(.evidence("R-08"), .evidence("C-01"))
+  func `willSave callbacks of new objects that never converge fail the save`() throws {
+    let fixture = try GraphFixture(Schema(PricedOrder.self))
+    let context = fixture.context()
+    let order = PricedOrder(context: context)
+    order.net = -1
+    let error = #expect(throws: ObjectGraphError.self) { try context.save() }
+    #expect(error?.kind == .saveDidNotConverge && context.insertedObjects.contains(order))
+    #expect(try fixture.context().count(for: FetchRequest<PricedOrder>()) == 0)
+    order.net = 2
+    try context.save()
+    let stored = try fixture.context().fetch(FetchRequest<PricedOrder>())
+    #expect(stored.map(\.total) == [3])
   }
 
   @Test(.evidence("R-10"), .evidence("C-01"))

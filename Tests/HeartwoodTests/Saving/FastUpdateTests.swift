@@ -33,6 +33,9 @@ private class Sale: ManagedObject {
 private final class GiftSale: Sale {
   @Attribute var card: String? = nil
   override class var entity: Entity { Entity("GiftSale") }
+
+  /// Shows values that the row does not have.
+  override func awakeFromFetch() { (sent, note) = (nil, "red, shown") }
 }
 
 private final class SaleInvoice: ManagedObject {
