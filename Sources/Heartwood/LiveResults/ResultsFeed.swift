@@ -17,6 +17,8 @@ final class ResultsFeed: ContextFollower {
   private(set) var generation: QueryGenerationToken?
   /// The view of the generation that the lists show, without the context's unsaved changes.
   private var shownView: StoreView?
+  /// The view to which an update in progress moves the lists, or `nil` outside updates.
+  private var nextView: StoreView?
   /// The values that the lists show for objects with unsaved changes.
   ///
   /// The value is `nil` for a deleted object.
@@ -46,15 +48,27 @@ final class ResultsFeed: ContextFollower {
   func makeList(_ query: LiveQuery) throws -> LiveList {
     // Update the other lists first, so that all lists show the same state.
     try update()
-    let view = try rootView()
+    let view = try viewOfNewList()
     if shownView == nil { try recordExistingChanges() }
     let list = try reading(view) { try LiveList(query, self) }
-    shownView = view
-    setGeneration(of: view)
+    if lists.isEmpty {
+      shownView = view
+      setGeneration(of: view)
+    }
     lists.append(list)
     directories = nil
     storeContext.follow(self)
     return list
+  }
+
+  /// Returns the view from which to fetch a new list.
+  ///
+  /// If there are other lists, it is the view that they show. If the new list showed a newer view,
+  /// the next update would start there, and the other lists would miss the changes in between.
+  private func viewOfNewList() throws -> StoreView {
+    // If the lists' view can no longer be read, the next update refetches all lists.
+    if !lists.isEmpty, let view = nextView ?? shownView, view.isCurrent { return view }
+    return try rootView()
   }
 
   /// Removes the list of a controller that no longer exists.
@@ -151,6 +165,8 @@ final class ResultsFeed: ContextFollower {
   ///
   /// - Returns: Closures that notify the observers of the changed lists. The caller must call them.
   private func applyChanges(_ view: StoreView) throws -> [() -> Void] {
+    nextView = view
+    defer { nextView = nil }
     var numbers: Set<ObjectNumber> = []
     for object in changed { numbers.insert(object.number) }
     for (old, new) in renumbered where shown[old] != nil { numbers.formUnion([old, new]) }
