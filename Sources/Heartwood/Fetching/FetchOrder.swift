@@ -50,17 +50,29 @@ struct FetchOrder {
     if let section, descriptors.first?.keyPath != section {
       terms.append(try Term(section: section, resolver))
     }
+    // Resolve every descriptor, even if an earlier one does not compare stored values, because a
+    // live list depends on all objects whose values the descriptors compare.
+    var isStored = true
     for descriptor in descriptors {
-      guard let keyPath = descriptor.keyPath, descriptor.isPlain,
-        let type = StoredOrder(of: Swift.type(of: keyPath).valueType),
-        let term = try? resolver.term(at: keyPath), case .value(let value) = term.content
-      else { return nil }
+      guard let keyPath = descriptor.keyPath, let term = try? resolver.term(at: keyPath),
+        case .value(let value) = term.content
+      else {
+        // The descriptor may read any object.
+        for entity in resolver.schema.entities { resolver.recordReference(entity) }
+        isStored = false
+        continue
+      }
+      guard descriptor.isPlain, let type = StoredOrder(of: Swift.type(of: keyPath).valueType) else {
+        isStored = false
+        continue
+      }
       terms.append(
         Term(
           name: term.name, value: value, slot: term.property?.slot,
           isReversed: descriptor.order == .reverse, isDecimal: type == .decimal,
           hasFixedLength: term.type.hasFixedLength))
     }
+    guard isStored else { return nil }
     if let search, descriptors.isEmpty {
       // Record the dependency: the relevance of an object depends on how many other objects contain
       // the words.

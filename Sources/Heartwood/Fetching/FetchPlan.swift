@@ -50,6 +50,7 @@ struct FetchPlan {
       guard let order else { throw FetchOrder.changed }
       let first = try request.firstSortKeyPath.map { try resolver.term(at: $0) }
       let number = renumbered.resolved(position.number)
+      resolver.namedObjects.append(number)
       terms.append(
         try order.following(FetchOrder.Keys(values: position.values, number: number), first))
     }

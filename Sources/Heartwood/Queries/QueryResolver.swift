@@ -27,8 +27,9 @@ final class QueryResolver {
   var dependsOnOtherObjects = false
   /// The entities whose objects the predicate depends on.
   private(set) var referencedEntities: [EntityDescription]
-  /// The current numbers of the objects whose IDs are constants in the predicate.
-  private(set) var namedObjects: [ObjectNumber] = []
+  /// The current numbers of the objects whose IDs are constants in the predicate, and of the object
+  /// after which the results begin.
+  var namedObjects: [ObjectNumber] = []
 
   /// Creates a resolver for predicates on an entity.
   ///

@@ -60,4 +60,69 @@ struct MissedChangesTests {
     try fixture.changeSong(ids[0]) { $0.rank = 2 }
     try check()
   }
+
+  @Test(.evidence("LR-01"), .evidence("LR-06"), arguments: 0..<4, [false, true])
+  func `a list sorted with a comparator shows changes of the objects that it is sorted by`(
+    kind: Int, isByOthers: Bool
+  ) throws {
+    var albums: [ManagedObjectID] = []
+    try fixture.saved { other in
+      for (position, id) in ids.enumerated() {
+        let song = try #require(try other.existingObject(Song.self, with: id))
+        let album = Album(context: other)
+        song.title = "same"
+        album.name = String(repeating: "x", count: position + 1)
+        song.album = album
+        try other.obtainPermanentIDs(for: [album])
+        albums.append(album.objectID)
+      }
+    }
+    let title = SortDescriptor(\Song.title, comparator: .lexical)
+    let request = FetchRequest<Song>(
+      sort: kind == 0
+        ? [title, SortDescriptor(\.album?.name)]
+        : kind == 1
+          ? [title, SortDescriptor(\.album?.name.count)]
+          : kind == 2 ? [SortDescriptor(\.sortName), title] : [title])
+    let section: PartialKeyPath<Song>? = kind == 3 ? \.album?.name : nil
+    let live = try FollowedResults(request, context, sectionedBy: section)
+    #expect(live.check().ids == ids)
+    if isByOthers {
+      try fixture.saved { other in
+        try #require(try other.existingObject(Album.self, with: albums[0])).name = "xxxxx"
+      }
+    } else {
+      try #require(try context.existingObject(Album.self, with: albums[0])).name = "xxxxx"
+    }
+    #expect(live.check().ids == [ids[1], ids[2], ids[0]])
+    if kind < 3 { #expect(try live.ids == context.fetchObjectIDs(request)) }
+  }
+
+  @Test(.evidence("LR-01"), .evidence("FO-09"), arguments: [false, true])
+  func `a list that begins after an unsaved object stays the same when the object is saved`(
+    isReversed: Bool
+  ) throws {
+    let new = (0..<3).map { _ in Song(context: context) }
+    let request = try FetchRequest<Song>(
+      sort: [SortDescriptor(\.rank, order: isReversed ? .reverse : .forward)]
+    ).after(new[1])
+    let live = try FollowedResults(request, context)
+    func check() throws {
+      let next = isReversed ? [new[0].objectID] : [new[2].objectID] + ids
+      #expect(live.check().ids == next)
+      #expect(try context.fetchObjectIDs(request) == next)
+    }
+    try check()
+    try context.save()
+    try check()
+    new[1].rank = 15
+    new[0].title = "changed"
+    new[2].title = "changed"
+    #expect(try live.check().ids == context.fetchObjectIDs(request))
+  }
+}
+
+extension Song {
+  /// A computed property that reads another object.
+  fileprivate var sortName: String { album.map { "album \($0.name)" } ?? title }
 }
