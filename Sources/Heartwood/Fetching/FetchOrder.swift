@@ -48,7 +48,7 @@ struct FetchOrder {
     let descriptors = request.sortDescriptors
     var terms: [Term] = []
     if let section, descriptors.first?.keyPath != section {
-      terms.append(try Term(section: section, resolver))
+      terms.append(try Term(section: section, isReversed: false, resolver))
     }
     // Resolve every descriptor, even if an earlier one does not compare stored values, because a
     // live list depends on all objects whose values the descriptors compare.
@@ -134,11 +134,9 @@ extension FetchRequest {
 extension FetchOrder.Term {
   /// Creates the sort term for a section key.
   ///
-  /// The order is ascending.
-  ///
   /// - Throws: `unknownProperty` if the key path does not refer to a sortable value.
-  init(section: AnyKeyPath, _ resolver: QueryResolver) throws {
-    try self.init(try resolver.term(at: section), isReversed: false, "be used for sections")
+  init(section: AnyKeyPath, isReversed: Bool, _ resolver: QueryResolver) throws {
+    try self.init(try resolver.term(at: section), isReversed: isReversed, "be used for sections")
   }
 
   /// Creates the term for a path in the format language, such as `team.name`.

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The query of a live list.
 ///
 /// The query fetches the list, and evaluates the conditions of the request for individual objects.
@@ -76,9 +78,12 @@ final class LiveQuery {
     page = { request.page(of: $0) }
     sort = plan.order == nil ? { request.sorted([M]($0)) } : nil
     sectionTerm = try section.map { section in
-      try plan.order?.terms.first
+      // If the first descriptor sorts by the same property, use its direction.
+      let first = request.sortDescriptors.first
+      return try plan.order?.terms.first
         ?? FetchOrder.Term(
-          section: section, QueryResolver(model.schema, model.space, plan.entity, renumbered))
+          section: section, isReversed: first?.keyPath == section && first?.order == .reverse,
+          QueryResolver(model.schema, model.space, plan.entity, renumbered))
     }
     scope = QueryScope(model, nil, variableCount: plan.variableCount) { storeContext.object($0) }
   }
@@ -216,7 +221,8 @@ final class LiveQuery {
     guard let sectionTerm else { return entries }
     return entries.enumerated().sorted { first, second in
       let order = sectionTerm.order(first.element.keys.values[0], second.element.keys.values[0])
-      return order == 0 ? first.offset < second.offset : order < 0
+      return order == 0
+        ? first.offset < second.offset : (order < 0) != sectionTerm.isReversed
     }.map(\.element)
   }
 }
