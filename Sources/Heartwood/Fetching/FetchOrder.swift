@@ -201,8 +201,10 @@ extension QueryResolver {
 
 extension StoredValue {
   /// Returns whether one value precedes another, with `nil` first and NaN last.
-  static func areInOrder(_ first: StoredValue, _ second: StoredValue) -> Bool {
-    first.sortOrder(relativeTo: second, isDecimal: false) < 0
+  static func areInOrder(
+    _ first: StoredValue, _ second: StoredValue, isDecimal: Bool
+  ) -> Bool {
+    first.sortOrder(relativeTo: second, isDecimal: isDecimal) < 0
   }
 
   /// Returns a negative number if this value precedes `other`, a positive number if it follows
