@@ -32,6 +32,9 @@ final class LiveQuery {
   /// order depends on more than the objects' stored values, or if the list belongs to a child
   /// context.
   let fetchesAgain: Bool
+  /// A Boolean value that indicates whether objects deleted in the context can affect the list
+  /// through relationships that omit them.
+  let showsDeletions: Bool
   /// The slot of the property by which ``ListDirectory`` finds the list, and the required ranges of
   /// the property's values.
   ///
@@ -69,6 +72,8 @@ final class LiveQuery {
     referencedEntities = Set(plan.referencedEntities.flatMap { model.family(of: $0) }.map(\.number))
       .union(entities)
     fetchesAgain = plan.order == nil || plan.dependsOnOtherObjects || storeContext.parent != nil
+    showsDeletions =
+      plan.usesRelationships && request.includesPendingChanges && storeContext.parent == nil
     // If the list is always refetched, each fetch applies the request's offset and limit, so the
     // list must not apply them again.
     offset = fetchesAgain ? 0 : request.offset

@@ -23,6 +23,9 @@ final class ResultsFeed: ContextFollower {
   ///
   /// The value is `nil` for a deleted object.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
+  /// The unchanged objects that the lists show without relationships to objects that the context
+  /// has deleted.
+  private var hidingNumbers: Set<ObjectNumber> = []
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
   /// A Boolean value that indicates whether every object shown with unsaved changes must be
@@ -55,6 +58,7 @@ final class ResultsFeed: ContextFollower {
       shownView = view
       setGeneration(of: view)
     }
+    hidingNumbers.formUnion(try reading(view) { try objectsHidingDeletions(for: [query]).keys })
     lists.append(list)
     directories = nil
     storeContext.follow(self)
@@ -78,7 +82,7 @@ final class ResultsFeed: ContextFollower {
     guard lists.isEmpty else { return }
     storeContext.follower = nil
     shownView = nil
-    (shown, changed) = ([:], [])
+    (shown, changed, hidingNumbers) = ([:], [], [])
   }
 
   /// Records the unsaved changes that were made before the first list was created.
@@ -175,7 +179,10 @@ final class ResultsFeed: ContextFollower {
     if let difference { numbers.formUnion(difference) }
     // As in a fetch, ignore an edit that equals the stored value (C-05).
     for number in numbers { _ = registered(number).map { storeContext.discardNoOpEdits(of: $0) } }
+    let hiding = try objectsHidingDeletions(for: lists.map(\.query))
+    numbers.formUnion(hidingNumbers.symmetricDifference(hiding.keys))
     let touched = Set(numbers.map(\.entity))
+    numbers.formUnion(hiding.keys)
     for list in lists where try list.query.updateNames() { directories = nil }
     let changes = ValueChanges(self, before: shownView, after: view)
     if difference == nil {
@@ -184,7 +191,9 @@ final class ResultsFeed: ContextFollower {
     }
     setGeneration(of: view)
     let directories = currentDirectories()
-    for number in numbers { try examine(number, directories[number.entity], view, changes) }
+    for number in numbers {
+      try examine(number, hiding[number], directories[number.entity], view, changes)
+    }
     let all = lists
     for list in all {
       list.mustFetch =
@@ -210,7 +219,7 @@ final class ResultsFeed: ContextFollower {
       }
     }
     (changed, renumbered, mustExamineAll, didParentChange) = ([], [:], false, false)
-    shownView = view
+    (shownView, hidingNumbers) = (view, Set(hiding.keys))
     return notifications
   }
 
@@ -231,6 +240,17 @@ final class ResultsFeed: ContextFollower {
     return isAll ? Set(difference.numbers) : nil
   }
 
+  /// Returns the unchanged objects whose relationships omit objects deleted in the context, if a
+  /// query depends on them.
+  private func objectsHidingDeletions(
+    for queries: [LiveQuery]
+  ) throws -> [ObjectNumber: ManagedObject] {
+    guard queries.contains(where: \.showsDeletions), !storeContext.model.isRemoved else {
+      return [:]
+    }
+    return try storeContext.objectsHidingDeletedObjects()
+  }
+
   private func currentDirectories() -> [Int: ListDirectory] {
     if let directories { return directories }
     var lists: [Int: [LiveList]] = [:]
@@ -244,10 +264,11 @@ final class ResultsFeed: ContextFollower {
 
   /// Returns the lists that may contain an object now or may have contained it before the update.
   private func candidates(
-    for number: ObjectNumber, _ storage: EntityStorage, _ directory: ListDirectory,
-    _ view: StoreView
+    for number: ObjectNumber, isHiding: Bool, _ storage: EntityStorage,
+    _ directory: ListDirectory, _ view: StoreView
   ) throws -> [LiveList] {
-    if directory.coversAll { return directory.all }
+    // The lists show an object that hides relationships with values that it has nowhere else.
+    if directory.coversAll || isHiding || hidingNumbers.contains(number) { return directory.all }
     var search = ListDirectory.Search(directory)
     if let values = shown[number] ?? nil { search.add { values[$0] } }
     if !number.isTemporary {
@@ -264,13 +285,18 @@ final class ResultsFeed: ContextFollower {
   }
 
   /// Evaluates an object against the conditions of the lists that it may belong to.
+  ///
+  /// - Parameter hiding: The object, if its relationships omit objects that the context has deleted.
   private func examine(
-    _ number: ObjectNumber, _ directory: ListDirectory?, _ view: StoreView,
-    _ changes: ValueChanges
+    _ number: ObjectNumber, _ hiding: ManagedObject?, _ directory: ListDirectory?,
+    _ view: StoreView, _ changes: ValueChanges
   ) throws {
     examinedCount += 1
     guard let storage = storeContext.model.storage(of: number) else { return }
-    let lists = try directory.map { try candidates(for: number, storage, $0, view) } ?? []
+    let lists =
+      try directory.map {
+        try candidates(for: number, isHiding: hiding != nil, storage, $0, view)
+      } ?? []
     evaluationCount += lists.count
     let isUpdated = { (list: LiveList) in try changes.isUpdated(number, list.query) }
     var isRow = false
@@ -284,9 +310,13 @@ final class ResultsFeed: ContextFollower {
         // Look up the object only once, not once for each list.
         let isChanged = registered(number)?.hasChanges == true
         for list in lists where !isChanged || !list.query.includesPendingChanges {
-          try list.recordState(of: number, try list.query.keys(number, storage, record)) {
-            try isUpdated(list)
-          }
+          let keys =
+            if let hiding, list.query.includesPendingChanges {
+              try list.query.keys(hiding)
+            } else {
+              try list.query.keys(number, storage, record)
+            }
+          try list.recordState(of: number, keys) { try isUpdated(list) }
         }
       }
     }

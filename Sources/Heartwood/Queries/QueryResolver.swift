@@ -25,6 +25,8 @@ final class QueryResolver {
   /// A Boolean value that indicates whether the predicate depends on objects other than the fetched
   /// object.
   var dependsOnOtherObjects = false
+  /// A Boolean value that indicates whether the predicate reads a relationship.
+  var usesRelationships = false
   /// The entities whose objects the predicate depends on.
   private(set) var referencedEntities: [EntityDescription]
   /// The current numbers of the objects whose IDs are constants in the predicate, and of the object

@@ -120,6 +120,59 @@ struct MissedChangesTests {
     new[2].title = "changed"
     #expect(try live.check().ids == context.fetchObjectIDs(request))
   }
+
+  @Test(
+    .evidence("LR-01"), .evidence("LR-06"), .evidence("QG-27"), arguments: [0, 12], [false, true])
+  func `lists show no relationship to an object that their context has deleted`(
+    otherCount: Int, mergesAutomatically: Bool
+  ) throws {
+    let fixture = try GraphFixture(crates)
+    let (context, others) = (fixture.context(), fixture.context())
+    context.automaticallyMergesChangesFromParent = mergesAutomatically
+    let (crate, item, tag) = (
+      Crate(context: others), CrateItem(context: others), CrateTag(context: others)
+    )
+    try others.save()
+    let own = try #require(try context.existingObject(Crate.self, with: crate.objectID))
+    var lists: [FollowedResults<CrateItem>] = []
+    func follow(_ request: FetchRequest<CrateItem>) throws {
+      lists.append(try FollowedResults(request, context))
+    }
+    let loose = FetchRequest<CrateItem>(where: #Predicate { $0.crate == nil })
+    try follow(loose)
+    try follow(FetchRequest(where: #Predicate { $0.crate != nil }))
+    try follow(FetchRequest(sort: [SortDescriptor(\.crate?.number), SortDescriptor(\.number)]))
+    var stored = loose
+    stored.includesPendingChanges = false
+    try follow(stored)
+    // If there are many lists, each object is checked only against some of them.
+    for number in 0..<otherCount {
+      try follow(FetchRequest(where: #Predicate { $0.number == number }))
+    }
+    let tags = try FollowedResults(
+      FetchRequest<CrateTag>(where: #Predicate { $0.crates.isEmpty }), context)
+    func check() throws {
+      for list in lists {
+        #expect(try list.check().ids == context.fetchObjectIDs(list.controller.fetchRequest))
+      }
+      #expect(try tags.check().ids == context.fetchObjectIDs(tags.controller.fetchRequest))
+    }
+    context.delete(own)
+    try check()
+    item.crate = crate
+    crate.tags = [tag]
+    try others.save()
+    try check()
+    #expect(lists[0].ids == [item.objectID] && lists[1].ids == [] && lists[3].ids == [])
+    // A list that is created now shows the same objects.
+    try follow(loose)
+    item.number = 1
+    try others.save()
+    try check()
+    context.rollback()
+    try check()
+    #expect(lists[0].ids == [] && lists[1].ids == [item.objectID] && tags.ids == [])
+  }
 }
 
 extension Song {
