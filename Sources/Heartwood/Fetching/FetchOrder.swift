@@ -230,25 +230,30 @@ extension StoredValue {
 extension SortDescriptor where Compared: ManagedObject {
   /// The comparison function for two objects.
   ///
-  /// A plain descriptor of a string property must sort objects in memory in the same order as a
-  /// fetch that compares stored values. On Darwin, `compare` would sort the strings by locale
-  /// instead.
+  /// A plain descriptor must sort objects in memory in the same order as a fetch that compares
+  /// stored values. `compare` treats NaN as equal to every number. On Darwin, it would also sort
+  /// strings by locale.
   fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
-    guard isPlain, let text = keyPath.flatMap(Self.text) else { return compare }
+    // Compare decimal numbers as they are, because their stored values are texts.
+    guard isPlain, let keyPath,
+      let type = Swift.type(of: keyPath).valueType as? any AttributeValue.Type,
+      StoredOrder(of: type) == .plain, let value = Self.storedValue(type, keyPath)
+    else { return compare }
     return { [order] first, second in
-      let result = text(first).sortOrder(relativeTo: text(second), isDecimal: false)
+      let result = value(first).sortOrder(relativeTo: value(second), isDecimal: false)
       if result == 0 { return .orderedSame }
       return (result < 0) == (order == .forward) ? .orderedAscending : .orderedDescending
     }
   }
 
-  /// Returns a function that reads the string at a key path, or `nil` if the value is not a string.
-  private static func text(_ keyPath: PartialKeyPath<Compared>) -> ((Compared) -> StoredValue)? {
-    switch keyPath {
-    case let keyPath as KeyPath<Compared, String>: { .string($0[keyPath: keyPath]) }
-    case let keyPath as KeyPath<Compared, String?>:
-      { object in object[keyPath: keyPath].map { .string($0) } ?? .null }
-    default: nil
+  /// Returns a function that reads the stored value at a key path, or `nil` if the value is not of
+  /// the given type.
+  private static func storedValue<Value: AttributeValue>(
+    _ type: Value.Type, _ keyPath: PartialKeyPath<Compared>
+  ) -> ((Compared) -> StoredValue)? {
+    (keyPath as? KeyPath<Compared, Value>).map { keyPath in
+      // Values of the types that are compared in this way can always be converted.
+      { (try? $0[keyPath: keyPath].storedValue) ?? .null }
     }
   }
 }
