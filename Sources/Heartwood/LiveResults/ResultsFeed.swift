@@ -53,12 +53,13 @@ final class ResultsFeed: ContextFollower {
     try update()
     let view = try viewOfNewList()
     if shownView == nil { try recordExistingChanges() }
-    let list = try reading(view) { try LiveList(query, self) }
+    let list = try storeContext.reading(view) { try LiveList(query, self) }
     if lists.isEmpty {
       shownView = view
       setGeneration(of: view)
     }
-    hidingNumbers.formUnion(try reading(view) { try objectsHidingDeletions(for: [query]).keys })
+    hidingNumbers.formUnion(
+      try storeContext.reading(view) { try objectsHidingDeletions(for: [query]).keys })
     lists.append(list)
     directories = nil
     storeContext.follow(self)
@@ -130,7 +131,7 @@ final class ResultsFeed: ContextFollower {
       let isNews =
         !changed.isEmpty || !renumbered.isEmpty || mustExamineAll || didParentChange
       guard shownView !== view || isNews else { return }
-      let notifications = try reading(view) { try applyChanges(view) }
+      let notifications = try storeContext.reading(view) { try applyChanges(view) }
       for notify in notifications { notify() }
     }
   }
@@ -152,17 +153,6 @@ final class ResultsFeed: ContextFollower {
   private func setGeneration(of view: StoreView) {
     let snapshot = storeContext.parent == nil ? view.snapshot : nil
     generation = snapshot.map { storeContext.group.token($0, of: storeContext.model) }
-  }
-
-  /// Runs `body` while the context is temporarily pinned to `view`.
-  ///
-  /// A child context reads from its parent and cannot be pinned, so `body` runs without a pin.
-  private func reading<Result>(_ view: StoreView, _ body: () throws -> Result) rethrows -> Result {
-    guard storeContext.parent == nil else { return try body() }
-    let before = storeContext.pin
-    storeContext.pin = .at(view)
-    defer { storeContext.pin = before }
-    return try body()
   }
 
   /// Determines the changes and applies them to the lists.
