@@ -140,6 +140,17 @@ extension ManagedObjectContext {
     return view
   }
 
+  /// Runs `body` while the context is temporarily pinned to `view`.
+  ///
+  /// A child context reads from its parent and cannot be pinned, so `body` runs without a pin.
+  func reading<Result>(_ view: StoreView, _ body: () throws -> Result) rethrows -> Result {
+    guard parent == nil else { return try body() }
+    let before = pin
+    pin = .at(view)
+    defer { pin = before }
+    return try body()
+  }
+
   /// Records the generation of a view in ``newestRead``.
   func recordRead(_ view: StoreView) {
     if let generation = view.snapshot?.generation { recordRead(generation) }

@@ -45,9 +45,11 @@ extension Aggregate where Value == Int {
   ///
   /// - Complexity: Memory use is proportional to the number of distinct values.
   public static func distinctCount<Property>(_ keyPath: KeyPath<M, Property>) -> Aggregate {
-    Aggregate(keyPath: keyPath) {
+    let isDecimal = (Property.self as? any AttributeValue.Type)?.storageType == .decimal
+    return Aggregate(keyPath: keyPath) {
       var values: Set<StoredValue> = []
-      return Aggregation({ values.insert($0.grouped) }, result: { values.count })
+      return Aggregation(
+        { values.insert($0.grouped(isDecimal: isDecimal)) }, result: { values.count })
     }
   }
 }

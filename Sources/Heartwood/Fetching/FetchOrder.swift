@@ -48,19 +48,31 @@ struct FetchOrder {
     let descriptors = request.sortDescriptors
     var terms: [Term] = []
     if let section, descriptors.first?.keyPath != section {
-      terms.append(try Term(section: section, resolver))
+      terms.append(try Term(section: section, isReversed: false, resolver))
     }
+    // Resolve every descriptor, even if an earlier one does not compare stored values, because a
+    // live list depends on all objects whose values the descriptors compare.
+    var isStored = true
     for descriptor in descriptors {
-      guard let keyPath = descriptor.keyPath, descriptor.isPlain,
-        let type = StoredOrder(of: Swift.type(of: keyPath).valueType),
-        let term = try? resolver.term(at: keyPath), case .value(let value) = term.content
-      else { return nil }
+      guard let keyPath = descriptor.keyPath, let term = try? resolver.term(at: keyPath),
+        case .value(let value) = term.content
+      else {
+        // The descriptor may read any object.
+        for entity in resolver.schema.entities { resolver.recordReference(entity) }
+        isStored = false
+        continue
+      }
+      guard descriptor.isPlain, let type = StoredOrder(of: Swift.type(of: keyPath).valueType) else {
+        isStored = false
+        continue
+      }
       terms.append(
         Term(
           name: term.name, value: value, slot: term.property?.slot,
           isReversed: descriptor.order == .reverse, isDecimal: type == .decimal,
           hasFixedLength: term.type.hasFixedLength))
     }
+    guard isStored else { return nil }
     if let search, descriptors.isEmpty {
       // Record the dependency: the relevance of an object depends on how many other objects contain
       // the words.
@@ -122,11 +134,9 @@ extension FetchRequest {
 extension FetchOrder.Term {
   /// Creates the sort term for a section key.
   ///
-  /// The order is ascending.
-  ///
   /// - Throws: `unknownProperty` if the key path does not refer to a sortable value.
-  init(section: AnyKeyPath, _ resolver: QueryResolver) throws {
-    try self.init(try resolver.term(at: section), isReversed: false, "be used for sections")
+  init(section: AnyKeyPath, isReversed: Bool, _ resolver: QueryResolver) throws {
+    try self.init(try resolver.term(at: section), isReversed: isReversed, "be used for sections")
   }
 
   /// Creates the term for a path in the format language, such as `team.name`.
@@ -191,8 +201,10 @@ extension QueryResolver {
 
 extension StoredValue {
   /// Returns whether one value precedes another, with `nil` first and NaN last.
-  static func areInOrder(_ first: StoredValue, _ second: StoredValue) -> Bool {
-    first.sortOrder(relativeTo: second, isDecimal: false) < 0
+  static func areInOrder(
+    _ first: StoredValue, _ second: StoredValue, isDecimal: Bool
+  ) -> Bool {
+    first.sortOrder(relativeTo: second, isDecimal: isDecimal) < 0
   }
 
   /// Returns a negative number if this value precedes `other`, a positive number if it follows
@@ -218,25 +230,30 @@ extension StoredValue {
 extension SortDescriptor where Compared: ManagedObject {
   /// The comparison function for two objects.
   ///
-  /// A plain descriptor of a string property must sort objects in memory in the same order as a
-  /// fetch that compares stored values. On Darwin, `compare` would sort the strings by locale
-  /// instead.
+  /// A plain descriptor must sort objects in memory in the same order as a fetch that compares
+  /// stored values. `compare` treats NaN as equal to every number. On Darwin, it would also sort
+  /// strings by locale.
   fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
-    guard isPlain, let text = keyPath.flatMap(Self.text) else { return compare }
+    // Compare decimal numbers as they are, because their stored values are texts.
+    guard isPlain, let keyPath,
+      let type = Swift.type(of: keyPath).valueType as? any AttributeValue.Type,
+      StoredOrder(of: type) == .plain, let value = Self.storedValue(type, keyPath)
+    else { return compare }
     return { [order] first, second in
-      let result = text(first).sortOrder(relativeTo: text(second), isDecimal: false)
+      let result = value(first).sortOrder(relativeTo: value(second), isDecimal: false)
       if result == 0 { return .orderedSame }
       return (result < 0) == (order == .forward) ? .orderedAscending : .orderedDescending
     }
   }
 
-  /// Returns a function that reads the string at a key path, or `nil` if the value is not a string.
-  private static func text(_ keyPath: PartialKeyPath<Compared>) -> ((Compared) -> StoredValue)? {
-    switch keyPath {
-    case let keyPath as KeyPath<Compared, String>: { .string($0[keyPath: keyPath]) }
-    case let keyPath as KeyPath<Compared, String?>:
-      { object in object[keyPath: keyPath].map { .string($0) } ?? .null }
-    default: nil
+  /// Returns a function that reads the stored value at a key path, or `nil` if the value is not of
+  /// the given type.
+  private static func storedValue<Value: AttributeValue>(
+    _ type: Value.Type, _ keyPath: PartialKeyPath<Compared>
+  ) -> ((Compared) -> StoredValue)? {
+    (keyPath as? KeyPath<Compared, Value>).map { keyPath in
+      // Values of the types that are compared in this way can always be converted.
+      { (try? $0[keyPath: keyPath].storedValue) ?? .null }
     }
   }
 }

@@ -50,6 +50,7 @@ struct FetchPlan {
       guard let order else { throw FetchOrder.changed }
       let first = try request.firstSortKeyPath.map { try resolver.term(at: $0) }
       let number = renumbered.resolved(position.number)
+      resolver.namedObjects.append(number)
       terms.append(
         try order.following(FetchOrder.Keys(values: position.values, number: number), first))
     }
@@ -90,6 +91,9 @@ struct FetchPlan {
 
   /// A Boolean value that indicates whether the conditions also depend on other objects.
   var dependsOnOtherObjects: Bool { resolved.dependsOnOtherObjects }
+
+  /// A Boolean value that indicates whether the conditions or the order read a relationship.
+  var usesRelationships: Bool { resolved.usesRelationships }
 
   /// The entities that the conditions depend on, including the entity of the requested objects.
   var referencedEntities: [EntityDescription] { resolved.referencedEntities }
@@ -304,6 +308,7 @@ extension FetchPlan {
     /// The demands of all conditions, for finding rows through lookups.
     let demands: [QueryDemand]
     let dependsOnOtherObjects: Bool
+    let usesRelationships: Bool
     let referencedEntities: [EntityDescription]
     let namedObjects: [ObjectNumber]
     let variableCount: Int
@@ -318,6 +323,7 @@ extension FetchPlan {
       self.conditions = conditions
       demands = terms.flatMap(\.demands)
       dependsOnOtherObjects = resolver.dependsOnOtherObjects
+      usesRelationships = resolver.usesRelationships
       referencedEntities = resolver.referencedEntities
       namedObjects = resolver.namedObjects
       variableCount = resolver.variableCount
@@ -330,6 +336,7 @@ extension FetchPlan {
       conditions = []
       demands = []
       dependsOnOtherObjects = false
+      usesRelationships = false
       referencedEntities = other.referencedEntities
       namedObjects = []
       variableCount = other.variableCount

@@ -15,6 +15,11 @@ extension ManagedObjectContext {
     if let storeContext = otherStoreContext(for: M.self) { return try storeContext.fetch(request) }
     try requireReadable()
     try mergeAutomatically()
+    return try objects(for: request)
+  }
+
+  /// Returns the objects that match a request, without merging changes first.
+  private func objects<M: ManagedObject>(for request: FetchRequest<M>) throws -> [M] {
     let start = ContinuousClock.now
     let expression = try request.predicate?.expression(in: model.schema)
     if let expression, request.textQuery == nil, let lookup = try uniqueLookup(request, expression)
@@ -98,6 +103,8 @@ extension ManagedObjectContext {
     if let storeContext = otherStoreContext(for: M.self) {
       return try storeContext.fetchObjectIDs(request)
     }
+    try requireReadable()
+    try mergeAutomatically()
     return try orderedNumbers(request).map { ManagedObjectID($0, model.space) }
   }
 
@@ -113,9 +120,20 @@ extension ManagedObjectContext {
     if let storeContext = otherStoreContext(for: M.self) {
       return try storeContext.fetchBatched(request)
     }
-    let numbers = try orderedNumbers(request)
-    return BatchedResults(
-      self, parent == nil ? try currentView() : nil, numbers, size: request.fetchBatchSize)
+    try requireReadable()
+    try mergeAutomatically()
+    guard parent == nil else {
+      return BatchedResults(self, nil, try orderedNumbers(request), size: request.fetchBatchSize)
+    }
+    // Find and load the objects in one generation, even if others save in the meantime.
+    let view = try currentView()
+    let numbers = try reading(view) { try orderedNumbers(request) }
+    // Reread objects that are already loaded, as a fetch does.
+    let loaded = numbers.filter { number in
+      registeredObject(number).map { !$0.isFault || $0.isInaccessible } ?? false
+    }
+    try reread(loaded, in: view)
+    return BatchedResults(self, view, numbers, size: request.fetchBatchSize)
   }
 
   // MARK: Searching
@@ -171,16 +189,15 @@ extension ManagedObjectContext {
     return found
   }
 
-  /// Returns the numbers of the objects that match a request, in the requested order.
+  /// Returns the numbers of the objects that match a request, in the requested order, without
+  /// merging changes first.
   private func orderedNumbers<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> [ObjectNumber] {
-    try requireReadable()
-    try mergeAutomatically()
     let start = ContinuousClock.now
     let plan = try FetchPlan(request, model, renumbered)
     guard plan.order != nil, request.relationshipKeyPathsForPrefetching.isEmpty else {
-      return try fetch(request).map(\.number)
+      return try objects(for: request).map(\.number)
     }
     let numbers = try candidates(plan, request.includesPendingChanges, .number).map(\.number)
     try log(plan) { ContextLog.fetched($0, numbers, model.space, start) }
@@ -201,6 +218,21 @@ extension ManagedObjectContext {
     guard ContextLog.level > .off else { return }
     let explanation = ContextLog.level >= .accessPaths ? try explanation(of: plan) : nil
     try write(ContextLog.Fetch(plan: plan, explanation: explanation))
+  }
+
+  /// Creates the objects with the given numbers, or updates them from their rows as a fetch does.
+  ///
+  /// The rows of each entity are read in ascending order. Numbers without a row are skipped.
+  func reread(_ numbers: [ObjectNumber], in view: StoreView) throws {
+    for (_, some) in Dictionary(grouping: numbers.filter { !$0.isTemporary }, by: \.entity) {
+      guard let storage = model.storage(of: some[0]) else { continue }
+      let sorted = some.sorted()
+      try view.objects(storage)?.forEach(of: sorted.map(\.row)) { position, value in
+        _ = try value?.withRecord(storage.layouts) { record in
+          try materialize(sorted[position], storage, record)
+        }
+      }
+    }
   }
 
   // MARK: Prefetching
@@ -236,18 +268,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: Any error from reading rows.
   private func load(_ faults: Set<ManagedObject>) throws {
-    if parent == nil {
-      let view = try currentView()
-      for (entity, some) in Dictionary(grouping: faults, by: { $0.number.entity }) {
-        guard let storage = model.entities.first(where: { $0.number == entity }) else { continue }
-        let numbers = some.map(\.number).filter { !$0.isTemporary }.sorted()
-        try view.objects(storage)?.forEach(of: numbers.map(\.row)) { position, value in
-          _ = try value?.withRecord(storage.layouts) { record in
-            try materialize(numbers[position], storage, record)
-          }
-        }
-      }
-    }
+    if parent == nil { try reread(faults.map(\.number), in: try currentView()) }
     // Fire the remaining faults one by one. Either this is a child context, or the rows of these
     // faults are missing.
     for fault in faults where fault.isFault { fire(fault) }

@@ -51,15 +51,19 @@ extension ManagedObjectContext {
     _ aggregates: repeat Aggregate<M, each Value>
   ) throws -> [AggregateGroup<Key, (repeat each Value)>] {
     var groups: [StoredValue: (repeat Aggregation<each Value>)] = [:]
+    let isDecimal = Key.storageType == .decimal
     var keyPaths: [AnyKeyPath?] = [key]
     repeat keyPaths.append((each aggregates).keyPath)
     try forEachRow(request, Self.values(at: keyPaths)) { values in
-      let key = values[0].grouped
+      let key = values[0].grouped(isDecimal: isDecimal)
       let states = groups[key] ?? (repeat (each aggregates).begin())
       groups[key] = states
       try Self.add(values.dropFirst(), to: repeat each states)
     }
-    return try groups.sorted { StoredValue.areInOrder($0.key, $1.key) }.map { stored, states in
+    let sorted = groups.sorted {
+      StoredValue.areInOrder($0.key, $1.key, isDecimal: isDecimal)
+    }
+    return try sorted.map { stored, states in
       AggregateGroup(
         key: try M.value(stored, at: key), values: (repeat try (each states).result()))
     }
@@ -92,9 +96,12 @@ extension ManagedObjectContext {
     if isDistinct {
       var unlimited = request
       (unlimited.fetchLimit, unlimited.fetchOffset) = (nil, 0)
+      var areDecimals: [Bool] = []
+      repeat areDecimals.append((each Value).storageType == .decimal)
       var known: Set<[StoredValue]> = []
       try forEachRow(unlimited, Self.values(at: paths), inOrder: true) { row in
-        if known.insert(row.map(\.grouped)).inserted { rows.append(row) }
+        let values = zip(row, areDecimals).map { $0.grouped(isDecimal: $1) }
+        if known.insert(values).inserted { rows.append(row) }
       }
       rows = request.page(of: rows)
     } else {

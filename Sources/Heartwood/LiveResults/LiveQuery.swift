@@ -1,3 +1,5 @@
+import Foundation
+
 /// The query of a live list.
 ///
 /// The query fetches the list, and evaluates the conditions of the request for individual objects.
@@ -30,6 +32,9 @@ final class LiveQuery {
   /// order depends on more than the objects' stored values, or if the list belongs to a child
   /// context.
   let fetchesAgain: Bool
+  /// A Boolean value that indicates whether objects deleted in the context can affect the list
+  /// through relationships that omit them.
+  let showsDeletions: Bool
   /// The slot of the property by which ``ListDirectory`` finds the list, and the required ranges of
   /// the property's values.
   ///
@@ -67,6 +72,8 @@ final class LiveQuery {
     referencedEntities = Set(plan.referencedEntities.flatMap { model.family(of: $0) }.map(\.number))
       .union(entities)
     fetchesAgain = plan.order == nil || plan.dependsOnOtherObjects || storeContext.parent != nil
+    showsDeletions =
+      plan.usesRelationships && request.includesPendingChanges && storeContext.parent == nil
     // If the list is always refetched, each fetch applies the request's offset and limit, so the
     // list must not apply them again.
     offset = fetchesAgain ? 0 : request.offset
@@ -76,9 +83,12 @@ final class LiveQuery {
     page = { request.page(of: $0) }
     sort = plan.order == nil ? { request.sorted([M]($0)) } : nil
     sectionTerm = try section.map { section in
-      try plan.order?.terms.first
+      // If the first descriptor sorts by the same property, use its direction.
+      let first = request.sortDescriptors.first
+      return try plan.order?.terms.first
         ?? FetchOrder.Term(
-          section: section, QueryResolver(model.schema, model.space, plan.entity, renumbered))
+          section: section, isReversed: first?.keyPath == section && first?.order == .reverse,
+          QueryResolver(model.schema, model.space, plan.entity, renumbered))
     }
     scope = QueryScope(model, nil, variableCount: plan.variableCount) { storeContext.object($0) }
   }
@@ -216,7 +226,8 @@ final class LiveQuery {
     guard let sectionTerm else { return entries }
     return entries.enumerated().sorted { first, second in
       let order = sectionTerm.order(first.element.keys.values[0], second.element.keys.values[0])
-      return order == 0 ? first.offset < second.offset : order < 0
+      return order == 0
+        ? first.offset < second.offset : (order < 0) != sectionTerm.isReversed
     }.map(\.element)
   }
 }

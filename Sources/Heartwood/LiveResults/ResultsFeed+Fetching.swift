@@ -38,14 +38,6 @@ extension ResultsFeed {
     let objects = storeContext.allRegistered().filter {
       !$0.number.isTemporary && (!$0.isFault || $0.isInaccessible)
     }
-    for (_, some) in Dictionary(grouping: objects, by: \.number.entity) {
-      guard let storage = storeContext.model.storage(of: some[0].number) else { continue }
-      let numbers = some.map(\.number).sorted()
-      try view.objects(storage)?.forEach(of: numbers.map(\.row)) { position, value in
-        _ = try value?.withRecord(storage.layouts) { record in
-          try storeContext.materialize(numbers[position], storage, record)
-        }
-      }
-    }
+    try storeContext.reread(objects.map(\.number), in: view)
   }
 }

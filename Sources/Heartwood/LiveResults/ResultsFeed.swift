@@ -17,10 +17,15 @@ final class ResultsFeed: ContextFollower {
   private(set) var generation: QueryGenerationToken?
   /// The view of the generation that the lists show, without the context's unsaved changes.
   private var shownView: StoreView?
+  /// The view to which an update in progress moves the lists, or `nil` outside updates.
+  private var nextView: StoreView?
   /// The values that the lists show for objects with unsaved changes.
   ///
   /// The value is `nil` for a deleted object.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
+  /// The unchanged objects that the lists show without relationships to objects that the context
+  /// has deleted.
+  private var hidingNumbers: Set<ObjectNumber> = []
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
   /// A Boolean value that indicates whether every object shown with unsaved changes must be
@@ -46,15 +51,29 @@ final class ResultsFeed: ContextFollower {
   func makeList(_ query: LiveQuery) throws -> LiveList {
     // Update the other lists first, so that all lists show the same state.
     try update()
-    let view = try rootView()
+    let view = try viewOfNewList()
     if shownView == nil { try recordExistingChanges() }
-    let list = try reading(view) { try LiveList(query, self) }
-    shownView = view
-    setGeneration(of: view)
+    let list = try storeContext.reading(view) { try LiveList(query, self) }
+    if lists.isEmpty {
+      shownView = view
+      setGeneration(of: view)
+    }
+    hidingNumbers.formUnion(
+      try storeContext.reading(view) { try objectsHidingDeletions(for: [query]).keys })
     lists.append(list)
     directories = nil
     storeContext.follow(self)
     return list
+  }
+
+  /// Returns the view from which to fetch a new list.
+  ///
+  /// If there are other lists, it is the view that they show. If the new list showed a newer view,
+  /// the next update would start there, and the other lists would miss the changes in between.
+  private func viewOfNewList() throws -> StoreView {
+    // If the lists' view can no longer be read, the next update refetches all lists.
+    if !lists.isEmpty, let view = nextView ?? shownView, view.isCurrent { return view }
+    return try rootView()
   }
 
   /// Removes the list of a controller that no longer exists.
@@ -64,7 +83,7 @@ final class ResultsFeed: ContextFollower {
     guard lists.isEmpty else { return }
     storeContext.follower = nil
     shownView = nil
-    (shown, changed) = ([:], [])
+    (shown, changed, hidingNumbers) = ([:], [], [])
   }
 
   /// Records the unsaved changes that were made before the first list was created.
@@ -112,7 +131,7 @@ final class ResultsFeed: ContextFollower {
       let isNews =
         !changed.isEmpty || !renumbered.isEmpty || mustExamineAll || didParentChange
       guard shownView !== view || isNews else { return }
-      let notifications = try reading(view) { try applyChanges(view) }
+      let notifications = try storeContext.reading(view) { try applyChanges(view) }
       for notify in notifications { notify() }
     }
   }
@@ -136,21 +155,12 @@ final class ResultsFeed: ContextFollower {
     generation = snapshot.map { storeContext.group.token($0, of: storeContext.model) }
   }
 
-  /// Runs `body` while the context is temporarily pinned to `view`.
-  ///
-  /// A child context reads from its parent and cannot be pinned, so `body` runs without a pin.
-  private func reading<Result>(_ view: StoreView, _ body: () throws -> Result) rethrows -> Result {
-    guard storeContext.parent == nil else { return try body() }
-    let before = storeContext.pin
-    storeContext.pin = .at(view)
-    defer { storeContext.pin = before }
-    return try body()
-  }
-
   /// Determines the changes and applies them to the lists.
   ///
   /// - Returns: Closures that notify the observers of the changed lists. The caller must call them.
   private func applyChanges(_ view: StoreView) throws -> [() -> Void] {
+    nextView = view
+    defer { nextView = nil }
     var numbers: Set<ObjectNumber> = []
     for object in changed { numbers.insert(object.number) }
     for (old, new) in renumbered where shown[old] != nil { numbers.formUnion([old, new]) }
@@ -159,7 +169,10 @@ final class ResultsFeed: ContextFollower {
     if let difference { numbers.formUnion(difference) }
     // As in a fetch, ignore an edit that equals the stored value (C-05).
     for number in numbers { _ = registered(number).map { storeContext.discardNoOpEdits(of: $0) } }
+    let hiding = try objectsHidingDeletions(for: lists.map(\.query))
+    numbers.formUnion(hidingNumbers.symmetricDifference(hiding.keys))
     let touched = Set(numbers.map(\.entity))
+    numbers.formUnion(hiding.keys)
     for list in lists where try list.query.updateNames() { directories = nil }
     let changes = ValueChanges(self, before: shownView, after: view)
     if difference == nil {
@@ -168,7 +181,9 @@ final class ResultsFeed: ContextFollower {
     }
     setGeneration(of: view)
     let directories = currentDirectories()
-    for number in numbers { try examine(number, directories[number.entity], view, changes) }
+    for number in numbers {
+      try examine(number, hiding[number], directories[number.entity], view, changes)
+    }
     let all = lists
     for list in all {
       list.mustFetch =
@@ -194,7 +209,7 @@ final class ResultsFeed: ContextFollower {
       }
     }
     (changed, renumbered, mustExamineAll, didParentChange) = ([], [:], false, false)
-    shownView = view
+    (shownView, hidingNumbers) = (view, Set(hiding.keys))
     return notifications
   }
 
@@ -215,6 +230,17 @@ final class ResultsFeed: ContextFollower {
     return isAll ? Set(difference.numbers) : nil
   }
 
+  /// Returns the unchanged objects whose relationships omit objects deleted in the context, if a
+  /// query depends on them.
+  private func objectsHidingDeletions(
+    for queries: [LiveQuery]
+  ) throws -> [ObjectNumber: ManagedObject] {
+    guard queries.contains(where: \.showsDeletions), !storeContext.model.isRemoved else {
+      return [:]
+    }
+    return try storeContext.objectsHidingDeletedObjects()
+  }
+
   private func currentDirectories() -> [Int: ListDirectory] {
     if let directories { return directories }
     var lists: [Int: [LiveList]] = [:]
@@ -228,10 +254,11 @@ final class ResultsFeed: ContextFollower {
 
   /// Returns the lists that may contain an object now or may have contained it before the update.
   private func candidates(
-    for number: ObjectNumber, _ storage: EntityStorage, _ directory: ListDirectory,
-    _ view: StoreView
+    for number: ObjectNumber, isHiding: Bool, _ storage: EntityStorage,
+    _ directory: ListDirectory, _ view: StoreView
   ) throws -> [LiveList] {
-    if directory.coversAll { return directory.all }
+    // The lists show an object that hides relationships with values that it has nowhere else.
+    if directory.coversAll || isHiding || hidingNumbers.contains(number) { return directory.all }
     var search = ListDirectory.Search(directory)
     if let values = shown[number] ?? nil { search.add { values[$0] } }
     if !number.isTemporary {
@@ -248,13 +275,18 @@ final class ResultsFeed: ContextFollower {
   }
 
   /// Evaluates an object against the conditions of the lists that it may belong to.
+  ///
+  /// - Parameter hiding: The object, if its relationships omit objects that the context has deleted.
   private func examine(
-    _ number: ObjectNumber, _ directory: ListDirectory?, _ view: StoreView,
-    _ changes: ValueChanges
+    _ number: ObjectNumber, _ hiding: ManagedObject?, _ directory: ListDirectory?,
+    _ view: StoreView, _ changes: ValueChanges
   ) throws {
     examinedCount += 1
     guard let storage = storeContext.model.storage(of: number) else { return }
-    let lists = try directory.map { try candidates(for: number, storage, $0, view) } ?? []
+    let lists =
+      try directory.map {
+        try candidates(for: number, isHiding: hiding != nil, storage, $0, view)
+      } ?? []
     evaluationCount += lists.count
     let isUpdated = { (list: LiveList) in try changes.isUpdated(number, list.query) }
     var isRow = false
@@ -268,9 +300,13 @@ final class ResultsFeed: ContextFollower {
         // Look up the object only once, not once for each list.
         let isChanged = registered(number)?.hasChanges == true
         for list in lists where !isChanged || !list.query.includesPendingChanges {
-          try list.recordState(of: number, try list.query.keys(number, storage, record)) {
-            try isUpdated(list)
-          }
+          let keys =
+            if let hiding, list.query.includesPendingChanges {
+              try list.query.keys(hiding)
+            } else {
+              try list.query.keys(number, storage, record)
+            }
+          try list.recordState(of: number, keys) { try isUpdated(list) }
         }
       }
     }

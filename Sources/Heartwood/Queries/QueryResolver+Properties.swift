@@ -112,6 +112,7 @@ extension QueryResolver {
     }
     recordReference(entity)
     schema.destination(of: property).map(recordReference)
+    usesRelationships = usesRelationships || property.isRelationship
     return property
   }
 

@@ -25,10 +25,13 @@ final class QueryResolver {
   /// A Boolean value that indicates whether the predicate depends on objects other than the fetched
   /// object.
   var dependsOnOtherObjects = false
+  /// A Boolean value that indicates whether the predicate reads a relationship.
+  var usesRelationships = false
   /// The entities whose objects the predicate depends on.
   private(set) var referencedEntities: [EntityDescription]
-  /// The current numbers of the objects whose IDs are constants in the predicate.
-  private(set) var namedObjects: [ObjectNumber] = []
+  /// The current numbers of the objects whose IDs are constants in the predicate, and of the object
+  /// after which the results begin.
+  var namedObjects: [ObjectNumber] = []
 
   /// Creates a resolver for predicates on an entity.
   ///

@@ -1,3 +1,5 @@
+import Foundation
+
 extension StoredValue {
   /// Returns whether this value and `other` have the same bits.
   ///
@@ -13,12 +15,24 @@ extension StoredValue {
   /// The canonical form of this value, used to group values and to count distinct values.
   ///
   /// The canonical form of -0 is 0, and all NaNs have the same canonical form.
-  var grouped: StoredValue {
+  ///
+  /// - Parameter isDecimal: Whether the value is a decimal number, which is stored as a string.
+  ///   Trailing zeros of its fraction are not part of the canonical form.
+  func grouped(isDecimal: Bool) -> StoredValue {
     switch self {
+    case .string(let text) where isDecimal && text.utf8.last == UInt8(ascii: "0"):
+      Self.grouped(decimal: text)
     case .double(bits: let bits): .double(bits: Self.grouped(bits))
     case .date(bits: let bits): .date(bits: Self.grouped(bits))
     default: self
     }
+  }
+
+  private static func grouped(decimal text: String) -> StoredValue {
+    let value = StoredValue.string(text)
+    guard text.utf8.contains(UInt8(ascii: ".")), var number = value.decimal else { return value }
+    NSDecimalCompact(&number)
+    return number.storedValue
   }
 
   private static func grouped(_ bits: UInt64) -> UInt64 {

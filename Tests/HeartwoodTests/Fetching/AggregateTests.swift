@@ -93,6 +93,32 @@ struct AggregateTests {
     #expect(try zoo.context.aggregate(compared, .count) == 2)
   }
 
+  @Test(.evidence("FO-04")) func `groups by decimal numbers are in numeric order`() throws {
+    let fixture = try GraphFixture(Schema(PricedItem.self))
+    let context = fixture.context()
+    let one = Decimal(sign: .plus, exponent: -1, significand: 10)
+    for price: Decimal? in [100, 9, nil, one, -2, 10, 1, -10, 9] {
+      let item = PricedItem(context: context)
+      (item.price, item.discount, item.tax) = (price ?? 0, price, Tax(rawValue: price ?? 0))
+    }
+    let request = FetchRequest<PricedItem>()
+    for _ in 0..<2 {
+      let groups = try context.aggregate(request, by: \.price, .count)
+      #expect(groups.map(\.key) == [-10, -2, 0, 1, 9, 10, 100])
+      #expect(groups.map(\.values) == [1, 1, 1, 2, 2, 1, 1])
+      let discounts = try context.aggregate(request, by: \.discount, .count)
+      #expect(discounts.map(\.key) == [nil, -10, -2, 1, 9, 10, 100])
+      let taxes = try context.aggregate(request, by: \.tax, .count)
+      #expect(taxes.map(\.key.rawValue) == groups.map(\.key))
+      let (prices, given) = try context.aggregate(
+        request, .distinctCount(\PricedItem.price), .distinctCount(\PricedItem.discount))
+      #expect(prices == 7 && given == 6)
+      let rows = try context.fetchValues(request, \.price, \.discount, isDistinct: true)
+      #expect(rows.map(\.0) == [100, 9, 0, 1, -2, 10, -10])
+      try context.save()
+    }
+  }
+
   @Test(.evidence("FO-04"), arguments: [[0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0]])
   func `minimum and maximum ignore NaN`(order: [Int]) throws {
     let fixture = try GraphFixture(crew)
@@ -108,4 +134,14 @@ struct AggregateTests {
       try context.save()
     }
   }
+}
+
+private struct Tax: RawRepresentable, AttributeValue {
+  let rawValue: Decimal
+}
+
+private final class PricedItem: ManagedObject {
+  @Attribute var price: Decimal = 0
+  @Attribute var discount: Decimal? = nil
+  @Attribute var tax: Tax = Tax(rawValue: 0)
 }

@@ -76,6 +76,60 @@ struct BatchTests {
     #expect(!context.hasChanges && context.faultError == nil)
   }
 
+  /// Sets the age of every person to 50 in another context, and saves.
+  private func setAges(in fixture: GraphFixture) throws {
+    try fixture.saved { other in
+      for person in try other.fetch(FetchRequest<Person>()) { person.age = 50 }
+    }
+  }
+
+  @Test(.evidence("B-01"), .evidence("F-09"), arguments: [false, true], [false, true])
+  func `batched results reread loaded objects as a fetch does`(
+    isCompared: Bool, isPinned: Bool
+  ) throws {
+    let fixture = try filled(6)
+    let context = fixture.context()
+    let loaded = try context.fetch(FetchRequest<Person>())
+    loaded[1].nickname = "edited"
+    try setAges(in: fixture)
+    if isPinned { try context.setQueryGenerationFrom(.current) }
+    var request = FetchRequest<Person>(where: #Predicate { $0.age == 50 }, batchSize: 2)
+    if isCompared { request.sortDescriptors = [SortDescriptor(\.name, comparator: .lexical)] }
+    // An object with edits keeps its other values.
+    let batched = try context.fetchBatched(request)
+    #expect(batched.map(\.name) == ["p0", "p2", "p3", "p4", "p5"])
+    #expect(batched.map(\.age) == Array(repeating: 50, count: 5))
+    #expect(try Array(batched) == context.fetch(request))
+    #expect(loaded.map(\.age) == [50, 1, 50, 50, 50, 50] && loaded[1].nickname == "edited")
+  }
+
+  @Test(.evidence("QG-18"), arguments: [false, true])
+  func `batched results do not read what others save during the fetch`(merges: Bool) throws {
+    let fixture = try GraphFixture(Schema(WakingItem.self))
+    try fixture.saved { other in
+      for number in 0..<6 { WakingItem(context: other).number = number }
+    }
+    let context = fixture.context()
+    context.automaticallyMergesChangesFromParent = merges
+    var saved: Result<Void, any Error>?
+    context.undoGroupBegan = {
+      guard saved == nil else { return }
+      saved = Result {
+        try fixture.saved { other in
+          for item in try other.fetch(FetchRequest<WakingItem>()) { item.number = 50 }
+        }
+      }
+    }
+    // Because of the comparator, the search creates the objects.
+    let request = FetchRequest<WakingItem>(
+      sort: [SortDescriptor(\.text, comparator: .lexical)], batchSize: 2)
+    let batched = try context.fetchBatched(request)
+    try #require(saved).get()
+    #expect(batched.map(\.number) == [0, 1, 2, 3, 4, 5])
+    #expect(try context.fetch(FetchRequest<WakingItem>()).allSatisfy { $0.number == 50 })
+    context.undoGroupBegan = nil
+  }
+
   @Test(.spawning, .evidence("B-02"))
   func `batched results of a million objects use little memory`() async {
     await #expect(processExitsWith: .success) {
@@ -113,4 +167,12 @@ struct BatchTests {
 private final class Sample: ManagedObject {
   @Attribute var value: Int = 0
   @Attribute var text: String = "a text of more than fifteen bytes"
+}
+
+/// A class whose objects call a closure of their context when they are loaded.
+private final class WakingItem: ManagedObject {
+  @Attribute var number: Int = 0
+  @Attribute var text: String = ""
+
+  override func awakeFromFetch() { managedObjectContext?.undoGroupBegan?() }
 }

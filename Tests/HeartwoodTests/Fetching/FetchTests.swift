@@ -222,4 +222,38 @@ struct FetchTests {
     let request = FetchRequest<Purchase>(sort: [SortDescriptor(\.code)], limit: 3)
     #expect(try fixture.context().fetch(request).map(\.number) == [290, 291, 292])
   }
+
+  @Test(.evidence("FO-01"), arguments: [SortOrder.forward, .reverse], [false, true])
+  func `a comparator does not change the order by the other descriptors`(
+    order: SortOrder, isSaved: Bool
+  ) throws {
+    let fixture = try GraphFixture(Schema(WeighedItem.self))
+    let context = fixture.context()
+    for (position, weight) in [2, .nan, nil, -1, .nan, -0.0, 0, nil, .infinity].enumerated() {
+      let item = WeighedItem(context: context)
+      (item.weight, item.mass) = (weight ?? 7, weight.map { Float($0) })
+      item.time = weight.map { Date(timeIntervalSinceReferenceDate: $0) }
+      (item.name, item.count) = ("\(position % 3)", weight.map { $0 < 1 ? 1 : 2 })
+    }
+    if isSaved { try context.save() }
+    func check(_ first: SortDescriptor<WeighedItem>) throws {
+      let plain = FetchRequest<WeighedItem>(sort: [first, SortDescriptor(\.name, order: order)])
+      let compared = FetchRequest<WeighedItem>(
+        sort: [first, SortDescriptor(\.name, comparator: .lexical, order: order)])
+      #expect(try context.fetch(compared) == context.fetch(plain))
+      #expect(try context.fetchObjectIDs(compared) == context.fetchObjectIDs(plain))
+    }
+    try check(SortDescriptor(\.weight, order: order))
+    try check(SortDescriptor(\.mass, order: order))
+    try check(SortDescriptor(\.time, order: order))
+    try check(SortDescriptor(\.count, order: order))
+  }
+}
+
+private final class WeighedItem: ManagedObject {
+  @Attribute var name: String = ""
+  @Attribute var weight: Double = 0
+  @Attribute var mass: Float? = nil
+  @Attribute var time: Date? = nil
+  @Attribute var count: Int? = nil
 }

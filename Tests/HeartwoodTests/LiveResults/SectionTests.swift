@@ -76,6 +76,31 @@ struct SectionTests {
     #expect(live.check().names == ["pop", "folk"])
   }
 
+  @Test(.evidence("LR-04"), arguments: [SortOrder.forward, .reverse], [false, true])
+  func `the first sort descriptor orders the sections even if a later one has a comparator`(
+    order: SortOrder, isChild: Bool
+  ) throws {
+    let other: SortOrder = order == .forward ? .reverse : .forward
+    let request = FetchRequest<Song>(sort: [
+      SortDescriptor(\.genre, order: order),
+      SortDescriptor(\.title, comparator: .lexical, order: other),
+    ])
+    let target = isChild ? fixture.child(of: context) : context
+    let live = try FollowedResults(request, target, sectionedBy: \.genre)
+    let names = ["folk", "pop"]
+    #expect(live.check().names == (order == .forward ? names : names.reversed()))
+    #expect(try live.ids == target.fetchObjectIDs(request))
+    // Sections are also inserted and removed in this order.
+    try fixture.songs([5], genre: "jazz")
+    try fixture.songs([6])
+    try fixture.saved { other in
+      for id in pop { other.delete(other.object(Song.self, with: id)) }
+    }
+    let rest = [nil, "folk", "jazz"]
+    #expect(live.check().names == (order == .forward ? rest : rest.reversed()))
+    #expect(try live.ids == target.fetchObjectIDs(request))
+  }
+
   @Test(.evidence("LR-04")) func `sections can use a related object's attribute or a boolean`()
     throws
   {
