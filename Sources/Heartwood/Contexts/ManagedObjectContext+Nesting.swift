@@ -27,6 +27,11 @@ extension ManagedObjectContext {
     if original.isFault { parent.fire(original) }
     guard !original.isDeleted, !original.isFault else { return false }
     if !pendingValues.isEmpty { markPendingValueStale(of: object) }
+    if object.isInaccessible {
+      deleted.remove(object)
+      object.state.remove(.deleted)
+      turnIntoFault(object)
+    }
     for property in object.entityDescription?.properties ?? [] {
       switch property.kind {
       case .attribute: object.copy(property, from: original)
@@ -57,6 +62,20 @@ extension ManagedObjectContext {
     }
     awaken(object)
     return true
+  }
+
+  /// Loads the objects that were missing when they were first read, but that the parent has now.
+  ///
+  /// - Complexity: O(objects deleted in this context), plus one row for each missing object.
+  func loadReturnedObjects() {
+    guard let parent, !deleted.isEmpty else { return }
+    parent.loadReturnedObjects()
+    var hasLoaded = false
+    for object in deleted.all
+    where object.isInaccessible && parent.relatableObject(object.number) != nil {
+      if fill(object, from: parent) { hasLoaded = true }
+    }
+    if hasLoaded { showHiddenMembers() }
   }
 
   /// Reloads an unchanged object from the parent if the object differs from the parent's object.
@@ -111,7 +130,10 @@ extension ManagedObjectContext {
     for object in inserted.all { adopt(object, into: parent) }
     for (object, before) in zip(changed, before) { push(object, to: parent, before) }
     for object in deleted.all {
-      if let original = parent.existingObject(object.number) { parent.delete(original) }
+      // Keep an object that was only missing when this context read it.
+      if !object.isInaccessible, let original = parent.existingObject(object.number) {
+        parent.delete(original)
+      }
       object.state.remove(.registered)
       object.hooks = []
       object.releaseRelated()

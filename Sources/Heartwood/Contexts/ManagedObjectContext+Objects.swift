@@ -136,6 +136,7 @@ extension ManagedObjectContext {
   ///
   /// - Returns: `false` if the object is deleted, or if the parent has no such object.
   private func load(_ object: ManagedObject) -> Bool {
+    if object.isInaccessible { loadReturnedObjects() }
     guard object.isFault, let parent else { return !object.isDeleted }
     return fill(object, from: parent)
   }

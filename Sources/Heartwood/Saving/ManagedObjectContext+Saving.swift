@@ -25,6 +25,7 @@ extension ManagedObjectContext {
     defer { processPendingChanges() }
     try requireReadable()
     try mergeAutomatically()
+    for storeContext in storeContexts { storeContext.loadReturnedObjects() }
     guard try !storeContextsToSave().isEmpty else { return advance() }
     let start = ContinuousClock.now
     try callWillSave()
