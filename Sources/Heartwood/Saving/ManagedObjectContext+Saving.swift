@@ -42,8 +42,10 @@ extension ManagedObjectContext {
     notifyObservers(of: pendingChange)
     loadForUndo()
     if let parent {
-      let written = (inserted.all, updated.all, deleted.all)
       let saved = inserted.all + updated.all + deleted.all
+      // The parent may have newer values of properties that were only set to their current values.
+      for object in updated.all { _ = discardNoOpEdits(of: object) }
+      let written = (inserted.all, updated.all, deleted.all)
       parent.undoLog?.endGroup()
       push(to: parent)
       parent.undoLog?.endGroup()
