@@ -123,7 +123,27 @@ extension ManagedObjectContext {
 
   // MARK: Saving
 
+  /// Loads the lists that were changed in this context, and discards edits that change nothing.
+  ///
+  /// Call this method before pushing the changes. A list that is loaded during the push may already
+  /// contain the changes, so they would no longer count as edits and could not be undone. A property
+  /// that was only set to its current value may have a newer value in the parent.
+  func prepareToPush() {
+    for object in inserted.all + updated.all {
+      guard let edits = object.changes?.members, let entity = object.entityDescription else {
+        continue
+      }
+      for property in edits.keys.map({ entity.properties[$0] })
+      where property.isOrdered && !object.hasMembers(property) {
+        _ = loadedMembers(of: object, property)
+      }
+    }
+    for object in updated.all { _ = discardNoOpEdits(of: object) }
+  }
+
   /// Applies the changes of this context to the parent's objects.
+  ///
+  /// - Precondition: ``prepareToPush()`` has been called.
   func push(to parent: ManagedObjectContext) {
     let changed = inserted.all + updated.all
     let before = changed.map { lists(ofOriginalOf: $0, in: parent) }

@@ -43,8 +43,7 @@ extension ManagedObjectContext {
     loadForUndo()
     if let parent {
       let saved = inserted.all + updated.all + deleted.all
-      // The parent may have newer values of properties that were only set to their current values.
-      for object in updated.all { _ = discardNoOpEdits(of: object) }
+      prepareToPush()
       let written = (inserted.all, updated.all, deleted.all)
       parent.undoLog?.endGroup()
       push(to: parent)
