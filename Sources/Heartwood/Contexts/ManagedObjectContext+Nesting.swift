@@ -27,6 +27,11 @@ extension ManagedObjectContext {
     if original.isFault { parent.fire(original) }
     guard !original.isDeleted, !original.isFault else { return false }
     if !pendingValues.isEmpty { markPendingValueStale(of: object) }
+    if object.isInaccessible {
+      deleted.remove(object)
+      object.state.remove(.deleted)
+      turnIntoFault(object)
+    }
     for property in object.entityDescription?.properties ?? [] {
       switch property.kind {
       case .attribute: object.copy(property, from: original)
@@ -57,6 +62,20 @@ extension ManagedObjectContext {
     }
     awaken(object)
     return true
+  }
+
+  /// Loads the objects that were missing when they were first read, but that the parent has now.
+  ///
+  /// - Complexity: O(objects deleted in this context), plus one row for each missing object.
+  func loadReturnedObjects() {
+    guard let parent, !deleted.isEmpty else { return }
+    parent.loadReturnedObjects()
+    var hasLoaded = false
+    for object in deleted.all
+    where object.isInaccessible && parent.relatableObject(object.number) != nil {
+      if fill(object, from: parent) { hasLoaded = true }
+    }
+    if hasLoaded { showHiddenMembers() }
   }
 
   /// Reloads an unchanged object from the parent if the object differs from the parent's object.
@@ -104,14 +123,40 @@ extension ManagedObjectContext {
 
   // MARK: Saving
 
+  /// Loads the lists that were changed in this context, and discards edits that change nothing.
+  ///
+  /// Call this method before pushing the changes. A list that is loaded during the push may already
+  /// contain the changes, so they would no longer count as edits and could not be undone. A property
+  /// that was only set to its current value may have a newer value in the parent.
+  func prepareToPush() {
+    for object in inserted.all + updated.all {
+      guard let edits = object.changes?.members, let entity = object.entityDescription else {
+        continue
+      }
+      for property in edits.keys.map({ entity.properties[$0] })
+      where property.isOrdered && !object.hasMembers(property) {
+        _ = loadedMembers(of: object, property)
+      }
+    }
+    for object in updated.all { _ = discardNoOpEdits(of: object) }
+  }
+
   /// Applies the changes of this context to the parent's objects.
+  ///
+  /// - Precondition: ``prepareToPush()`` has been called.
   func push(to parent: ManagedObjectContext) {
     let changed = inserted.all + updated.all
-    let before = changed.map { members(ofOriginalOf: $0, in: parent) }
+    let before = changed.map { lists(ofOriginalOf: $0, in: parent) }
     for object in inserted.all { adopt(object, into: parent) }
-    for (object, before) in zip(changed, before) { push(object, to: parent, before) }
+    // Push all references before any members, because the references determine which object has a
+    // member that the parent has moved in the meantime.
+    for object in changed { push(object, to: parent) }
+    for (object, lists) in zip(changed, before) { pushMembers(of: object, to: parent, lists) }
     for object in deleted.all {
-      if let original = parent.existingObject(object.number) { parent.delete(original) }
+      // Keep an object that was only missing when this context read it.
+      if !object.isInaccessible, let original = parent.existingObject(object.number) {
+        parent.delete(original)
+      }
       object.state.remove(.registered)
       object.hooks = []
       object.releaseRelated()
@@ -148,74 +193,110 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// Returns the members that each relationship changed in this context has in the parent, keyed by
-  /// slot.
+  /// Returns the parent's members of each ordered relationship that was changed in this context,
+  /// keyed by slot.
   ///
-  /// Call this method before pushing any changes, because pushing one side of a relationship
-  /// changes both sides.
-  private func members(
+  /// Call this method before pushing any changes, because pushing a reference also changes the list
+  /// at its other side.
+  private func lists(
     ofOriginalOf object: ManagedObject, in parent: ManagedObjectContext
   ) -> [Int: [ObjectNumber]] {
     guard let edits = object.changes?.members, !edits.isEmpty, !object.isInserted,
       let entity = object.entityDescription,
       let original = parent.relatableObject(object.number)
     else { return [:] }
+    let slots = edits.keys.filter { entity.properties[$0].isOrdered }
     return Dictionary(
-      uniqueKeysWithValues: edits.map { slot, _ in
+      uniqueKeysWithValues: slots.map { slot in
         (slot, parent.loadedMembers(of: original, entity.properties[slot]).map(\.number))
       })
   }
 
-  /// Applies an object's changes to the parent's object.
-  ///
-  /// - Parameter before: The members that the changed relationships had in the parent before the
-  ///   push, keyed by slot.
-  private func push(
-    _ object: ManagedObject, to parent: ManagedObjectContext, _ before: [Int: [ObjectNumber]]
-  ) {
+  /// Applies the changes of an object's attributes and references to the parent's object.
+  private func push(_ object: ManagedObject, to parent: ManagedObjectContext) {
     guard let original = parent.relatableObject(object.number) else { return }
     if original.isFault { parent.fire(original) }
     let isNew = object.isInserted
-    for property in object.entityDescription?.properties ?? [] {
-      let isSet = isNew || object.changes?.originals[property.slot] != nil
+    for property in object.entityDescription?.properties ?? []
+    where isNew || object.changes?.originals[property.slot] != nil {
       switch property.kind {
-      case .attribute where isSet:
+      case .attribute:
         // Setting a property to its current value must not count as a change in the parent.
         guard isNew || !hasSame(property, object, original) else { continue }
         parent.willChange(original, property)
         original.copy(property, from: object)
-      case .toOne where isSet:
+      case .toOne:
         parent.relate(
           original, property,
           to: toOneTarget(of: object, property).flatMap { parent.relatableObject($0.number) })
-      case .toMany:
-        guard let edit = object.changes?.members[property.slot] else { continue }
-        let members = merged(edit, object, property, with: before[property.slot] ?? [])
-        parent.relate(original, property, to: members.compactMap { parent.relatableObject($0) })
-      case .attribute, .toOne, .transient: continue
+      case .toMany, .transient: continue
       }
     }
-    // Copy the set of assigned properties. The loop above has set all properties of the new object,
-    // but only properties that were set in this context count as assigned.
-    if isNew, original.isInserted, object.entityDescription?.hasUniqueConstraints == true {
+  }
+
+  /// Applies the changes of an object's members to the parent's object.
+  ///
+  /// - Parameter lists: The members that the changed ordered relationships had in the parent before
+  ///   the push, keyed by slot.
+  private func pushMembers(
+    of object: ManagedObject, to parent: ManagedObjectContext, _ lists: [Int: [ObjectNumber]]
+  ) {
+    guard let entity = object.entityDescription,
+      let original = parent.relatableObject(object.number)
+    else { return }
+    for property in entity.relationships {
+      guard let edit = object.changes?.members[property.slot] else { continue }
+      let inverse = entity.inverses[property.slot]?.property
+      if let inverse, inverse.isReference {
+        pushReferences(of: edit, to: object, inverse, original, parent)
+        guard property.isOrdered else { continue }
+      }
+      var members = parent.loadedMembers(of: original, property).map(\.number)
+      let theirs = property.isOrdered ? lists[property.slot] ?? [] : members
+      if inverse?.isReference != true {
+        let removed = Set(edit.removed.map(\.number))
+        members = members.filter { !removed.contains($0) } + edit.added.map(\.number)
+      }
+      let mine = property.isOrdered ? loadedMembers(of: object, property).map(\.number) : nil
+      let merge = ListMerge(
+        base: edit.base?.map(\.number), theirs: theirs, mine: mine, prefersMine: true)
+      parent.relate(
+        original, property,
+        to: merge.merged(members).compactMap { parent.relatableObject($0) })
+    }
+    // Copy the set of assigned properties. The push has set all properties of the new object, but
+    // only properties that were set in this context count as assigned.
+    if object.isInserted, original.isInserted, entity.hasUniqueConstraints {
       original.ownChanges.assigned = object.changes?.assigned ?? SlotSet()
     }
   }
 
-  /// Returns the members of a relationship after merging this context's edit into the parent's
-  /// members.
+  /// Sets the references of added and removed members in the parent, unless they have been pushed.
   ///
-  /// - Parameter theirs: The parent's current members, which may differ from the members that this
-  ///   context read.
-  private func merged(
-    _ edit: MemberChanges, _ object: ManagedObject, _ property: PropertyDescription,
-    with theirs: [ObjectNumber]
-  ) -> [ObjectNumber] {
-    let mine = property.isOrdered ? loadedMembers(of: object, property).map(\.number) : nil
-    let removed = Set(edit.removed.map(\.number))
-    let merge = ListMerge(
-      base: edit.base?.map(\.number), theirs: theirs, mine: mine, prefersMine: true)
-    return merge.merged(theirs.filter { !removed.contains($0) } + edit.added.map(\.number))
+  /// A member's reference may have been read before the parent changed it. In that case, setting it
+  /// was not an edit, and only the edit of the members shows the change.
+  ///
+  /// - Parameters:
+  ///   - edit: The changes to the members of `object`.
+  ///   - reference: The members' reference to `object`.
+  ///   - original: The parent's object that corresponds to `object`.
+  private func pushReferences(
+    of edit: MemberChanges, to object: ManagedObject, _ reference: PropertyDescription,
+    _ original: ManagedObject, _ parent: ManagedObjectContext
+  ) {
+    func isMember(_ member: ManagedObject) -> Bool {
+      toOneTarget(of: member, reference) === object
+    }
+    for member in edit.added where isMember(member) {
+      guard let theirs = parent.relatableObject(member.number) else { continue }
+      parent.relate(theirs, reference, to: original)
+    }
+    for member in edit.removed where !isMember(member) {
+      guard let theirs = parent.relatableObject(member.number),
+        parent.toOneTarget(of: theirs, reference) === original
+      else { continue }
+      parent.relate(theirs, reference, to: nil)
+    }
   }
 
   /// Returns the object with the given number, or `nil` if no relationship may refer to the object.

@@ -149,6 +149,7 @@ extension ManagedObjectContext {
   ///
   /// - Returns: `false` if the object is deleted, or if the parent has no such object.
   private func load(_ object: ManagedObject) throws -> Bool {
+    if object.isInaccessible { loadReturnedObjects() }
     guard object.isFault, let parent else { return !object.isDeleted }
     guard let changes = object.changes, !changes.isEmpty else { return fill(object, from: parent) }
     try reload(object, under: changes)

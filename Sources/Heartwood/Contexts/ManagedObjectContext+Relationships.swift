@@ -311,6 +311,10 @@ extension ManagedObjectContext {
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {
+    // Load an ordered list, so that an undo can return the member to its position even after a save.
+    if property.isOrdered, undoLog != nil, !object.hasMembers(property) {
+      _ = loadedMembers(of: object, property)
+    }
     var position: Int?
     func isMember() -> Bool {
       guard object.hasMembers(property) else { return true }

@@ -126,6 +126,7 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObject] {
     var found: [ManagedObject] = []
     if let parent {
+      loadReturnedObjects()
       found = try parent.objects(with: value, of: property, index).compactMap { original in
         guard let object = object(original.number) else { return nil }
         if !object.hasChanges || discardNoOpEdits(of: object) {

@@ -35,6 +35,7 @@ extension ManagedObjectContext {
     inOrder: Bool = false, consumedBy body: ((Candidate) throws -> Void)? = nil
   ) throws -> [Candidate] {
     try requireReadable()
+    loadReturnedObjects()
     let countsChanges = includesPendingChanges && hasOwnChanges
     let view = parent == nil ? try currentView() : nil
     let hiding = countsChanges ? try objectsHidingDeletedObjects() : [:]

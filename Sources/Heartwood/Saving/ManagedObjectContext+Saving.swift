@@ -25,6 +25,7 @@ extension ManagedObjectContext {
     defer { processPendingChanges() }
     try requireReadable()
     try mergeAutomatically()
+    for storeContext in storeContexts { storeContext.loadReturnedObjects() }
     guard try !storeContextsToSave().isEmpty else { return advance() }
     let start = ContinuousClock.now
     try callWillSave()
@@ -40,8 +41,9 @@ extension ManagedObjectContext {
   private func saveOwn(_ start: ContinuousClock.Instant) throws {
     notifyObservers(of: pendingChange)
     if let parent {
-      let written = (inserted.all, updated.all, deleted.all)
       let saved = inserted.all + updated.all + deleted.all
+      prepareToPush()
+      let written = (inserted.all, updated.all, deleted.all)
       parent.undoLog?.endGroup()
       push(to: parent)
       parent.undoLog?.endGroup()

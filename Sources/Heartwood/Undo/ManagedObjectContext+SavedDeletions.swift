@@ -4,6 +4,9 @@ extension ManagedObjectContext {
   func insertAgain(_ object: ManagedObject) {
     // Clear the references first, so that setting them to the object's new ID counts as an edit.
     let references = remainingReferences(to: object)
+    // A reference may contain only the number or, if it was read after the deletion, another object
+    // for the same number. The undo log must record the deleted object instead.
+    for (referring, property) in references { referring.setTarget(.object(object), property) }
     for (referring, property) in references { setToOne(referring, property, nil) }
     // Do not call `awakeFromInsert`, because the object has already awoken from an insertion or a
     // fetch.
@@ -37,7 +40,8 @@ extension ManagedObjectContext {
       properties.compactMap { owner, property in
         guard !referring.isFault, !referring.isDeleted,
           referring.entityDescription?.isKind(of: owner) == true,
-          case .object(object) = referring.target(property)
+          let number = try? referring.storedValue(property).reference,
+          resolved(number) == object.number
         else { return nil }
         return (referring, property)
       }

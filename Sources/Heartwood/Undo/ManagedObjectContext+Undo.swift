@@ -216,24 +216,35 @@ extension ManagedObjectContext {
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
     _ position: UndoLog.Position?
   ) {
-    func isRemoved() -> Bool {
-      object.changes?.members[property.slot]?.removed.contains(member) == true
-    }
-    let wasRemoved = isRemoved()
-    guard member.source === self, !isMember(member, object, property) else { return }
+    let wasRemoved = object.changes?.members[property.slot]?.removed.contains(member) == true
+    guard member.source === self, !isMember(member, object, property),
+      canAddAgain(member, object, property, wasRemoved: wasRemoved)
+    else { return }
+    let index = position.map { self.index(behind: $0, object, property) }
+    add(member, to: object, property, at: index)
+  }
+
+  /// Returns whether a member of this context may be added to a relationship that does not contain
+  /// it.
+  ///
+  /// - Parameter wasRemoved: Whether this context had removed the member when the members were
+  ///   loaded.
+  private func canAddAgain(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
+    wasRemoved: Bool
+  ) -> Bool {
+    let isRemoved = object.changes?.members[property.slot]?.removed.contains(member) == true
     // Leave the member removed if loading shows that another context has also removed it.
-    if wasRemoved, !isRemoved() { return }
+    if wasRemoved, !isRemoved { return false }
     if object.entityDescription?.inverses[property.slot] != nil {
       // Load the member, because its side of the relationship cannot be set if the pinned
       // generation does not contain the member.
       if member.isFault { fire(member) }
-      guard !member.isFault, !member.isInaccessible else { return }
+      guard !member.isFault, !member.isInaccessible else { return false }
     }
     // Do not add a member that another context has deleted, because the addition would count as an
     // edit. Cancelling a removal does not count as an edit.
-    if !wasRemoved, !member.isInserted, parent == nil, !rowExists(of: member) { return }
-    let index = position.map { self.index(behind: $0, object, property) }
-    add(member, to: object, property, at: index)
+    return wasRemoved || member.isInserted || parent != nil || rowExists(of: member)
   }
 
   /// Returns the index at which to reinsert a member.
@@ -257,15 +268,28 @@ extension ManagedObjectContext {
   private func fill(
     _ object: ManagedObject, _ property: PropertyDescription, _ members: [ManagedObject]
   ) {
-    guard loadedMembers(of: object, property).isEmpty else {
-      for member in members { addAgain(member, object, property, nil) }
-      return
+    let removed = object.changes?.members[property.slot]?.removed ?? MemberSet()
+    let isEmpty = loadedMembers(of: object, property).isEmpty
+    var again: [ManagedObject] = []
+    for member in members {
+      if member.source === self {
+        if !isEmpty {
+          addAgain(member, object, property, nil)
+        } else if canAddAgain(member, object, property, wasRemoved: removed.contains(member)) {
+          again.append(member)
+        }
+      } else if isEmpty, undoLog?.restores(member) == true {
+        again.append(member)
+      } else {
+        undoLog?.wait(for: member, .left(object, property, member, nil))
+      }
     }
+    guard !again.isEmpty else { return }
     recordMemberChange(of: object, property) { change in
-      for member in members { change.add(member) }
+      for member in again { change.add(member) }
     }
-    for member in members { undoLog?.record(.joined(object, property, member)) }
-    object.setMembers(members, property)
+    for member in again { undoLog?.record(.joined(object, property, member)) }
+    object.setMembers(again, property)
     discardNoOpMemberEdits(of: object, property)
     object.notifyIfObserved(property)
   }

@@ -85,6 +85,8 @@ final class UndoLog {
   private var waiting: [ManagedObject: [Step]] = [:]
   /// The steps that wait until all other steps of the group have been reverted.
   private var postponed: [Step] = []
+  /// The objects whose deletion the current undo or redo reverts.
+  private var restored: Set<ManagedObject> = []
   /// The saved objects that the current undo or redo has deleted.
   private var deletedAgain: [ManagedObject] = []
 
@@ -226,8 +228,12 @@ final class UndoLog {
   /// The new group, which records the reversal of these steps, gets the same name.
   private func begin(_ group: Group?) -> [Step] {
     open.name = group?.name
+    for case .deletion(let object) in group?.steps ?? [] { restored.insert(object) }
     return group?.steps.reversed() ?? []
   }
+
+  /// Returns whether the current undo or redo reverts the deletion of an object.
+  func restores(_ object: ManagedObject) -> Bool { restored.contains(object) }
 
   /// Postpones a step of the current group until an object is restored.
   func wait(for object: ManagedObject, _ step: Step) {
@@ -264,7 +270,7 @@ final class UndoLog {
     if direction == .undoing {
       for (object, steps) in waiting { for step in steps { add(step, toDeletionOf: object) } }
     }
-    waiting = [:]
+    (waiting, restored) = ([:], [])
     direction = .doing
   }
 }

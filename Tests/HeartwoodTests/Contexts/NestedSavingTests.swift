@@ -1,0 +1,100 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Saving a child whose parent has newer edits")
+struct NestedSavingTests {
+  @Test(.evidence("C-05"), .evidence("N-02"), arguments: [false, true])
+  func `setting a property to its current value in a child keeps the newer value of the parent`(
+    savesMore: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob", "Cid"].map { try fixture.person($0, age: 1, cars: 1) }
+    let parent = fixture.context()
+    let child = fixture.child(of: parent)
+    let people: [Person] = ids.map { parent.object(with: $0) }
+    let own: [Person] = ids.map { child.object(with: $0) }
+    #expect(own.map(\.age) == [1, 1, 1])
+    let ownCar = try #require(own[0].cars.first)
+    let car: Car = parent.object(with: ownCar.objectID)
+    #expect(ownCar.owner === own[0])
+    people[0].age = 5
+    car.owner = people[2]
+    own[0].age = own[0].age
+    ownCar.owner = own[1]
+    ownCar.owner = own[0]
+    if savesMore { own[1].age = 7 }
+    try child.save()
+    #expect(people.map(\.age) == [5, savesMore ? 7 : 1, 1])
+    #expect(car.owner === people[2] && people.map(\.cars.count) == [0, 1, 2])
+    #expect(!child.hasChanges && child.updatedObjects == [])
+    try child.fetch(FetchRequest<Person>()).forEach { #expect($0.isUpdated == false) }
+    #expect(own[0].age == 5)
+  }
+
+  /// The child's edit of the third owner's members must not take the member back.
+  @Test(
+    .evidence("N-02"), .evidence("S-03"), .evidence("C-07"), arguments: [false, true],
+    [false, true])
+  func `a member that parent and child have moved stays where the child has moved it`(
+    isOrdered: Bool, editsLists: Bool
+  ) throws {
+    let fixture = try GraphFixture(orders)
+    let parent = fixture.context()
+    let (piece, line) = (Piece(context: parent), OrderLine(context: parent))
+    let owners = (0..<3).map { _ in Order(context: parent) }
+    (owners[0].pieces, owners[0].lines) = ([piece], [line])
+    try parent.save()
+    let child = fixture.child(of: parent)
+    let own = owners.map { child.object(Order.self, with: $0.objectID) }
+    if isOrdered {
+      let ownLine = try #require(own[0].lines.first)
+      #expect(own[2].lines == [] && ownLine.order === own[0])
+      line.order = owners[2]
+      if editsLists { own[1].lines = [ownLine] } else { ownLine.order = own[1] }
+      own[2].lines = [OrderLine(context: child), OrderLine(context: child)]
+      own[2].lines[0].number = 1
+    } else {
+      let ownPiece = try #require(own[0].pieces.first)
+      #expect(own[2].pieces == [] && ownPiece.order === own[0])
+      piece.order = owners[2]
+      if editsLists { own[1].pieces = [ownPiece] } else { ownPiece.order = own[1] }
+      own[2].pieces = [Piece(context: child), Piece(context: child)]
+    }
+    try child.save()
+    let counts = [0, 1, 2]
+    #expect(owners.map { isOrdered ? $0.lines.count : $0.pieces.count } == counts)
+    #expect((isOrdered ? line.order : piece.order) === owners[1])
+    #expect(!isOrdered || owners[2].lines.map(\.number) == [1, 0])
+    try parent.save()
+    let stored = owners.map { fixture.context().object(Order.self, with: $0.objectID) }
+    #expect(stored.map { isOrdered ? $0.lines.count : $0.pieces.count } == counts)
+    #expect(!isOrdered || stored[2].lines.map(\.number) == [1, 0])
+  }
+
+  /// The member already has the owner that the child sets, because the child read it earlier.
+  @Test(.evidence("N-02"), .evidence("R-01"), arguments: [false, true])
+  func `an edit of members that only the owner shows is saved to the parent`(adds: Bool) throws {
+    let fixture = try GraphFixture(orders)
+    let parent = fixture.context()
+    let (piece, order) = (Piece(context: parent), Order(context: parent))
+    if adds { order.pieces = [piece] }
+    try parent.save()
+    let child = fixture.child(of: parent)
+    let ownPiece = child.object(Piece.self, with: piece.objectID)
+    let own = child.object(Order.self, with: order.objectID)
+    #expect((ownPiece.order === own) == adds)
+    piece.order = adds ? nil : order
+    // The piece has an edit, so the fetch does not read it again.
+    ownPiece.number = 5
+    _ = try child.fetch(FetchRequest<Order>())
+    _ = try child.fetch(FetchRequest<Piece>())
+    #expect(own.pieces == (adds ? [] : [ownPiece]))
+    own.pieces = adds ? [ownPiece] : []
+    try child.save()
+    #expect(order.pieces == (adds ? [piece] : []) && (piece.order === order) == adds)
+    try parent.save()
+    let stored = fixture.context().object(Order.self, with: order.objectID)
+    #expect(stored.pieces.count == (adds ? 1 : 0))
+  }
+}

@@ -1,0 +1,51 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+@Suite("Positions restored by undo")
+struct UndonePositionTests {
+  enum Leaving: CaseIterable { case deletion, noOwner, otherOwner, newOwner }
+
+  /// Returns the numbers of an order's lines, as stored.
+  private func stored(_ fixture: GraphFixture, _ id: ManagedObjectID) -> [Int] {
+    fixture.context().object(Order.self, with: id).lines.map(\.number)
+  }
+
+  @Test(
+    .evidence("G-01"), .evidence("G-03"), arguments: Leaving.allCases,
+    [(false, false), (false, true), (true, false), (true, true)])
+  func `a member that left a list that was not loaded returns to its position`(
+    leaving: Leaving, place: (isChild: Bool, saves: Bool)
+  ) throws {
+    let fixture = try GraphFixture(orders)
+    let ids = try fixture.saved { context in
+      let orders = [Order(context: context), Order(context: context)]
+      for number in 0..<3 {
+        let line = OrderLine(context: context)
+        line.number = number
+        orders[0].lines.append(line)
+      }
+      return (orders: orders, lines: orders[0].lines)
+    }
+    let (order, other) = (ids.orders[0].objectID, ids.orders[1].objectID)
+    for (index, line) in ids.lines.map(\.objectID).enumerated() {
+      let root = fixture.context()
+      let context = place.isChild ? fixture.child(of: root) : root
+      context.tracksUndo = true
+      let own: OrderLine = context.object(with: line)
+      switch leaving {
+      case .deletion: context.delete(own)
+      case .noOwner: own.order = nil
+      case .otherOwner: own.order = context.object(Order.self, with: other)
+      case .newOwner: own.order = Order(context: context)
+      }
+      if place.saves { try context.save() }
+      #expect(context.object(Order.self, with: order).lines.count == 2)
+      context.undo()
+      #expect(context.object(Order.self, with: order).lines.map(\.number) == [0, 1, 2])
+      try context.save()
+      try root.save()
+      #expect(stored(fixture, order) == [0, 1, 2], "\(index)")
+    }
+  }
+}
