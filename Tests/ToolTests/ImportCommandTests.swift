@@ -1,4 +1,5 @@
 import Foundation
+import Heartwood
 import HeartwoodTestSupport
 import Testing
 
@@ -86,6 +87,47 @@ struct ImportCommandTests {
     let later = try run(
       "Team", #"[{"name": "Reds", "players": [{"tag": 3}, {"tag": 4}]}, {"name": "Reds"}]"#)
     #expect(later.output == "0 inserted, 1 updated, 1 unchanged, 0 refused\n")
+    try store.run("verify").expectFine()
+  }
+
+  /// Numbers the players from 0, in the order of their names.
+  private func addTags() throws {
+    try store.change { context in
+      let players = try context.fetch(FetchRequest<ToolPlayer>(sort: [SortDescriptor(\.name)]))
+      for (tag, player) in players.enumerated() { player.tag = tag }
+    }
+  }
+
+  @Test(
+    arguments: ["players", "lineUp"],
+    [[[1], []], [[], [1]], [[1], [2]], [[1, 2], [2, 1]], [[1], [1]], [[1], [], [2]]])
+  func `gives a relationship the members of the last element about its object`(
+    name: String, lists: [[Int]]
+  ) throws {
+    try addTags()
+    let elements = lists.map { #"{"name": "Empty", "\#(name)": \#($0)}"# }
+    #expect(try run("Team", elements.joined(separator: "\n")).exitCode == 0)
+    try store.change { context in
+      let teams = try context.fetch(FetchRequest<ToolTeam>())
+      let team = try #require(teams.first { $0.name == "Empty" })
+      let players = name == "lineUp" ? team.lineUp.map(\.tag) : team.players.map(\.tag)
+      let tags = players.map { $0 ?? -1 }
+      let wanted = lists.last ?? []
+      #expect((name == "lineUp" ? tags : tags.sorted()) == wanted)
+    }
+    try store.run("verify").expectFine()
+  }
+
+  @Test func `replaces members that earlier elements have set from the other side`() throws {
+    try addTags()
+    let team = #"{"name": "Empty", "players": [2], "lineUp": [2]}"#
+    let run = try run(
+      "Player",
+      #"[{"tag": 1, "team": "Empty", "lineUps": ["Empty"]}, {"tag": 2, "team": \#(team)}]"#,
+      "--key", "tag")
+    #expect(run.exitCode == 0)
+    #expect(try lines("Player", "team.name == 'Empty'", "tag") == ["2"])
+    #expect(try lines("Player", "ANY lineUps.name == 'Empty'", "tag") == ["2"])
     try store.run("verify").expectFine()
   }
 

@@ -4,6 +4,11 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
+/// A class that only a later version of the model contains.
+private final class ToolExtra: ManagedObject {
+  @Attribute(.unique) var name: String = ""
+}
+
 @Suite("Commands on damaged stores and on stores in use")
 struct ObjectConcurrencyTests {
   @Test func `follow prints changes as they are committed`() throws {
@@ -30,6 +35,34 @@ struct ObjectConcurrencyTests {
     #expect(json?["author"] as? String == "coach")
     #expect((json?["before"] as? [String: Any])?["weight"] as? Double == 10.5)
     #expect((json?["after"] as? [String: Any])?["weight"] as? Double == 99)
+  }
+
+  @Test(.mustEnd) func `follow prints changes that are committed with a new model`() throws {
+    // The store is new, so it has no history.
+    let store = try ObjectStore(isEmpty: true)
+    let process = Process()
+    process.executableURL = try ToolRun.executable()
+    process.arguments = ["follow", store.fixture.path, "--consumer", "log", "--acknowledge"]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.start()
+    defer { process.terminate() }
+    let lines = LineReader(pipe.fileHandleForReading)
+    // The command has no output yet, but registers its consumer when it begins to wait.
+    let old = try PersistentContainer(
+      url: URL(filePath: store.fixture.path), schema: ObjectStore.schema)
+    while try old.historyConsumers["log"] == nil { Thread.sleep(forTimeInterval: 0.01) }
+    try old.store.close()
+    let container = try PersistentContainer(
+      url: URL(filePath: store.fixture.path),
+      schema: Schema(ToolTeam.self, ToolCaptain.self, ToolOddity.self, ToolExtra.self))
+    for name in ["first", "second"] {
+      let context = container.newContext()
+      ToolExtra(context: context).name = name
+      try context.save()
+    }
+    try container.store.close()
+    for name in ["first", "second"] { #expect(try lines.next().contains(name)) }
   }
 
   @Test(.mustEnd) func `follow ends when its reader closes the output`() throws {

@@ -73,7 +73,12 @@ struct FeedBatch {
       }
     }
     for (subject, number) in deletions {
-      if try !keeps(number, subject) { try run.changes.delete(number) }
+      if try !keeps(number, subject) {
+        // The source's events state which of its other objects its delete rules deleted.
+        try run.changes.delete(number) { [records] other in
+          try !records.isUnknown(other, subject.source)
+        }
+      }
       try records.forget(subject.source, subject.id, number)
     }
     try run.flush()

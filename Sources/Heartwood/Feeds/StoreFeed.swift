@@ -312,6 +312,6 @@ extension FeedEntity {
       case .attribute(let type, _) = property.kind,
       let text = tombstone.first(where: { $0.0 == number })?.1
     else { return nil }
-    return try? type.value(text)
+    return type.preservedValue(text)
   }
 }

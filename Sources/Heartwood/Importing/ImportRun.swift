@@ -124,6 +124,7 @@ struct ImportRun {
       of: row.plan.entity, with: row.key(property), of: property)
     touched.append(object)
     var isChanged = false
+    if object.isInserted { recordAssignments(row, of: object) }
     for (property, value) in row.attributes where try !isSame(value, property, of: object) {
       try object.assign(value, property)
       isChanged = true
@@ -133,6 +134,14 @@ struct ImportRun {
       if relate(object, property, to: objects) { isChanged = true }
     }
     return (object, isNew ? .inserted : isChanged ? .updated : .unchanged)
+  }
+
+  /// Records that the row sets its properties, even to values that the new object already has.
+  ///
+  /// The save may merge the object into a row that has other values.
+  private func recordAssignments(_ row: ImportedRow, of object: ManagedObject) {
+    for (property, _) in row.attributes { object.recordAssignment(of: property) }
+    for (property, _) in row.targets { object.recordAssignment(of: property) }
   }
 
   private func isSame(

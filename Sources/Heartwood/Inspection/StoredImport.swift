@@ -43,6 +43,7 @@ struct StoredImport {
   mutating func apply(
     _ row: ImportedRow, matching property: PropertyDescription, at position: Int
   ) throws {
+    try flushRelationships(before: row)
     let postponedCount = postponed.count
     let outcome = try whole { work throws in
       try work.object(of: row, matching: property, position).outcome
@@ -75,6 +76,7 @@ struct StoredImport {
   mutating func finish(_ refuse: (Int, any Error) throws -> Void) throws -> ImportReport {
     isComplete = true
     for step in postponed {
+      try flushRelationships(before: step.row)
       do {
         _ = try whole { work throws in
           try work.object(of: step.row, matching: step.property, step.position)
@@ -95,6 +97,17 @@ struct StoredImport {
   private mutating func flush() throws {
     try run.flush()
     owners = [:]
+  }
+
+  /// Writes the pending changes if they may affect the current members of a relationship that a row
+  /// sets.
+  ///
+  /// The members that a row adds and removes are determined from the written members.
+  private mutating func flushRelationships(before row: ImportedRow) throws {
+    guard row.setsMembers else { return }
+    if run.changes.list.contains(where: { !$0.members.isEmpty || !$0.edited.isEmpty }) {
+      try flush()
+    }
   }
 
   /// Runs `body`, and undoes its changes if it throws an error.
@@ -250,5 +263,18 @@ struct StoredImport {
   ) throws -> Bool {
     let run = run
     return try run.relate(change, property, to: targets) { willChange($0) }
+  }
+}
+
+extension ImportedRow {
+  /// A Boolean value that indicates whether the row or a related row sets the members of a to-many
+  /// relationship.
+  fileprivate var setsMembers: Bool {
+    targets.contains { property, targets in
+      !property.isReference
+        || targets.contains { target in
+          if case .row(let row) = target { row.setsMembers } else { false }
+        }
+    }
   }
 }

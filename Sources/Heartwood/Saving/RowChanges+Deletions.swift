@@ -11,6 +11,11 @@ extension RowChanges {
     var removed: [Int: Set<ObjectNumber>] = [:]
     /// A Boolean value that indicates whether delete rules apply.
     var followsRules = true
+    /// A closure that returns whether the caller decides what happens to a related object, so that
+    /// delete rules ignore the object, or `nil` if delete rules apply to all related objects.
+    ///
+    /// The closure also applies to the consequences of the deletion.
+    var isExempt: ((ObjectNumber) throws -> Bool)?
     /// A Boolean value that indicates whether the save has already reported that objects in memory
     /// prevent the deletion.
     var isDenied = false
@@ -30,8 +35,14 @@ extension RowChanges {
   }
 
   /// Adds the deletion of a row if the row still exists.
-  func delete(_ number: ObjectNumber) throws {
-    if let change = try change(of: number) { delete(Deletion(change: change)) }
+  ///
+  /// - Parameter isExempt: The ``Deletion/isExempt`` closure of the deletion.
+  func delete(
+    _ number: ObjectNumber, isExempt: ((ObjectNumber) throws -> Bool)? = nil
+  ) throws {
+    if let change = try change(of: number) {
+      delete(Deletion(change: change, isExempt: isExempt))
+    }
   }
 
   /// Deletes the rows, applies the delete rules to the related rows, and reports each deletion that
@@ -56,13 +67,17 @@ extension RowChanges {
       guard rule != .noAction else { continue }
       let others = try related(number, storage, property, before)
       if deletion.followsRules, rule != .nullify {
-        let kept = others.filter { !hasReleased($0, property, deletion) }
+        let kept = try others.filter { other in
+          try !hasReleased(other, property, deletion) && deletion.isExempt?(other) != true
+        }
         if rule == .deny {
           guard !deletion.isDenied else { continue }
           denials.append(
             Denial(error: storage.entity.denial(property, of: id(number)), others: kept))
         } else {
-          for other in kept where !protectedRows.contains(other) { try delete(other) }
+          for other in kept where !protectedRows.contains(other) {
+            try delete(other, isExempt: deletion.isExempt)
+          }
         }
       }
       guard let inverse = storage.entity.inverses[property.slot] else { continue }

@@ -285,7 +285,7 @@ final class RowWriter {
       number,
       storage.preservedColumns.compactMap { property in
         guard let name = storage.propertyNumbers[property.slot],
-          let text = values[property.slot].text
+          let text = property.fieldStorageType?.preservedText(of: values[property.slot])
         else { return nil }
         return (name, text)
       })

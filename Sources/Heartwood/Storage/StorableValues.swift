@@ -84,7 +84,7 @@ extension StoredValue {
     }
   }
 
-  /// An upper bound for the size, in bytes, of the value's ``text``, which the history stores.
+  /// An upper bound for the size, in bytes, of the text that the history stores for the value.
   fileprivate var textByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count

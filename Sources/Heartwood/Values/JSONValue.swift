@@ -1,3 +1,5 @@
+import Foundation
+
 /// Any JSON value.
 enum JSONValue: Codable, AttributeValue {
   case null
@@ -5,6 +7,8 @@ enum JSONValue: Codable, AttributeValue {
   case integer(Int64)
   case largeInteger(UInt64)
   case number(Double)
+  /// A number that has more digits than a `Double`.
+  case decimal(Decimal)
   case text(String)
   case array([JSONValue])
   case object([String: JSONValue])
@@ -18,12 +22,12 @@ enum JSONValue: Codable, AttributeValue {
     } else if let value = try? container.decode(Double.self), value == 0, value.sign == .minus {
       // Keep -0 as a floating-point number, because an integer would represent it as 0.
       self = .number(value)
-    } else if let value = try? container.decode(Int64.self) {
+    } else if let value = try? container.decode(Int64.self), container.holds(Decimal(value)) {
       self = .integer(value)
-    } else if let value = try? container.decode(UInt64.self) {
+    } else if let value = try? container.decode(UInt64.self), container.holds(Decimal(value)) {
       self = .largeInteger(value)
     } else if let value = try? container.decode(Double.self) {
-      self = .number(value)
+      self = container.digits(besides: value).map { .decimal($0) } ?? .number(value)
     } else if let value = try? container.decode(String.self) {
       self = .text(value)
     } else if let value = try? container.decode([JSONValue].self) {
@@ -41,9 +45,28 @@ enum JSONValue: Codable, AttributeValue {
     case .integer(let value): try container.encode(value)
     case .largeInteger(let value): try container.encode(value)
     case .number(let value): try container.encode(value)
+    case .decimal(let value): try container.encode(value)
     case .text(let value): try container.encode(value)
     case .array(let value): try container.encode(value)
     case .object(let value): try container.encode(value)
     }
+  }
+}
+
+extension SingleValueDecodingContainer {
+  /// Returns whether the number is exactly the given number.
+  ///
+  /// A decoder may round a number with a fraction to an integer.
+  fileprivate func holds(_ value: Decimal) -> Bool {
+    (try? decode(Decimal.self)).map { $0 == value } ?? true
+  }
+
+  /// Returns the number, or `nil` if the shortest text of a double represents it too.
+  ///
+  /// - Parameter value: The double that is closest to the number.
+  fileprivate func digits(besides value: Double) -> Decimal? {
+    guard let exact = try? decode(Decimal.self), Double("\(exact)") == value else { return nil }
+    let shortest = Decimal(string: "\(value)", locale: Locale(identifier: "en_US_POSIX"))
+    return shortest == exact ? nil : exact
   }
 }

@@ -116,7 +116,8 @@ public struct PersistentHistoryChange: Sendable {
     /// The object was deleted.
     ///
     /// The tombstone contains the last values, as text, of the attributes that are preserved on
-    /// deletion. The values are keyed by attribute name.
+    /// deletion. The values are keyed by attribute name. Dates are in ISO 8601 format, data is in
+    /// base64, and values of `Codable` types are JSON.
     case delete(tombstone: [String: String])
   }
 

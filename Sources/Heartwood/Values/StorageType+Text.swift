@@ -55,6 +55,30 @@ extension StorageType {
     }
   }
 
+  /// Returns the text that the history stores for a value of a deleted object, or `nil` for `null`.
+  ///
+  /// Dates and `Codable` values are written so that ``preservedValue(_:)`` restores them exactly.
+  func preservedText(of value: StoredValue) -> String? {
+    switch value {
+    case .date(bits: let bits):
+      let date = Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits))
+      let rounded = ExactDates.roundedText(of: date)
+      return ExactDates.date(from: rounded) == date ? rounded : ExactDates.text(of: date)
+    case .bytes(let bytes) where self == .json: return String(decoding: bytes, as: UTF8.self)
+    default: return value.text
+    }
+  }
+
+  /// Returns the value that a text in the history represents, or `nil` if the text is not a value
+  /// of this type.
+  func preservedValue(_ text: String) -> StoredValue? {
+    let value = try? value(text)
+    guard self == .json else { return value }
+    // Keep the bytes, because encoding the value again could change them. Older histories contain
+    // the bytes in base64, which is never valid JSON.
+    return value == nil ? Data(base64Encoded: text)?.storedValue : .bytes([UInt8](text.utf8))
+  }
+
   /// Returns whether a text represents infinity, rather than a number that is too large.
   private static func isInfinity(_ text: String) -> Bool { text.lowercased().contains("inf") }
 }

@@ -21,7 +21,12 @@ enum FollowCommand {
       while true {
         let container = try StoredObjects(store, at: store.snapshot()).container
         let start = try start(container, position, consumer, invocation)
-        if case .after(let token) = start { position = token }
+        switch start {
+        case .after(let token): position = token
+        // Keep this start if the model changes, although there may be transactions by then.
+        case .oldestTransaction: position = container.historyToken(after: 0)
+        case .now, .existingObjects: break
+        }
         let feed = try container.changeFeed(
           from: start, values: invocation.has(.before) ? .both : .after)
         let isOver = try follow(feed, &position, once: invocation.has(.once), output) { position in

@@ -173,6 +173,34 @@ struct JSONImportTests {
     #expect(try tremor("c")?.serial == 2 && tremor("b") == nil)
   }
 
+  @Test(
+    .evidence("IE-02"), .evidence("C-11"), arguments: [MergePolicy.Each.objectTrump, .custom],
+    [false, true])
+  func `set equal values in an object that another unique value identifies`(
+    policy: MergePolicy.Each, isTogether: Bool
+  ) throws {
+    context.mergePolicy = policy.policy
+    let elements = [
+      """
+      {"code": "a", "serial": 7, "magnitude": 5, "count": 3, "scale": "moment", "words": ["x"],
+       "spot": {"x": 1.5}, "network": "us"}
+      """,
+      """
+      {"code": "b", "serial": 7, "magnitude": null, "count": 0, "scale": null, "words": [],
+       "network": null}
+      """,
+    ]
+    for text in isTogether ? [elements.joined(separator: "\n")] : elements { _ = try upsert(text) }
+    #expect(try tremor("a") == nil && context.fetch(FetchRequest<Tremor>()).count == 1)
+    let found = try #require(try tremor("b"))
+    #expect(found.serial == 7 && found.magnitude == nil && found.count == 0)
+    #expect(found.scale == nil && found.words == [] && found.network == nil)
+    // The second element does not contain this attribute.
+    #expect(found.spot == Spot(x: 1.5))
+    #expect(try context.fetch(FetchRequest<Network>()).map(\.tremors.count) == [0])
+    #expect(try container.store.verify().findings == [])
+  }
+
   @Test func `keep unsaved changes of the context, and appear in its history`() throws {
     _ = try upsert(#"{"code": "a", "count": 1}"#)
     let first = try #require(try tremor("a"))
