@@ -323,7 +323,11 @@ extension ManagedObjectContext: ObjectSource {
     if !isDeletedAnyway { object.version = ManagedObject.missingRowVersion }
     // Do not schedule a deletion if the store was removed from the container, because a save could
     // not delete the row.
-    if !model.isRemoved { deleted.insert(object) }
+    if !model.isRemoved {
+      // The fault may have been edited while a pinned generation lacked its row.
+      updated.remove(object)
+      deleted.insert(object)
+    }
     if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
   }
 

@@ -151,6 +151,37 @@ struct PinnedFaultTests {
     #expect(cars.map(\.owner?.cars.count) == [1, 1])
   }
 
+  @Test(.evidence("QG-30"), .evidence("QG-32"), arguments: [false, true])
+  func `members are read again once there is a row`(isInChild: Bool) throws {
+    let scene = try Scene(isInChild: isInChild)
+    #expect(scene.ada.cars == [] && scene.ada.isFault)
+    try scene.root.setQueryGenerationFrom(nil)
+    #expect(scene.ada.name == "Ada" && scene.ada.cars == [scene.bug])
+    #expect(!scene.context.hasChanges)
+  }
+
+  @Test(.evidence("I-01"), .evidence("S-07"), arguments: [false, true], [false, true])
+  func `an edited object counts as deleted if no later generation contains its row`(
+    isInChild: Bool, isRolledBack: Bool
+  ) throws {
+    let scene = try Scene(isInChild: isInChild)
+    let (context, ada) = (scene.context, scene.ada)
+    ada.age = 5
+    try scene.fixture.change(ada.objectID) { $0.managedObjectContext?.delete($0) }
+    try scene.root.setQueryGenerationFrom(nil)
+    #expect(try context.fetch(FetchRequest<Person>()) == [scene.bob])
+    #expect(ada.name == "" && ada.isDeleted)
+    #expect(context.updatedObjects == [] && context.deletedObjects == [ada])
+    if isRolledBack {
+      context.rollback()
+      #expect(context.deletedObjects == [] && ada.age == 0 && ada.isDeleted)
+    }
+    scene.root.mergePolicy = .overwrite
+    scene.bob.age = 4
+    try scene.save()
+    #expect(try scene.fixture.context().fetch(FetchRequest<Person>()).map(\.age) == [4])
+  }
+
   @Test(.evidence("I-01"), .evidence("S-07"), arguments: [false, true])
   func `an edit of an object whose row exists again applies to the row`(
     isRolledBack: Bool
