@@ -31,7 +31,7 @@ extension ManagedObjectContext {
     }
     let plan = try FetchPlan(request, expression, model, renumbered)
     var objects = try objects(plan, M.self, includesPendingChanges: request.includesPendingChanges)
-    if plan.order == nil { objects = request.page(of: request.sorted(objects)) }
+    if plan.order == nil { objects = request.page(of: try sorted(objects, request)) }
     try prefetch(for: request, objects)
     try log(plan) { ContextLog.fetched($0, objects.map(\.number), model.space, start) }
     return objects
@@ -161,6 +161,27 @@ extension ManagedObjectContext {
     try candidates(plan, includesPendingChanges, .object, consumedBy: isPlain ? append : nil)
       .forEach(append)
     return areKnown ? [M](unchecked: found) : [M](found)
+  }
+
+  /// Returns the objects in the order of a request that compares them in memory.
+  func sorted<M: ManagedObject>(_ objects: [M], _ request: FetchRequest<M>) throws -> [M] {
+    guard !request.includesPendingChanges, hasOwnChanges else { return request.sorted(objects) }
+    // Compare the objects in a context without these unsaved changes.
+    let other = try parent ?? unchangedContext()
+    return try withExtendedLifetime(other) {
+      let twins = objects.compactMap { other.object($0.number) as? M }
+      if parent == nil { try other.reread(twins.map(\.number), in: try currentView()) }
+      let numbers = request.sorted(twins).map(\.number)
+      try other.requireReadable()
+      return numbers.compactMap { object($0) as? M }
+    }
+  }
+
+  /// Returns a new context that reads the same generation as this root context and has no changes.
+  private func unchangedContext() throws -> ManagedObjectContext {
+    let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
+    context.pin = .at(try currentView())
+    return context
   }
 
   /// The maximum number of objects for which memory is reserved in advance.

@@ -152,6 +152,11 @@ extension ManagedObjectContext {
       _ = try candidates(
         plan.counting, request.includesPendingChanges, .values(values), inOrder: inOrder,
         consumedBy: { try pass($0.values) })
+    } else if plan.order == nil, !request.includesPendingChanges, hasOwnChanges {
+      // The fetch decides only the order, because its objects contain unsaved changes.
+      let found = try candidates(plan.unordered, false, .values(values))
+      let rows = Dictionary(uniqueKeysWithValues: found.map { ($0.number, $0.values) })
+      for object in try fetch(request) { try rows[object.number].map(pass) }
     } else if plan.order == nil {
       for object in try fetch(request) {
         let scope = QueryScope(model, nil, variableCount: 1) { self.object($0) }

@@ -50,7 +50,7 @@ final class LiveQuery {
   private(set) var hasNewNumbers = false
   private let scope: QueryScope
   /// The closure that sorts objects, or `nil` if the request orders them by stored values.
-  private let sort: (([ManagedObject]) -> [ManagedObject])?
+  private let sort: ((ManagedObjectContext, [ManagedObject]) throws -> [ManagedObject])?
   /// The closure that applies the offset and the limit of the request to the entries.
   private let page: ([Entry]) -> [Entry]
 
@@ -81,7 +81,7 @@ final class LiveQuery {
     limit = fetchesAgain || (request.end ?? .max) > Self.maxLimitedEnd ? nil : request.limit
     wanted = Self.wanted(plan)
     page = { request.page(of: $0) }
-    sort = plan.order == nil ? { request.sorted([M]($0)) } : nil
+    sort = plan.order == nil ? { try $0.sorted([M]($1), request) } : nil
     sectionTerm = try section.map { section in
       // If the first descriptor sorts by the same property, use its direction.
       let first = request.sortDescriptors.first
@@ -201,9 +201,12 @@ final class LiveQuery {
     var entries: [Entry] = []
     let candidates = try storeContext.candidates(plan, includesPendingChanges, .object)
     if let sort {
-      for object in sort(candidates.compactMap(\.object)) {
+      let stored =
+        try includesPendingChanges || !storeContext.hasOwnChanges
+        ? [:] : storedSectionValues(storeContext)
+      for object in try sort(storeContext, candidates.compactMap(\.object)) {
         let section = try sectionTerm.map { term in
-          [try scope.with(object) { try term.value(scope) }]
+          [try stored[object.number] ?? scope.with(object) { try term.value(scope) }]
         }
         entries.append(
           Entry(keys: .init(values: .init(section ?? []), number: object.number), object: object))
@@ -219,6 +222,17 @@ final class LiveQuery {
       for entry in entries { values[entry.number] = try entry.object?.columnValues() }
     }
     return Found(entries: entries, values: values)
+  }
+
+  /// Returns the section values of the objects without unsaved changes, or an empty dictionary if
+  /// there are no sections.
+  private func storedSectionValues(
+    _ storeContext: ManagedObjectContext
+  ) throws -> [ObjectNumber: StoredValue] {
+    guard let sectionTerm else { return [:] }
+    let found = try storeContext.candidates(
+      plan.unordered, false, .values([sectionTerm.value]))
+    return Dictionary(uniqueKeysWithValues: found.map { ($0.number, $0.values[0]) })
   }
 
   /// Groups the entries by section, preserving their order within each section.

@@ -8,6 +8,10 @@ import Foundation
 final class PropertyProbe: ObjectSource {
   private let schema: Schema.Content
   private var path: [(entity: EntityDescription, property: PropertyDescription)] = []
+  /// The prototype whose property was read last.
+  private var owner: ManagedObject?
+  /// A property, and the value that it has in every prototype.
+  private var sample: (property: PropertyDescription, value: StoredValue)?
   private var prototypes: [ManagedObject] = []
   private let space = ManagedObjectID.Space(store: UUID(), entityNames: [:])
 
@@ -23,22 +27,45 @@ final class PropertyProbe: ObjectSource {
     else { return nil }
     let probe = PropertyProbe(schema)
     guard let prototype = probe.prototype(of: entity) else { return nil }
-    let any: Any = prototype
-    _ = any[keyPath: keyPath]
-    for prototype in probe.prototypes { prototype.source = nil }
-    if let last = probe.path.last,
-      let composite = last.entity.composite(at: last.property.offset)
-    {
-      guard let element = composite.element(at: keyPath, in: last.entity) else { return nil }
-      probe.path[probe.path.count - 1].property = element
+    defer { for prototype in probe.prototypes { prototype.source = nil } }
+    let isUnchanged = probe.isUnchanged(by: keyPath, of: prototype)
+    var path = probe.path
+    guard let last = path.last else { return nil }
+    let valueType = Swift.type(of: keyPath).valueType
+    if let composite = last.entity.composite(at: last.property.offset) {
+      guard let element = composite.element(at: keyPath, in: last.entity),
+        element.storage.isValue(of: valueType)
+      else { return nil }
+      path[path.count - 1].property = element
+      return path
     }
     // If the last component is a computed property, the properties that its getter reads were
     // recorded instead. Compare the types to detect this case, because the type of the last
-    // recorded property usually differs from the type of the key path.
-    guard let last = probe.path.last,
-      last.property.storage.isValue(of: Swift.type(of: keyPath).valueType)
-    else { return nil }
-    return probe.path
+    // recorded property usually differs from the type of the key path. If the types are equal,
+    // compare the values.
+    guard last.property.storage.isValue(of: valueType), isUnchanged else { return nil }
+    let isOptional = valueType is any NestableOptional.Type
+    for value in last.property.samples where isOptional || !value.isNull {
+      probe.sample = (last.property, value)
+      guard probe.isUnchanged(by: keyPath, of: prototype),
+        probe.path.last?.property === last.property
+      else { return nil }
+    }
+    return path
+  }
+
+  /// Reads a key path, and returns whether the result is the value of the property that was read
+  /// last.
+  ///
+  /// Values that cannot be compared count as equal.
+  private func isUnchanged(by keyPath: AnyKeyPath, of prototype: ManagedObject) -> Bool {
+    let any: Any = prototype
+    let result = any[keyPath: keyPath]
+    guard let owner, let last = path.last, last.property.isAttribute,
+      let value = result as? any AttributeValue, let read = try? value.storedValue,
+      let stored = try? owner.storedValue(last.property)
+    else { return true }
+    return read.isIdentical(to: stored)
   }
 
   /// Returns whether a key path refers to the `objectID` of its root object.
@@ -76,6 +103,11 @@ final class PropertyProbe: ObjectSource {
       let property = entity.property(at: offset)
     else { return }
     probe.path.append((entity, property))
+    probe.owner = object
+    if let sample = probe.sample, sample.property === property {
+      // Types with few values may reject the sample. The property then keeps its value.
+      try? property.storage.setValue(sample.value, at: object.memory + property.offset)
+    }
   }
 
   /// Records that a to-one relationship was read, and returns a prototype for its target.
@@ -124,4 +156,28 @@ final class PropertyProbe: ObjectSource {
   ) -> Bool { false }
   func insert(_ object: ManagedObject) {}
   func forget(_ number: ObjectNumber) {}
+}
+
+extension PropertyDescription {
+  /// Values by which a probe finds out whether a key path changes the values of an attribute.
+  ///
+  /// The first values are common ones, because the getter of a computed property may trap if it is
+  /// called with any other.
+  fileprivate var samples: [StoredValue] {
+    guard case .attribute(let type, let isOptional) = kind else { return [] }
+    let values: [StoredValue] =
+      switch type {
+      case .bool: [.bool(true), .bool(false)]
+      case .int8, .int16, .int32, .int64: [.integer(1), .integer(-1)]
+      case .uint8, .uint16, .uint32, .uint64: [.integer(1), .integer(2)]
+      case .float, .double: [.double(1.5), .double(-1.5)]
+      case .date: [.date(bits: 1.5.bitPattern), .date(bits: (-100_000.5).bitPattern)]
+      case .uuid: [.uuid(high: 1, low: 2)]
+      case .string: [.string("aB"), .string(" É-c.D/0,1:2 ")]
+      case .bytes: [.bytes([2, 1])]
+      case .decimal: [.string("1.5"), .string("-1.5")]
+      case .json, .reference: []
+      }
+    return isOptional ? values + [.null] : values
+  }
 }

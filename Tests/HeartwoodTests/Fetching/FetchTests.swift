@@ -248,6 +248,38 @@ struct FetchTests {
     try check(SortDescriptor(\.time, order: order))
     try check(SortDescriptor(\.count, order: order))
   }
+
+  @Test(.evidence("FO-04"), .evidence("LR-01"), arguments: [false, true])
+  func `a fetch without unsaved changes sorts by and yields stored values`(isChild: Bool) throws {
+    let fixture = try filled()
+    let parent = fixture.context()
+    let context = isChild ? fixture.child(of: parent) : parent
+    var request = FetchRequest<Person>(
+      sort: [SortDescriptor(\.age), SortDescriptor(\.name, comparator: .lexical)], limit: 5,
+      offset: 3)
+    request.includesPendingChanges = false
+    let expected = try context.fetch(request)
+    let names = ["p4", "p8", "p1", "p13", "p17"]
+    #expect(expected.map(\.name) == names)
+    for person in try context.fetch(FetchRequest<Person>()) {
+      (person.name, person.age) = (String(person.name.reversed()), 100 - person.age)
+    }
+    context.delete(expected[0])
+    Person(context: context).age = 0
+    #expect(try context.fetch(request) == expected)
+    #expect(try context.fetchObjectIDs(request) == expected.map(\.objectID))
+    let rows = try context.fetchValues(request, \.name, \.age)
+    #expect(rows.map(\.0) == names && rows.map(\.1) == [0, 0, 1, 1, 1])
+    let controller = FetchedResultsController(
+      fetchRequest: request, context: context, sectionedBy: \.age)
+    try controller.performFetch()
+    #expect(controller.objectIDs == expected.map(\.objectID))
+    #expect(controller.sections.map(\.name) == ["0", "1"])
+    #expect(controller.sections.map(\.count) == [2, 3])
+    (request.fetchLimit, request.fetchOffset) = (nil, 0)
+    let ages = try context.fetchValues(request, \.age)
+    #expect(ages == [0, 1, 2, 3].flatMap { Array(repeating: $0, count: 5) })
+  }
 }
 
 private final class WeighedItem: ManagedObject {
