@@ -144,7 +144,8 @@ extension ManagedObjectContext {
   /// Applies the changes of this context to the parent's objects.
   ///
   /// - Precondition: ``prepareToPush()`` has been called.
-  func push(to parent: ManagedObjectContext) {
+  func pushToParent() {
+    guard let parent else { return }
     let changed = inserted.all + updated.all
     let before = changed.map { lists(ofOriginalOf: $0, in: parent) }
     for object in inserted.all { adopt(object, into: parent) }

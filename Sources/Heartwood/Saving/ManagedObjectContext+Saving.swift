@@ -34,25 +34,36 @@ extension ManagedObjectContext {
     // other stores.
     let changed = try storeContextsToSave()
     guard !changed.isEmpty else { return advance() }
+    guard parent == nil else { return saveToParent(changed) }
     for storeContext in changed { try storeContext.saveOwn(start) }
   }
 
-  /// Saves the changes in this store context.
+  /// Saves the changes in the given store contexts of this context to their parents.
+  ///
+  /// In the parent, all changes form one undo group.
+  private func saveToParent(_ changed: [ManagedObjectContext]) {
+    let saved = changed.flatMap { $0.inserted.all + $0.updated.all + $0.deleted.all }
+    for storeContext in changed {
+      storeContext.notifyObservers(of: storeContext.pendingChange)
+      storeContext.loadForUndo()
+      storeContext.prepareToPush()
+    }
+    let written = changed.map { ($0.inserted.all, $0.updated.all, $0.deleted.all) }
+    parent?.undoLog?.endGroup()
+    for storeContext in changed { storeContext.pushToParent() }
+    parent?.undoLog?.endGroup()
+    keepUndoAfterSave()
+    for storeContext in changed { storeContext.refreshMergingChildren() }
+    for (storeContext, written) in zip(changed, written) {
+      storeContext.notifyObservers(of: storeContext.didSave(written))
+    }
+    for object in saved { object.didSave() }
+  }
+
+  /// Saves the changes in this store context, which has no parent.
   private func saveOwn(_ start: ContinuousClock.Instant) throws {
     notifyObservers(of: pendingChange)
     loadForUndo()
-    if let parent {
-      let saved = inserted.all + updated.all + deleted.all
-      prepareToPush()
-      let written = (inserted.all, updated.all, deleted.all)
-      parent.undoLog?.endGroup()
-      push(to: parent)
-      parent.undoLog?.endGroup()
-      keepUndoAfterSave()
-      notifyObservers(of: didSave(written))
-      for object in saved { object.didSave() }
-      return
-    }
     var request: SaveRequest?
     let generation = try write { transaction in
       var running = SaveRequest(self, transaction)
