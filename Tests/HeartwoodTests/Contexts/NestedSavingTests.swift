@@ -97,4 +97,20 @@ struct NestedSavingTests {
     let stored = fixture.context().object(Order.self, with: order.objectID)
     #expect(stored.pieces.count == (adds ? 1 : 0))
   }
+
+  @Test(.evidence("N-03"), arguments: [false, true])
+  func `a merging child of a child shows what its parent saves`(isMerging: Bool) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let middle = fixture.child(of: fixture.context())
+    let inner = fixture.child(of: middle)
+    inner.automaticallyMergesChangesFromParent = isMerging
+    let copy: Person = inner.object(with: id)
+    #expect(copy.age == 1 && copy.cars == [])
+    let ada: Person = middle.object(with: id)
+    ada.age = 2
+    Car(context: middle).owner = ada
+    try middle.save()
+    #expect(copy.age == (isMerging ? 2 : 1) && copy.cars.count == (isMerging ? 1 : 0))
+  }
 }
