@@ -151,8 +151,11 @@ extension ManagedObjectContext {
     for object in inserted.all { adopt(object, into: parent) }
     // Push all references before any members, because the references determine which object has a
     // member that the parent has moved in the meantime.
-    for object in changed { push(object, to: parent) }
-    for (object, lists) in zip(changed, before) { pushMembers(of: object, to: parent, lists) }
+    var refusesTarget = false
+    for object in changed { push(object, to: parent, &refusesTarget) }
+    for (object, lists) in zip(changed, before) {
+      pushMembers(of: object, to: parent, lists, &refusesTarget)
+    }
     for object in deleted.all {
       // Keep an object that was only missing when this context read it.
       if !object.isInaccessible, let original = parent.existingObject(object.number) {
@@ -173,9 +176,10 @@ extension ManagedObjectContext {
     deleted.removeAll()
     watched.removeAll()
     // Reload the changed objects, because they may refer to objects that the parent has deleted.
-    if !parent.deleted.isEmpty {
+    if refusesTarget || !parent.deleted.isEmpty {
       for object in changed {
-        if let original = parent.object(object.number) { fillAgainIfStale(object, from: original) }
+        guard let original = parent.relatableObject(object.number) else { continue }
+        fillAgainIfStale(object, from: original)
       }
     }
     notifyFollowersOfAllObjects()
@@ -214,7 +218,12 @@ extension ManagedObjectContext {
   }
 
   /// Applies the changes of an object's attributes and references to the parent's object.
-  private func push(_ object: ManagedObject, to parent: ManagedObjectContext) {
+  ///
+  /// - Parameter refusesTarget: A variable that is set to `true` if the object refers to an object
+  ///   that the parent does not have.
+  private func push(
+    _ object: ManagedObject, to parent: ManagedObjectContext, _ refusesTarget: inout Bool
+  ) {
     guard let original = parent.relatableObject(object.number) else { return }
     if original.isFault { parent.fire(original) }
     let isNew = object.isInserted
@@ -227,9 +236,10 @@ extension ManagedObjectContext {
         parent.willChange(original, property)
         original.copy(property, from: object)
       case .toOne:
-        parent.relate(
-          original, property,
-          to: toOneTarget(of: object, property).flatMap { parent.relatableObject($0.number) })
+        let mine = toOneTarget(of: object, property)
+        let target = mine.flatMap { parent.relatableObject($0.number) }
+        if mine != nil, target == nil { refusesTarget = true }
+        parent.relate(original, property, to: target)
       case .toMany, .transient: continue
       }
     }
@@ -237,16 +247,23 @@ extension ManagedObjectContext {
 
   /// Applies the changes of an object's members to the parent's object.
   ///
-  /// - Parameter lists: The members that the changed ordered relationships had in the parent before
-  ///   the push, keyed by slot.
+  /// - Parameters:
+  ///   - lists: The members that the changed ordered relationships had in the parent before the
+  ///     push, keyed by slot.
+  ///   - refusesMember: A variable that is set to `true` if an added member is an object that the
+  ///     parent does not have.
   private func pushMembers(
-    of object: ManagedObject, to parent: ManagedObjectContext, _ lists: [Int: [ObjectNumber]]
+    of object: ManagedObject, to parent: ManagedObjectContext, _ lists: [Int: [ObjectNumber]],
+    _ refusesMember: inout Bool
   ) {
     guard let entity = object.entityDescription,
       let original = parent.relatableObject(object.number)
     else { return }
     for property in entity.relationships {
       guard let edit = object.changes?.members[property.slot] else { continue }
+      if edit.added.contains(where: { parent.relatableObject($0.number) == nil }) {
+        refusesMember = true
+      }
       let inverse = entity.inverses[property.slot]?.property
       if let inverse, inverse.isReference {
         pushReferences(of: edit, to: object, inverse, original, parent)

@@ -113,4 +113,49 @@ struct NestedSavingTests {
     try middle.save()
     #expect(copy.age == (isMerging ? 2 : 1) && copy.cars.count == (isMerging ? 1 : 0))
   }
+
+  enum Deletion: CaseIterable { case unsaved, saved, byOthers }
+
+  @Test(.evidence("C-06"), .evidence("N-04"), arguments: Deletion.allCases, [false, true])
+  func `a child shows no reference that its parent has refused`(
+    deletion: Deletion, editsMembers: Bool
+  ) throws {
+    let fixture = try GraphFixture(orders)
+    let former = try fixture.saved { other in
+      (order: Order(context: other), label: Label(context: other), piece: Piece(context: other))
+    }
+    let (orderID, labelID) = (former.order.objectID, former.label.objectID)
+    let parent = fixture.context()
+    let child = fixture.child(of: parent)
+    let order = child.object(Order.self, with: orderID)
+    let label = child.object(Label.self, with: labelID)
+    let piece = child.object(Piece.self, with: former.piece.objectID)
+    #expect(order.title == "" && order.lines == [] && order.pieces == [] && order.labels == [])
+    #expect(label.name == "" && piece.number == 0)
+    if deletion == .byOthers {
+      try fixture.saved { $0.delete($0.object(Order.self, with: orderID)) }
+    } else {
+      parent.delete(parent.object(Order.self, with: orderID))
+      if deletion == .saved { try parent.save() }
+    }
+    let line = OrderLine(context: child)
+    if editsMembers {
+      order.lines = [line]
+      order.pieces = [piece]
+      order.labels = [label]
+    } else {
+      line.order = order
+      piece.order = order
+      label.orders = [order]
+    }
+    (label.name, piece.number) = ("edited", 5)
+    try child.save()
+    #expect(!child.hasChanges && line.order == nil && piece.order == nil && label.orders == [])
+    #expect(label.name == "edited" && piece.number == 5)
+    try parent.save()
+    let fresh = fixture.context()
+    #expect(try fresh.fetch(FetchRequest<OrderLine>()).map(\.order) == [nil])
+    #expect(fresh.object(Label.self, with: labelID).orders == [])
+    #expect(fresh.object(Label.self, with: labelID).name == "edited")
+  }
 }
