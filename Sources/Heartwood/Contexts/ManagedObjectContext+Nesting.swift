@@ -156,6 +156,8 @@ extension ManagedObjectContext {
     for (object, lists) in zip(changed, before) {
       pushMembers(of: object, to: parent, lists, &refusesTarget)
     }
+    // Push the references of all objects first, because deleting one object may delete another.
+    for object in deleted.all { pushOneWayReferences(of: object, to: parent) }
     for object in deleted.all {
       // Keep an object that was only missing when this context read it.
       if !object.isInaccessible, let original = parent.existingObject(object.number) {
@@ -286,6 +288,26 @@ extension ManagedObjectContext {
     // only properties that were set in this context count as assigned.
     if object.isInserted, original.isInserted, entity.hasUniqueConstraints {
       original.ownChanges.assigned = object.changes?.assigned ?? SlotSet()
+    }
+  }
+
+  /// Applies the changes of a deleted object's references without an inverse to the parent's object.
+  ///
+  /// Deleting the parent's object then applies the delete rules only to the targets that the object
+  /// had when it was deleted. If the parent has changed a reference, the rules apply to its target.
+  private func pushOneWayReferences(of object: ManagedObject, to parent: ManagedObjectContext) {
+    guard !object.isInaccessible, let entity = object.entityDescription,
+      let originals = object.changes?.originals, !originals.isEmpty,
+      let original = parent.relatableObject(object.number)
+    else { return }
+    for property in entity.relationships
+    where property.isReference && entity.inverses[property.slot] == nil {
+      guard let before = originals[property.slot],
+        parent.toOneTarget(of: original, property)?.number == before.reference.map(resolved)
+      else { continue }
+      let target = toOneTarget(of: object, property)
+      parent.relate(
+        original, property, to: target.flatMap { parent.relatableObject($0.number) })
     }
   }
 
