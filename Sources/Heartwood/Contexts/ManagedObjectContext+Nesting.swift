@@ -126,8 +126,8 @@ extension ManagedObjectContext {
   /// Loads the lists that were changed in this context, and discards edits that change nothing.
   ///
   /// Call this method before pushing the changes. A list that is loaded during the push may already
-  /// contain the changes, so they would no longer count as edits and could not be undone. A property
-  /// that was only set to its current value may have a newer value in the parent.
+  /// contain the changes, so they would no longer count as edits and could not be undone. If a
+  /// property was only set to its current value, the parent may have a newer value.
   func prepareToPush() {
     for object in inserted.all + updated.all {
       guard let edits = object.changes?.members, let entity = object.entityDescription else {
@@ -291,7 +291,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Applies the changes of a deleted object's references without an inverse to the parent's object.
+  /// Applies the changes of a deleted object's references to the parent's object if the references
+  /// have no inverse.
   ///
   /// Deleting the parent's object then applies the delete rules only to the targets that the object
   /// had when it was deleted. If the parent has changed a reference, the rules apply to its target.
