@@ -123,12 +123,13 @@ extension ManagedObjectContext {
 
   // MARK: Saving
 
-  /// Loads the lists that were changed in this context, and discards edits that change nothing.
+  /// Loads returned objects and changed lists, and discards edits that change nothing.
   ///
   /// Call this method before pushing the changes. A list that is loaded during the push may already
   /// contain the changes, so they would no longer count as edits and could not be undone. If a
   /// property was only set to its current value, the parent may have a newer value.
   func prepareToPush() {
+    loadReturnedObjects()
     for object in inserted.all + updated.all {
       guard let edits = object.changes?.members, let entity = object.entityDescription else {
         continue

@@ -25,7 +25,6 @@ extension ManagedObjectContext {
     defer { processPendingChanges() }
     try requireReadable()
     try mergeAutomatically()
-    for storeContext in storeContexts { storeContext.loadReturnedObjects() }
     guard try !storeContextsToSave().isEmpty else { return advance() }
     let start = ContinuousClock.now
     try callWillSave()
@@ -168,7 +167,9 @@ extension ManagedObjectContext {
     }
     // Only a child context checks the delete rules now. A root context checks the rules during the
     // save, after the merge policy has decided which objects are deleted.
-    if parent != nil { for object in deleted { failures += denials(of: object) } }
+    if parent != nil {
+      for object in deleted where !object.isInaccessible { failures += denials(of: object) }
+    }
     return failures
   }
 
