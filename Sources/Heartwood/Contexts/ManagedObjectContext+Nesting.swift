@@ -123,12 +123,13 @@ extension ManagedObjectContext {
 
   // MARK: Saving
 
-  /// Loads the lists that were changed in this context, and discards edits that change nothing.
+  /// Loads returned objects and changed lists, and discards edits that change nothing.
   ///
   /// Call this method before pushing the changes. A list that is loaded during the push may already
-  /// contain the changes, so they would no longer count as edits and could not be undone. A property
-  /// that was only set to its current value may have a newer value in the parent.
+  /// contain the changes, so they would no longer count as edits and could not be undone. If a
+  /// property was only set to its current value, the parent may have a newer value.
   func prepareToPush() {
+    loadReturnedObjects()
     for object in inserted.all + updated.all {
       guard let edits = object.changes?.members, let entity = object.entityDescription else {
         continue
@@ -144,14 +145,20 @@ extension ManagedObjectContext {
   /// Applies the changes of this context to the parent's objects.
   ///
   /// - Precondition: ``prepareToPush()`` has been called.
-  func push(to parent: ManagedObjectContext) {
+  func pushToParent() {
+    guard let parent else { return }
     let changed = inserted.all + updated.all
     let before = changed.map { lists(ofOriginalOf: $0, in: parent) }
     for object in inserted.all { adopt(object, into: parent) }
     // Push all references before any members, because the references determine which object has a
     // member that the parent has moved in the meantime.
-    for object in changed { push(object, to: parent) }
-    for (object, lists) in zip(changed, before) { pushMembers(of: object, to: parent, lists) }
+    var refusesTarget = false
+    for object in changed { push(object, to: parent, &refusesTarget) }
+    for (object, lists) in zip(changed, before) {
+      pushMembers(of: object, to: parent, lists, &refusesTarget)
+    }
+    // Push the references of all objects first, because deleting one object may delete another.
+    for object in deleted.all { pushOneWayReferences(of: object, to: parent) }
     for object in deleted.all {
       // Keep an object that was only missing when this context read it.
       if !object.isInaccessible, let original = parent.existingObject(object.number) {
@@ -172,9 +179,10 @@ extension ManagedObjectContext {
     deleted.removeAll()
     watched.removeAll()
     // Reload the changed objects, because they may refer to objects that the parent has deleted.
-    if !parent.deleted.isEmpty {
+    if refusesTarget || !parent.deleted.isEmpty {
       for object in changed {
-        if let original = parent.object(object.number) { fillAgainIfStale(object, from: original) }
+        guard let original = parent.relatableObject(object.number) else { continue }
+        fillAgainIfStale(object, from: original)
       }
     }
     notifyFollowersOfAllObjects()
@@ -213,7 +221,12 @@ extension ManagedObjectContext {
   }
 
   /// Applies the changes of an object's attributes and references to the parent's object.
-  private func push(_ object: ManagedObject, to parent: ManagedObjectContext) {
+  ///
+  /// - Parameter refusesTarget: A variable that is set to `true` if the object refers to an object
+  ///   that the parent does not have.
+  private func push(
+    _ object: ManagedObject, to parent: ManagedObjectContext, _ refusesTarget: inout Bool
+  ) {
     guard let original = parent.relatableObject(object.number) else { return }
     if original.isFault { parent.fire(original) }
     let isNew = object.isInserted
@@ -226,9 +239,10 @@ extension ManagedObjectContext {
         parent.willChange(original, property)
         original.copy(property, from: object)
       case .toOne:
-        parent.relate(
-          original, property,
-          to: toOneTarget(of: object, property).flatMap { parent.relatableObject($0.number) })
+        let mine = toOneTarget(of: object, property)
+        let target = mine.flatMap { parent.relatableObject($0.number) }
+        if mine != nil, target == nil { refusesTarget = true }
+        parent.relate(original, property, to: target)
       case .toMany, .transient: continue
       }
     }
@@ -236,16 +250,23 @@ extension ManagedObjectContext {
 
   /// Applies the changes of an object's members to the parent's object.
   ///
-  /// - Parameter lists: The members that the changed ordered relationships had in the parent before
-  ///   the push, keyed by slot.
+  /// - Parameters:
+  ///   - lists: The members that the changed ordered relationships had in the parent before the
+  ///     push, keyed by slot.
+  ///   - refusesMember: A variable that is set to `true` if an added member is an object that the
+  ///     parent does not have.
   private func pushMembers(
-    of object: ManagedObject, to parent: ManagedObjectContext, _ lists: [Int: [ObjectNumber]]
+    of object: ManagedObject, to parent: ManagedObjectContext, _ lists: [Int: [ObjectNumber]],
+    _ refusesMember: inout Bool
   ) {
     guard let entity = object.entityDescription,
       let original = parent.relatableObject(object.number)
     else { return }
     for property in entity.relationships {
       guard let edit = object.changes?.members[property.slot] else { continue }
+      if edit.added.contains(where: { parent.relatableObject($0.number) == nil }) {
+        refusesMember = true
+      }
       let inverse = entity.inverses[property.slot]?.property
       if let inverse, inverse.isReference {
         pushReferences(of: edit, to: object, inverse, original, parent)
@@ -268,6 +289,27 @@ extension ManagedObjectContext {
     // only properties that were set in this context count as assigned.
     if object.isInserted, original.isInserted, entity.hasUniqueConstraints {
       original.ownChanges.assigned = object.changes?.assigned ?? SlotSet()
+    }
+  }
+
+  /// Applies the changes of a deleted object's references to the parent's object if the references
+  /// have no inverse.
+  ///
+  /// Deleting the parent's object then applies the delete rules only to the targets that the object
+  /// had when it was deleted. If the parent has changed a reference, the rules apply to its target.
+  private func pushOneWayReferences(of object: ManagedObject, to parent: ManagedObjectContext) {
+    guard !object.isInaccessible, let entity = object.entityDescription,
+      let originals = object.changes?.originals, !originals.isEmpty,
+      let original = parent.relatableObject(object.number)
+    else { return }
+    for property in entity.relationships
+    where property.isReference && entity.inverses[property.slot] == nil {
+      guard let before = originals[property.slot],
+        parent.toOneTarget(of: original, property)?.number == before.reference.map(resolved)
+      else { continue }
+      let target = toOneTarget(of: object, property)
+      parent.relate(
+        original, property, to: target.flatMap { parent.relatableObject($0.number) })
     }
   }
 

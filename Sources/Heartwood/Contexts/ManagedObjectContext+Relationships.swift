@@ -311,7 +311,7 @@ extension ManagedObjectContext {
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {
-    // Load an ordered list, so that an undo can return the member to its position even after a save.
+    // Load an ordered list, so that undo can return the member to its position even after a save.
     if property.isOrdered, undoLog != nil, !object.hasMembers(property) {
       _ = loadedMembers(of: object, property)
     }

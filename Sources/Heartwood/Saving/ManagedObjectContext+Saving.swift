@@ -25,7 +25,6 @@ extension ManagedObjectContext {
     defer { processPendingChanges() }
     try requireReadable()
     try mergeAutomatically()
-    for storeContext in storeContexts { storeContext.loadReturnedObjects() }
     guard try !storeContextsToSave().isEmpty else { return advance() }
     let start = ContinuousClock.now
     try callWillSave()
@@ -34,24 +33,34 @@ extension ManagedObjectContext {
     // other stores.
     let changed = try storeContextsToSave()
     guard !changed.isEmpty else { return advance() }
+    guard parent == nil else { return saveToParent(changed) }
     for storeContext in changed { try storeContext.saveOwn(start) }
   }
 
-  /// Saves the changes in this store context.
+  /// Saves the changes in the given store contexts of this context to their parents.
+  ///
+  /// In the parent, all changes form one undo group.
+  private func saveToParent(_ changed: [ManagedObjectContext]) {
+    let saved = changed.flatMap { $0.inserted.all + $0.updated.all + $0.deleted.all }
+    for storeContext in changed {
+      storeContext.notifyObservers(of: storeContext.pendingChange)
+      storeContext.prepareToPush()
+    }
+    let written = changed.map { ($0.inserted.all, $0.updated.all, $0.deleted.all) }
+    parent?.undoLog?.endGroup()
+    for storeContext in changed { storeContext.pushToParent() }
+    parent?.undoLog?.endGroup()
+    keepUndoAfterSave()
+    for storeContext in changed { storeContext.refreshMergingChildren() }
+    for (storeContext, written) in zip(changed, written) {
+      storeContext.notifyObservers(of: storeContext.didSave(written))
+    }
+    for object in saved { object.didSave() }
+  }
+
+  /// Saves the changes in this store context, which has no parent.
   private func saveOwn(_ start: ContinuousClock.Instant) throws {
     notifyObservers(of: pendingChange)
-    if let parent {
-      let saved = inserted.all + updated.all + deleted.all
-      prepareToPush()
-      let written = (inserted.all, updated.all, deleted.all)
-      parent.undoLog?.endGroup()
-      push(to: parent)
-      parent.undoLog?.endGroup()
-      keepUndoAfterSave()
-      notifyObservers(of: didSave(written))
-      for object in saved { object.didSave() }
-      return
-    }
     var request: SaveRequest?
     let generation = try write { transaction in
       var running = SaveRequest(self, transaction)
@@ -161,7 +170,9 @@ extension ManagedObjectContext {
     }
     // Only a child context checks the delete rules now. A root context checks the rules during the
     // save, after the merge policy has decided which objects are deleted.
-    if parent != nil { for object in deleted { failures += denials(of: object) } }
+    if parent != nil {
+      for object in deleted where !object.isInaccessible { failures += denials(of: object) }
+    }
     return failures
   }
 

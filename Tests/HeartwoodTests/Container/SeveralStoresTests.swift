@@ -254,6 +254,28 @@ struct SeveralStoresTests {
     #expect(try context.contents() == ["milk 1"])
   }
 
+  @Test(.evidence("ST-10"), .evidence("G-05"))
+  func `a child's changes to several stores become one undo group of its parent`() throws {
+    let fixture = try StoresFixture()
+    let parent = fixture.context()
+    parent.tracksUndo = true
+    let milk = Memo(context: parent)
+    milk.text = "milk"
+    let child = fixture.child(of: parent)
+    Person(context: child).name = "Ada"
+    Stamp(context: child).code = 7
+    child.object(Memo.self, with: milk.objectID).rank = 3
+    try child.save()
+    #expect(try parent.contents() == ["7", "Ada 0", "milk 3"])
+    parent.undo()
+    #expect(try parent.contents() == ["milk 0"])
+    parent.redo()
+    #expect(try parent.contents() == ["7", "Ada 0", "milk 3"] && !parent.canRedo)
+    parent.undo()
+    parent.undo()
+    #expect(try parent.contents() == [] && !parent.canUndo)
+  }
+
   @Test(.evidence("ST-01")) func `a reset removes the objects of all stores`() throws {
     let fixture = try StoresFixture()
     try fixture.memo("milk", rank: 1)

@@ -97,4 +97,65 @@ struct NestedSavingTests {
     let stored = fixture.context().object(Order.self, with: order.objectID)
     #expect(stored.pieces.count == (adds ? 1 : 0))
   }
+
+  @Test(.evidence("N-03"), arguments: [false, true])
+  func `a merging child of a child shows what its parent saves`(isMerging: Bool) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let middle = fixture.child(of: fixture.context())
+    let inner = fixture.child(of: middle)
+    inner.automaticallyMergesChangesFromParent = isMerging
+    let copy: Person = inner.object(with: id)
+    #expect(copy.age == 1 && copy.cars == [])
+    let ada: Person = middle.object(with: id)
+    ada.age = 2
+    Car(context: middle).owner = ada
+    try middle.save()
+    #expect(copy.age == (isMerging ? 2 : 1) && copy.cars.count == (isMerging ? 1 : 0))
+  }
+
+  enum Deletion: CaseIterable { case unsaved, saved, byOthers }
+
+  @Test(.evidence("C-06"), .evidence("N-04"), arguments: Deletion.allCases, [false, true])
+  func `a child shows no reference that its parent has refused`(
+    deletion: Deletion, editsMembers: Bool
+  ) throws {
+    let fixture = try GraphFixture(orders)
+    let former = try fixture.saved { other in
+      (order: Order(context: other), label: Label(context: other), piece: Piece(context: other))
+    }
+    let (orderID, labelID) = (former.order.objectID, former.label.objectID)
+    let parent = fixture.context()
+    let child = fixture.child(of: parent)
+    let order = child.object(Order.self, with: orderID)
+    let label = child.object(Label.self, with: labelID)
+    let piece = child.object(Piece.self, with: former.piece.objectID)
+    #expect(order.title == "" && order.lines == [] && order.pieces == [] && order.labels == [])
+    #expect(label.name == "" && piece.number == 0)
+    if deletion == .byOthers {
+      try fixture.saved { $0.delete($0.object(Order.self, with: orderID)) }
+    } else {
+      parent.delete(parent.object(Order.self, with: orderID))
+      if deletion == .saved { try parent.save() }
+    }
+    let line = OrderLine(context: child)
+    if editsMembers {
+      order.lines = [line]
+      order.pieces = [piece]
+      order.labels = [label]
+    } else {
+      line.order = order
+      piece.order = order
+      label.orders = [order]
+    }
+    (label.name, piece.number) = ("edited", 5)
+    try child.save()
+    #expect(!child.hasChanges && line.order == nil && piece.order == nil && label.orders == [])
+    #expect(label.name == "edited" && piece.number == 5)
+    try parent.save()
+    let fresh = fixture.context()
+    #expect(try fresh.fetch(FetchRequest<OrderLine>()).map(\.order) == [nil])
+    #expect(fresh.object(Label.self, with: labelID).orders == [])
+    #expect(fresh.object(Label.self, with: labelID).name == "edited")
+  }
 }
