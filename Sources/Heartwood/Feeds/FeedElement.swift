@@ -111,7 +111,8 @@ struct FeedElement: Decodable {
     }
     entity = plan.entity
     if operation == .updated {
-      changed = Set(try data.decode([String].self, forKey: ImportKey("properties")))
+      let names = try data.decode([String].self, forKey: ImportKey("properties"))
+      changed = Set(names.map { plan.name($0) })
     }
     if operation != .deleted {
       guard data.contains(ImportKey("after")) else {
@@ -132,11 +133,11 @@ struct FeedElement: Decodable {
     of entity: EntityDescription, in data: KeyedDecodingContainer<ImportKey>
   ) throws -> StoredValue? {
     guard let attribute = entity.referringAttribute,
-      let container = try container("key", in: data),
-      container.contains(ImportKey(attribute.name))
+      let container = try container("key", in: data)
     else { return nil }
-    let decoder = try container.superDecoder(forKey: ImportKey(attribute.name))
-    return try attribute.storage.decodedValue(decoder)
+    let keys = [attribute.name, attribute.otherName].compactMap { $0.map { ImportKey($0) } }
+    guard let key = keys.first(where: { container.contains($0) }) else { return nil }
+    return try attribute.storage.decodedValue(try container.superDecoder(forKey: key))
   }
 
   /// Returns the decoding container for the JSON object at a key, or `nil` if there is no such
@@ -180,9 +181,13 @@ struct FeedValues {
     targets += earlier.filter { old in !targets.contains { $0.property === old.property } }
   }
 
+  /// A key that does not correspond to a property, or `nil` if there is none.
+  let ignoredKey: String?
+
   init(_ plan: ImportPlan, _ container: KeyedDecodingContainer<ImportKey>) throws {
+    ignoredKey = plan.ignoredKeys(container).min()
     for field in plan.fields {
-      guard let (inner, key) = try ImportedRow.container(of: field.keys, in: container) else {
+      guard let (inner, key) = try ImportedRow.container(of: field, in: container) else {
         continue
       }
       if field.property.isAttribute {

@@ -13,7 +13,7 @@ public struct ImportOptions: Sendable {
   /// The path to each property's value in an element, keyed by property name.
   ///
   /// A path consists of keys separated by dots: `["magnitude": "properties.mag"]`. For a property
-  /// that is not listed, the key is the property's name.
+  /// that is not listed, the key is the property's name in the class or in the store.
   public var keys: [String: String] = [:]
   /// The path to the array that contains the elements, such as `features`.
   ///

@@ -8,6 +8,9 @@ final class ImportPlan: @unchecked Sendable {
     let property: PropertyDescription
     /// The path to the value.
     let keys: [ImportKey]
+    /// The path to the value under the property's other name, if values with this name are
+    /// accepted.
+    var otherKeys: [ImportKey] = []
   }
 
   let entity: EntityDescription
@@ -17,6 +20,11 @@ final class ImportPlan: @unchecked Sendable {
   /// A Boolean value that indicates whether rows list the keys that do not correspond to a
   /// property.
   var reportsIgnoredKeys = false
+  /// The names of the properties whose values are accepted under their other names, keyed by the
+  /// other name.
+  private let names: [String: String]
+  /// The first keys of all paths.
+  private let knownKeys: Set<String>
   private let schema: Schema.Content
   private var plans: [Int: ImportPlan] = [:]
 
@@ -36,9 +44,27 @@ final class ImportPlan: @unchecked Sendable {
         "The import specifies a key for \(name), which is not a property of \(entity.name). Use "
           + "the names of the class's properties.")
     }
-    fields = entity.properties.filter { $0.isAttribute || $0.isRelationship }.map { property in
+    var fields = entity.properties.filter { $0.isAttribute || $0.isRelationship }.map { property in
       Field(property: property, keys: Self.path(of: property, keys))
     }
+    var names: [String: String] = [:]
+    let ownNames = Set(entity.properties.map(\.name))
+    var knownKeys = Set(fields.compactMap { $0.keys.first?.stringValue })
+    for (position, field) in fields.enumerated() {
+      // Do not accept the other name if it is the name of another property.
+      guard let name = field.property.otherName, !ownNames.contains(name),
+        field.keys.map(\.stringValue) == field.property.importKeys.map(\.stringValue)
+      else { continue }
+      let other = ImportKey.path(name)
+      guard
+        other.first?.stringValue == field.keys.first?.stringValue
+          || !knownKeys.contains(other.first?.stringValue ?? "")
+      else { continue }
+      fields[position].otherKeys = other
+      names[name] = field.property.name
+    }
+    knownKeys.formUnion(fields.compactMap { $0.otherKeys.first?.stringValue })
+    (self.fields, self.names, self.knownKeys) = (fields, names, knownKeys)
   }
 
   /// Returns the path to a property's value.
@@ -62,11 +88,14 @@ final class ImportPlan: @unchecked Sendable {
     return ImportKey(keys.map(\.stringValue).joined(separator: "."))
   }
 
+  /// Returns the name of the property that has the given name in its class or in the store.
+  ///
+  /// If there is no such property, the method returns `name`.
+  func name(_ name: String) -> String { names[name] ?? name }
+
   /// Returns a JSON object's keys that do not correspond to a property.
-  fileprivate func ignoredKeys(_ container: KeyedDecodingContainer<ImportKey>) -> [String] {
-    container.allKeys.map(\.stringValue).filter { name in
-      !fields.contains { $0.keys.first?.stringValue == name }
-    }
+  func ignoredKeys(_ container: KeyedDecodingContainer<ImportKey>) -> [String] {
+    container.allKeys.map(\.stringValue).filter { !knownKeys.contains($0) }
   }
 
   /// Returns the plan for the destination of a relationship.
@@ -152,7 +181,7 @@ struct ImportedRow {
     }
     if plan.reportsIgnoredKeys { ignoredKeys = plan.ignoredKeys(container) }
     for field in plan.fields {
-      guard let (inner, key) = try Self.container(of: field.keys, in: container) else { continue }
+      guard let (inner, key) = try Self.container(of: field, in: container) else { continue }
       let decoder = try inner.superDecoder(forKey: key)
       if field.property.isAttribute {
         attributes.append((field.property, try field.property.storage.decodedValue(decoder)))
@@ -162,8 +191,16 @@ struct ImportedRow {
     }
   }
 
-  /// Returns the object that contains the value at a path of keys, or `nil` if there is no value.
+  /// Returns the object that contains a property's value, or `nil` if there is no value.
   static func container(
+    of field: ImportPlan.Field, in container: KeyedDecodingContainer<ImportKey>
+  ) throws -> (KeyedDecodingContainer<ImportKey>, ImportKey)? {
+    if let found = try Self.container(of: field.keys, in: container) { return found }
+    return field.otherKeys.isEmpty ? nil : try Self.container(of: field.otherKeys, in: container)
+  }
+
+  /// Returns the object that contains the value at a path of keys, or `nil` if there is no value.
+  private static func container(
     of keys: [ImportKey], in container: KeyedDecodingContainer<ImportKey>
   ) throws -> (KeyedDecodingContainer<ImportKey>, ImportKey)? {
     var inner = container

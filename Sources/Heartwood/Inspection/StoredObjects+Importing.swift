@@ -142,7 +142,8 @@ private struct CSVRows: ImportedRows {
           "The header contains a column without a name. Add the name of an attribute or to-one "
             + "relationship of \(plan.entity.name), or remove the column.")
       }
-      guard let property = plan.entity.columns.first(where: { $0.name == name }) else {
+      let own = plan.name(name)
+      guard let property = plan.entity.columns.first(where: { $0.name == own }) else {
         throw ObjectGraphError(
           .unknownProperty,
           "The header contains \(name), but \(plan.entity.name) has no such attribute or to-one "

@@ -49,6 +49,15 @@ final class PropertyDescription: Sendable {
   /// The property's name in the store.
   var storedName: String { options.storedName ?? name }
 
+  /// The property's other name, under which feeds and imports accept its values too, or `nil` if
+  /// the property has the same name in its class and in the store.
+  ///
+  /// Programs use the names in their classes, and tools use the names in the store.
+  var otherName: String? {
+    let other = options.declaredName ?? storedName
+    return other == name ? nil : other
+  }
+
   var isAttribute: Bool {
     if case .attribute = kind { return true }
     return false
@@ -98,6 +107,8 @@ struct PropertyOptions: @unchecked Sendable {
   // The conformance is `@unchecked`, because key paths are not `Sendable`. It is safe, because the
   // key path of an inverse captures no values and never changes.
   var storedName: String?
+  /// The property's name in its class, or `nil` if the description itself has this name.
+  var declaredName: String?
   var renamedFrom: [String] = []
   var rules: [AttributeRule] = []
   var isPreservedOnDeletion = false

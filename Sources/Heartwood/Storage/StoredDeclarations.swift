@@ -17,6 +17,8 @@ package struct StoredDeclarations: Codable, Equatable {
 
   struct Property: Codable, Equatable {
     let number: UInt16
+    /// The property's name in its class, or `nil` if the property has the same name in the store.
+    var name: String?
     /// The delete rule of a relationship.
     var deleteRule: DeleteRule?
     /// The property's initial value, or `nil` if the value is null or differs between
@@ -83,6 +85,7 @@ extension StoredDeclarations.Declaration {
         ? nil
         : StoredDeclarations.Property(
           number: try stored.number(of: property),
+          name: property.otherName == nil ? nil : property.name,
           deleteRule: property.isRelationship ? property.options.deleteRule ?? .nullify : nil,
           initialValue:
             property.isVolatile || property.initialValue.isNull ? nil : property.initialValue,

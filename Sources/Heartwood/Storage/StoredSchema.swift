@@ -82,6 +82,7 @@ struct StoredSchema {
   ) -> PropertyDescription {
     let declared = declaration?.properties.first { $0.number == stored.number }
     var options = PropertyOptions()
+    options.declaredName = declared?.name
     options.deleteRule = declared?.deleteRule
     options.isPreservedOnDeletion = declared?.isPreservedOnDeletion ?? false
     return PropertyDescription(

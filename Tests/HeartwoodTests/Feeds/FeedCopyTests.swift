@@ -297,6 +297,20 @@ struct FeedCopyTests {
       return error?.kind == .invalidElement
         && error?.message.hasPrefix("Event 2-0 about Person/1 cannot be applied: ") == true
     }
+    // An unknown property in an event that has already been applied does not matter.
+    for (event, isNew) in [(events[0], false), (events[1], true)] {
+      let text = String(decoding: event, as: UTF8.self)
+        .replacing("\"age\":", with: "\"size\":2,\"age\":")
+      guard isNew else {
+        #expect(try copy.container.apply(events: [Data(text.utf8)]).repeatedCount == 1)
+        continue
+      }
+      let error = #expect(throws: ObjectGraphError.self) {
+        try copy.container.apply(events: [Data(text.utf8)])
+      }
+      #expect(error?.kind == .invalidElement)
+      #expect(error?.message.contains("Person has no property named size") == true)
+    }
     let bare = try await source.container.changeFeed(from: .oldestTransaction, values: .none)
       .first(1)
     #expect(throws: ObjectGraphError.self) {
