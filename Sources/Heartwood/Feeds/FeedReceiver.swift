@@ -47,7 +47,7 @@ public struct FeedReceiver {
     self.container = container
     self.author = author
     policy = mergePolicy.kind
-    decoder.dateDecodingStrategy = ExactDates.decoding
+    decoder.dateDecodingStrategy = ExactDates.decodingOfAnyForm
     decoder.nonConformingFloatDecodingStrategy = JSONCoding.decodedFloats
     decoder.userInfo[FeedPlans.key] = FeedPlans(
       container.group.attachedStores.map(\.model.schema))
