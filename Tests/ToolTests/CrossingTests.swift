@@ -8,11 +8,18 @@ private struct Spot: CompositeValue {
   var y = 0
 }
 
+private struct Visit: Codable, Equatable, AttributeValue {
+  var guest = ""
+  var date = Date(timeIntervalSinceReferenceDate: 0.25)
+}
+
 /// A class whose properties have other names in the store.
 private final class Gallery: ManagedObject {
   @Attribute(.unique, name: "label") var code: String = ""
   @Attribute("made") var place: String = ""
   @Attribute("sums") var amounts: [Decimal] = []
+  @Attribute var visit: Visit? = nil
+  @Attribute var dates: [Date] = []
   @Composite("spot") var position = Spot()
   @ToOne var next: Gallery?
 }
@@ -35,6 +42,8 @@ struct CrossingTests {
       let amount = try #require(Decimal(string: "12345678901234567890.123"))
       (first.amounts, second.amounts) = ([amount, 0.5], [])
       (first.position, second.position) = (Spot(x: 1, y: 2), Spot(x: 3, y: 4))
+      first.visit = Visit(guest: "Ada", date: Date(timeIntervalSinceReferenceDate: 86_400.125))
+      first.dates = [.distantPast, Date(timeIntervalSinceReferenceDate: 1e12)]
       first.next = second
     }
   }
@@ -51,6 +60,8 @@ struct CrossingTests {
     try container.store.close()
   }
 
+  private static func seconds(_ date: Date) -> Double { date.timeIntervalSinceReferenceDate }
+
   private func galleries(_ context: ManagedObjectContext) throws -> [Gallery] {
     try context.fetch(FetchRequest<Gallery>(sort: [SortDescriptor(\.code)]))
   }
@@ -61,7 +72,8 @@ struct CrossingTests {
     let context = container.newContext()
     let lines = try galleries(context).map { gallery in
       "\(gallery.code) \(gallery.place) \(gallery.amounts) \(gallery.position.x) "
-        + "\(gallery.position.y) \(gallery.next?.code ?? "-")"
+        + "\(gallery.position.y) \(gallery.next?.code ?? "-") \(gallery.visit?.guest ?? "-") "
+        + "\(([gallery.visit?.date].compactMap(\.self) + gallery.dates).map(Self.seconds))"
     }
     try container.store.close()
     return lines
@@ -110,6 +122,7 @@ struct CrossingTests {
       let all = try galleries(context)
       (all[0].code, all[0].place, all[0].position.y) = ("c", "new", 9)
       (all[0].next, all[1].next) = (nil, all[1])
+      all[1].visit = Visit()
     }
     try apply(
       try await events(existing: false, byTool: isReadByTool), byTool: isAppliedByTool)
@@ -133,8 +146,11 @@ struct CrossingTests {
   {
     try ToolRun("export", source, "Gallery", "--format", "jsonl", "--output", file).expectFine()
     let container = try open(copy)
+    var options = ImportOptions()
+    // The tool exports dates within `Codable` values as they are stored.
+    options.dateDecodingStrategy = .deferredToDate
     try container.newContext().upsert(
-      Gallery.self, matching: \.code, contentsOf: URL(filePath: file))
+      Gallery.self, matching: \.code, contentsOf: URL(filePath: file), options)
     try container.store.close()
     #expect(try objects(copy) == objects(source))
   }

@@ -47,7 +47,7 @@ public struct FeedReceiver {
     self.container = container
     self.author = author
     policy = mergePolicy.kind
-    decoder.dateDecodingStrategy = ExactDates.decoding
+    decoder.dateDecodingStrategy = ExactDates.decodingOfAnyForm
     decoder.nonConformingFloatDecodingStrategy = JSONCoding.decodedFloats
     decoder.userInfo[FeedPlans.key] = FeedPlans(
       container.group.attachedStores.map(\.model.schema))
@@ -99,10 +99,10 @@ public struct FeedReceiver {
   ///   other store's history. If the store's commits are durable, the applied events are durable
   ///   too.
   /// - Throws: `mergeConflict` if there is a conflict and the policy is ``MergePolicy/error``;
-  ///   `constraintConflict`, `deniedDelete`, `unknownEntity`, `invalidElement` or `validation` if an
-  ///   event violates the model; `historyExpired` if the source was restored to an earlier state; any error from
-  ///   writing the store. The error message names the event. Transactions applied before the error
-  ///   remain committed.
+  ///   `constraintConflict`, `deniedDelete`, `unknownEntity`, `invalidElement` or `validation` if
+  ///   an event violates the model; `historyExpired` if the source was restored to an earlier
+  ///   state; any error from writing the store. The error message names the event. Transactions
+  ///   applied before the error remain committed.
   /// - Complexity: One lookup and one write for each event. A transaction contains at most 10,000
   ///   events, or more if unique values move between objects.
   public mutating func apply(isComplete: Bool = false) throws -> FeedReport {

@@ -71,41 +71,12 @@ struct SchemaReconciliation {
     throw error
   }
 
-  // MARK: Names
-
-  /// Returns the stored names of entities or properties, keyed by their names in the schema.
-  ///
-  /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
-  /// first of its former names that is in the store and not yet taken, even if a new declaration
-  /// now uses that name. There is one exception. If the store already contains the declaration's
-  /// current name, an earlier migration has renamed the declaration. It then matches a former name
-  /// only if no current declaration uses that name. Every other declaration matches its own name if
-  /// that name is in the store and not taken.
-  private static func matches(
-    _ new: [(name: String, former: [String])], _ old: [String]
-  ) -> [String: String] {
-    let declared = Set(new.map(\.name))
-    var free = Set(old)
-    var result: [String: String] = [:]
-    for (name, former) in new {
-      let isKnown = old.contains(name)
-      let found = former.first { free.contains($0) && !(isKnown && declared.contains($0)) }
-      guard let found else { continue }
-      free.remove(found)
-      result[name] = found
-    }
-    for (name, _) in new where result[name] == nil && free.remove(name) != nil {
-      result[name] = name
-    }
-    return result
-  }
-
   // MARK: Entities
 
   private mutating func reconcileEntities() throws {
     let entities = schema.content.entities
     let matches = Self.matches(
-      entities.map { ($0.name, $0.renamedFrom) }, before.entities.map(\.name))
+      entities.map { ($0.name, $0.renamedFrom) }, before.entities.map { ($0.name, $0.formerNames) })
     result.entities = try entities.map { entity in
       let known = matches[entity.name].flatMap { before.entity(named: $0) }
       return try reconciled(entity, known)
@@ -167,6 +138,10 @@ struct SchemaReconciliation {
       if known.name != entity.name {
         changes.append("\(entity.name) is named \(known.name) in the store.")
       }
+      // Record former names only in a migration, because opening a store must not change its model.
+      if known.name != entity.name || schema.version > before.version {
+        reconciled.replace(entity.renamedFrom)
+      }
       reconciled.name = entity.name
     } else {
       guard result.lastEntity < ObjectNumber.maxEntity else {
@@ -177,6 +152,7 @@ struct SchemaReconciliation {
       }
       result.lastEntity += 1
       reconciled = StoredModel.StoredEntity(name: entity.name, number: result.lastEntity)
+      reconciled.replace(entity.renamedFrom)
       changes.append("\(entity.name) exists only in the program.")
     }
     try reconcileProperties(entity, &reconciled)
@@ -191,7 +167,8 @@ struct SchemaReconciliation {
     let known = stored.properties
     let isNew = stored.lastProperty == 0
     let matches = Self.matches(
-      entity.properties.map { ($0.storedName, $0.options.renamedFrom) }, known.map(\.name))
+      entity.properties.map { ($0.storedName, $0.options.renamedFrom) },
+      known.map { ($0.name, $0.formerNames) })
     stored.properties = []
     for property in entity.properties {
       guard let kind = property.storedKind else { continue }
@@ -200,6 +177,9 @@ struct SchemaReconciliation {
       if var old {
         if old.name != property.storedName {
           changes.append("\(name) is named \(old.name) in the store.")
+        }
+        if old.name != property.storedName || schema.version > before.version {
+          old.replace(property.options.renamedFrom)
         }
         old.name = property.storedName
         compare(old.kind, kind, name)
@@ -215,8 +195,10 @@ struct SchemaReconciliation {
         }
         stored.lastProperty += 1
         stored.recordConstant(property, stored.lastProperty)
-        stored.properties.append(
-          .init(name: property.storedName, number: stored.lastProperty, kind: kind))
+        var new = StoredModel.StoredProperty(
+          name: property.storedName, number: stored.lastProperty, kind: kind)
+        new.replace(property.options.renamedFrom)
+        stored.properties.append(new)
         if !isNew { changes.append("\(name) exists only in the program.") }
       }
     }

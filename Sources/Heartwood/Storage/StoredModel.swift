@@ -21,6 +21,7 @@ package struct StoredModel: Codable, Equatable {
     var indexes: [String] = []
     /// The derivations of the entity's attributes, or `nil` if no attribute is derived.
     package var derived: [String]?
+    var formerNames: [String]?
   }
 
   /// A property in the store.
@@ -30,6 +31,7 @@ package struct StoredModel: Codable, Equatable {
     var kind: StoredKind
     /// The ends of a relationship, or `nil` for an attribute.
     var ends: StoredEnds?
+    var formerNames: [String]?
   }
 
   /// The kind of a property.

@@ -13,7 +13,22 @@ package enum ExactDates {
   }
 
   static let decoding = JSONDecoder.DateDecodingStrategy.custom { decoder in
+    try date(in: decoder.singleValueContainer())
+  }
+
+  /// A strategy that accepts ISO 8601 text and numbers of seconds since 2001.
+  ///
+  /// Classes store the dates within `Codable` values as numbers, but feeds and exports contain
+  /// text, which a tool stores unchanged because it does not know the types.
+  static let decodingOfAnyForm = JSONDecoder.DateDecodingStrategy.custom { decoder in
     let container = try decoder.singleValueContainer()
+    if let seconds = try? container.decode(Double.self) {
+      return Date(timeIntervalSinceReferenceDate: seconds)
+    }
+    return try date(in: container)
+  }
+
+  private static func date(in container: any SingleValueDecodingContainer) throws -> Date {
     let text = try container.decode(String.self)
     guard let date = date(from: text) else {
       throw DecodingError.dataCorruptedError(

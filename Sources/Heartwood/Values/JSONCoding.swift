@@ -20,9 +20,10 @@ enum JSONCoding {
     return [UInt8](try encoder.encode(OrderedValue(value)))
   }
 
-  /// A decoder for values that ``bytes(of:)`` has encoded.
+  /// A decoder for values that ``bytes(of:)`` or a tool has encoded.
   static var decoder: JSONDecoder {
     let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = ExactDates.decodingOfAnyForm
     decoder.nonConformingFloatDecodingStrategy = decodedFloats
     return decoder
   }

@@ -39,8 +39,8 @@ struct PreservedValueTests {
 
   /// Dates, in seconds since 2001, most of which are not a whole number of milliseconds.
   static let dates = [
-    0, 1.25, -1.0009765625, 0.123456789, 700_000_000.123456, -314_159_265.358979, -20_000_000_000.125,
-    252_423_993_599.99997, 252_423_993_600.5, .infinity,
+    0, 1.25, -1.0009765625, 0.123456789, 700_000_000.123456, -314_159_265.358979,
+    -20_000_000_000.125, 252_423_993_599.99997, 252_423_993_600.5, .infinity,
   ]
 
   /// Inserts an object into both containers, and then deletes it from the source.

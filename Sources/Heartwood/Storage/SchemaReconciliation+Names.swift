@@ -1,0 +1,52 @@
+extension SchemaReconciliation {
+  /// Returns the stored names of entities or properties, keyed by their names in the schema.
+  ///
+  /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
+  /// first of its former names that is in the store and not yet taken, even if a new declaration
+  /// now uses that name. There is one exception. If the store already contains the declaration's
+  /// current name, an earlier migration may have renamed the declaration. It then matches a former
+  /// name only if no current declaration uses that name, and if the store does not list the name
+  /// among those that the declaration has replaced. Every other declaration matches its own name if
+  /// that name is in the store and not taken.
+  ///
+  /// - Parameter old: The names in the store, each with the names that it has replaced.
+  static func matches(
+    _ new: [(name: String, former: [String])], _ old: [(name: String, former: [String]?)]
+  ) -> [String: String] {
+    let declared = Set(new.map(\.name))
+    var free = Set(old.map(\.name))
+    var result: [String: String] = [:]
+    for (name, former) in new where !former.isEmpty {
+      let known = old.first { $0.name == name }
+      let replaced = known.map { declared.union($0.former ?? []) } ?? []
+      guard let found = former.first(where: { free.contains($0) && !replaced.contains($0) }) else {
+        continue
+      }
+      free.remove(found)
+      result[name] = found
+    }
+    for (name, _) in new where result[name] == nil && free.remove(name) != nil {
+      result[name] = name
+    }
+    return result
+  }
+}
+
+/// An entity or property whose former names the store records.
+protocol RenamedInStore {
+  /// The names that the current name has replaced, or `nil` if there are none.
+  ///
+  /// If such a name is used again, it belongs to another declaration.
+  var formerNames: [String]? { get set }
+}
+
+extension StoredModel.StoredEntity: RenamedInStore {}
+extension StoredModel.StoredProperty: RenamedInStore {}
+
+extension RenamedInStore {
+  /// Records that the current name has replaced the given names.
+  mutating func replace(_ names: [String]) {
+    let new = names.filter { formerNames?.contains($0) != true }
+    if !new.isEmpty { formerNames = (formerNames ?? []) + new }
+  }
+}
