@@ -34,8 +34,9 @@ extension PersistentContainer {
     get throws {
       var positions: [UUID: HistoryPosition] = [:]
       for attached in group.attachedStores {
-        positions[attached.model.space.store] =
-          try HistoryReader(try attached.store.snapshot(), attached.model).newestPosition()
+        let position = try HistoryReader(try attached.store.snapshot(), attached.model)
+          .newestPosition()
+        if position.sequence > 0 { positions[attached.model.space.store] = position }
       }
       return PersistentHistoryToken(positions)
     }

@@ -69,8 +69,7 @@ struct StoreFeed {
       let view = try newestView()
       existing = Existing(
         view: view,
-        position: try HistoryReader(view.snapshot, attached.model).newestPosition()
-          ?? HistoryPosition(sequence: 0),
+        position: try HistoryReader(view.snapshot, attached.model).newestPosition(),
         entities: entities.filter { !$0.storage.entity.isAbstract }[...])
     }
   }

@@ -35,13 +35,17 @@ struct HistoryReader {
       .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted } ?? 0
   }
 
-  /// Returns the position after the newest transaction, or `nil` if no transaction has ever been
-  /// recorded.
-  func newestPosition() throws -> HistoryPosition? {
-    guard let keyspace = try snapshot.keyspace(HistoryFormat.keyspace) else { return nil }
+  /// Returns the position after the newest transaction.
+  ///
+  /// If no transaction has ever been recorded, the position's number is 0, so that transactions
+  /// deleted from now on count as missing.
+  func newestPosition() throws -> HistoryPosition {
+    guard let keyspace = try snapshot.keyspace(HistoryFormat.keyspace) else {
+      return HistoryPosition(sequence: 0)
+    }
     let rows = RowsKeyspace.snapshot(keyspace)
     return try rows.withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) }
-      .map { try HistoryPosition(after: $0.next - 1, $0, in: rows) }
+      .map { try HistoryPosition(after: $0.next - 1, $0, in: rows) } ?? HistoryPosition(sequence: 0)
   }
 
   private func transaction(
