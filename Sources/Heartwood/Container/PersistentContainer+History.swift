@@ -248,14 +248,16 @@ extension PersistentContainer {
   /// processed.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: Reads one row for each consumer.
+  /// - Complexity: Reads three rows for each consumer.
   public var historyConsumers: [String: PersistentHistoryToken] {
     get throws {
       var positions: [String: [UUID: HistoryPosition]] = [:]
       for attached in group.attachedStores {
-        for (name, sequence) in try HistoryConsumers.all(in: try attached.store.snapshot()) {
-          positions[name, default: [:]][attached.model.space.store] = HistoryPosition(
-            sequence: sequence)
+        let snapshot = try attached.store.snapshot()
+        let reader = HistoryReader(snapshot, attached.model)
+        for (name, sequence) in try HistoryConsumers.all(in: snapshot) {
+          positions[name, default: [:]][attached.model.space.store] =
+            try reader.position(after: sequence)
         }
       }
       return positions.compactMapValues { PersistentHistoryToken($0) }
