@@ -175,10 +175,12 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     for storeContext in storeContexts { storeContext.abandonAll() }
-    otherStoreContexts.removeAll(where: \.model.isRemoved)
     advance()
     faultError = nil
     processPendingChanges()
+    // Drop the contexts of removed stores last, so that their pins are released and their lists
+    // become empty.
+    otherStoreContexts.removeAll(where: \.model.isRemoved)
   }
 
   func requireOwn(_ object: ManagedObject) throws {
