@@ -205,11 +205,11 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     defer { processPendingChanges() }
-    let stores = Set([change.inserted, change.updated, change.deleted].joined().map(\.space.store))
-    for store in stores {
+    let changed = change.inserted.union(change.updated).union(change.derived)
+    for store in Set(changed.union(change.deleted).map(\.space.store)) {
       let storeContext = otherStoreContext(of: store) ?? self
       let view = try storeContext.beginMerging(of: store)
-      for id in change.inserted.union(change.updated) where id.space.store == store {
+      for id in changed where id.space.store == store {
         try storeContext.mergeUpdate(of: id, view)
       }
       for id in change.deleted where id.space.store == store {
