@@ -24,6 +24,10 @@ public struct ContextChange: Sendable {
   public internal(set) var deleted: Set<ManagedObjectID> = []
   /// The objects that were reverted, reread or turned into faults.
   public internal(set) var refreshed: Set<ManagedObjectID> = []
+  /// The objects of which a save changed only derived attributes.
+  ///
+  /// They do not count as updated, but a context that merges the save rereads them.
+  var derived: Set<ManagedObjectID> = []
   /// The generation that the save created.
   ///
   /// The property is `nil` unless the change is a ``Kind/didSave`` change. It is also `nil` in a

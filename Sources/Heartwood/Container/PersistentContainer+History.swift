@@ -28,17 +28,26 @@ extension PersistentContainer {
   /// The token of the newest transaction in the history, or `nil` if no transaction has ever been
   /// recorded.
   ///
+  /// The token covers all stores of the container, including those without transactions.
+  ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: Reads one row for each store.
   public var currentHistoryToken: PersistentHistoryToken? {
     get throws {
-      var positions: [UUID: HistoryPosition] = [:]
-      for attached in group.attachedStores {
-        positions[attached.model.space.store] =
-          try HistoryReader(try attached.store.snapshot(), attached.model).newestPosition()
-      }
+      let positions = try newestHistoryPositions()
+      guard positions.values.contains(where: { $0.sequence > 0 }) else { return nil }
       return PersistentHistoryToken(positions)
     }
+  }
+
+  /// Returns the newest position in the history of each store.
+  func newestHistoryPositions() throws -> [UUID: HistoryPosition] {
+    var positions: [UUID: HistoryPosition] = [:]
+    for attached in group.attachedStores {
+      positions[attached.model.space.store] =
+        try HistoryReader(try attached.store.snapshot(), attached.model).newestPosition()
+    }
+    return positions
   }
 
   /// Returns the transactions committed after a date, according to the clocks of the writing
@@ -239,14 +248,16 @@ extension PersistentContainer {
   /// processed.
   ///
   /// - Throws: `corrupt` or `io`.
-  /// - Complexity: Reads one row for each consumer.
+  /// - Complexity: Reads three rows for each consumer.
   public var historyConsumers: [String: PersistentHistoryToken] {
     get throws {
       var positions: [String: [UUID: HistoryPosition]] = [:]
       for attached in group.attachedStores {
-        for (name, sequence) in try HistoryConsumers.all(in: try attached.store.snapshot()) {
-          positions[name, default: [:]][attached.model.space.store] = HistoryPosition(
-            sequence: sequence)
+        let snapshot = try attached.store.snapshot()
+        let reader = HistoryReader(snapshot, attached.model)
+        for (name, sequence) in try HistoryConsumers.all(in: snapshot) {
+          positions[name, default: [:]][attached.model.space.store] =
+            try reader.position(after: sequence)
         }
       }
       return positions.compactMapValues { PersistentHistoryToken($0) }

@@ -83,9 +83,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
         }
         shown[store] = snapshot.generation
         do {
-          positions[store] =
-            try HistoryReader(snapshot, attached.model).newestPosition()
-            ?? HistoryPosition(sequence: 0)
+          positions[store] = try HistoryReader(snapshot, attached.model).newestPosition()
         } catch {
           return nil
         }

@@ -186,11 +186,29 @@ extension ManagedObjectContext {
     case .atNextRead, .at: break
     }
     switch rootContext.generationAfterSave {
-    case .unpin: for storeContext in rootContext.storeContexts { storeContext.pin = .none }
+    case .unpin: unpin()
     case .advance:
       // If a later commit has already replaced the saved generation, that generation can no longer
       // be pinned. In that case, pin the newest generation at the next read.
       do { try rootContext.pinNewest((self, saved)) } catch { advance() }
+    }
+  }
+
+  /// Removes the pin or moves it to the newest generation, as ``generationAfterSave`` specifies,
+  /// because there was nothing to save.
+  func advanceWithoutSaving() {
+    switch rootContext.generationAfterSave {
+    case .unpin: unpin()
+    case .advance: advance()
+    }
+  }
+
+  private func unpin() {
+    for storeContext in rootContext.storeContexts {
+      switch storeContext.pin {
+      case .none, .within: break
+      case .atNextRead, .at: storeContext.pin = .none
+      }
     }
   }
 

@@ -83,6 +83,7 @@ extension ManagedObjectContext {
       unmarkDeleted(object)
       try fillFault(object, storage, view)
       if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
+      observer?.recordChange(of: object)
     } else if object.isFault {
       try fillFault(object, storage, view)
     } else if object.version != view.version, !object.hasChanges {
@@ -104,10 +105,16 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView
   ) throws {
     if !pendingValues.isEmpty { markPendingValueStale(of: object) }
+    var isChanged = false
     for attribute in storage.entity.derived
     where attribute.isOverRelationship && object.changes?.originals[attribute.slot] == nil {
-      try object.setStoredValue(try storage.value(attribute.slot, view), attribute.property)
+      let value = try storage.value(attribute.slot, view)
+      let mine = try? object.storedValue(attribute.property)
+      if let mine, mine.isIdentical(to: value) { continue }
+      try object.setStoredValue(value, attribute.property)
+      isChanged = true
     }
+    if isChanged { notifyObservers(of: object, as: \.refreshed) }
   }
 
   /// Discards the loaded members of to-many relationships, so that the members are read again.
@@ -211,10 +218,12 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     for storeContext in storeContexts { storeContext.abandonAll() }
-    otherStoreContexts.removeAll(where: \.model.isRemoved)
     advance()
     faultError = nil
     processPendingChanges()
+    // Drop the contexts of removed stores last, so that their pins are released and their lists
+    // become empty.
+    otherStoreContexts.removeAll(where: \.model.isRemoved)
   }
 
   func requireOwn(_ object: ManagedObject) throws {

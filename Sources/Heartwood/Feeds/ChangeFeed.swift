@@ -80,7 +80,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     case .existingObjects:
       self.start = start
       return
-    case .now: token = try container.currentHistoryToken
+    case .now: token = PersistentHistoryToken(try container.newestHistoryPositions())
     case .oldestTransaction: token = nil
     case .after(let known):
       try container.requireOwn(known, container.group.attachedStores)

@@ -69,8 +69,7 @@ struct StoreFeed {
       let view = try newestView()
       existing = Existing(
         view: view,
-        position: try HistoryReader(view.snapshot, attached.model).newestPosition()
-          ?? HistoryPosition(sequence: 0),
+        position: try HistoryReader(view.snapshot, attached.model).newestPosition(),
         entities: entities.filter { !$0.storage.entity.isAbstract }[...])
     }
   }
@@ -185,7 +184,7 @@ struct StoreFeed {
     let view = try newestView()
     var cursor = try HistoryCursor(view.snapshot, after: position)
     // Set the position now, so that transactions deleted from now on count as missing.
-    position = position ?? HistoryPosition(sequence: cursor.deleted)
+    position = position ?? cursor.position
     guard cursor.newest > position?.sequence ?? 0 else {
       if values.includesBefore { previous = view }
       return
@@ -199,9 +198,7 @@ struct StoreFeed {
   private mutating func endChanges(_ state: Changes) {
     // Move to the newest transaction, because the last transactions may have changed only objects
     // of unknown classes.
-    if state.cursor.newest > position?.sequence ?? 0 {
-      position = HistoryPosition(sequence: state.cursor.newest)
-    }
+    position = state.cursor.position
     previous = values.includesBefore ? state.view : nil
   }
 

@@ -225,9 +225,15 @@ final class ResultsFeed: ContextFollower {
     }
     guard source.generation != target.generation else { return [] }
     var difference = RowDifference(storeContext.model)
-    let isAll = try difference.recordChanges(
-      in: storeContext.store, from: source, to: target, while: cheaperThanFetching(view))
-    return isAll ? Set(difference.numbers) : nil
+    do {
+      let isAll = try difference.recordChanges(
+        in: storeContext.store, from: source, to: target, while: cheaperThanFetching(view))
+      return isAll ? Set(difference.numbers) : nil
+    } catch let error as StorageError where error.kind == .foreignStore {
+      // When another process first opens a store for writing, a read-only store opens its files
+      // again. Generations from before and after cannot be compared.
+      return nil
+    }
   }
 
   /// Returns the unchanged objects whose relationships omit objects deleted in the context, if a

@@ -37,7 +37,8 @@ extension ManagedObjectContext {
 
   /// The point up to which the context has merged changes from other contexts.
   ///
-  /// The position in the history is `nil` if no transaction has been merged.
+  /// The position and the generation are `nil` if the store could not be read when merging was
+  /// turned on.
   struct AutoMerge {
     var position: HistoryPosition?
     var generation: Generation?
@@ -67,17 +68,28 @@ extension ManagedObjectContext {
     let snapshot = try store.snapshot()
     guard before.generation != snapshot.generation else { return }
     let newest = try newestMerge(snapshot)
-    do {
-      for transaction in try HistoryReader(snapshot, model).transactions(after: before.position) {
-        try mergeChanges(from: transaction)
-      }
-    } catch let error as ObjectGraphError where error.kind == .historyExpired {
+    if let transactions = try transactions(after: before.position, snapshot) {
+      for transaction in transactions { try mergeChanges(from: transaction) }
+    } else {
       try mergeAll()
     }
     // Set the position only after the merge, so that the context retries a failed merge.
     autoMerge = newest
     // Advance even if the new transactions did not change any objects.
     advance()
+  }
+
+  /// Returns the transactions after a position, or `nil` if the position is unknown or some of the
+  /// transactions have been deleted.
+  private func transactions(
+    after position: HistoryPosition?, _ snapshot: Snapshot
+  ) throws -> [PersistentHistoryTransaction]? {
+    guard let position else { return nil }
+    do {
+      return try HistoryReader(snapshot, model).transactions(after: position)
+    } catch let error as ObjectGraphError where error.kind == .historyExpired {
+      return nil
+    }
   }
 
   /// Records the context's own save as merged, unless other commits have been made since the last
@@ -201,11 +213,11 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     defer { processPendingChanges() }
-    let stores = Set([change.inserted, change.updated, change.deleted].joined().map(\.space.store))
-    for store in stores {
+    let changed = change.inserted.union(change.updated).union(change.derived)
+    for store in Set(changed.union(change.deleted).map(\.space.store)) {
       let storeContext = otherStoreContext(of: store) ?? self
       let view = try storeContext.beginMerging(of: store)
-      for id in change.inserted.union(change.updated) where id.space.store == store {
+      for id in changed where id.space.store == store {
         try storeContext.mergeUpdate(of: id, view)
       }
       for id in change.deleted where id.space.store == store {

@@ -185,7 +185,9 @@ extension ManagedObjectContext {
       let id = ManagedObjectID(row.number, model.space)
       if row.isDeleted {
         change.deleted.insert(id)
-      } else if !row.isDerivedOnly, !change.inserted.contains(id) {
+      } else if row.isDerivedOnly {
+        change.derived.insert(id)
+      } else if !change.inserted.contains(id) {
         change.updated.insert(id)
       }
     }

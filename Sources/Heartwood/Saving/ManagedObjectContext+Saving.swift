@@ -25,14 +25,14 @@ extension ManagedObjectContext {
     defer { processPendingChanges() }
     try requireReadable()
     try mergeAutomatically()
-    guard try !storeContextsToSave().isEmpty else { return advance() }
+    guard try !storeContextsToSave().isEmpty else { return advanceWithoutSaving() }
     let start = ContinuousClock.now
     try callWillSave()
     try validateAll()
     // Determine the changed store contexts again, because the callbacks may have changed objects of
     // other stores.
     let changed = try storeContextsToSave()
-    guard !changed.isEmpty else { return advance() }
+    guard !changed.isEmpty else { return advanceWithoutSaving() }
     guard parent == nil else { return saveToParent(changed) }
     for storeContext in changed { try storeContext.saveOwn(start) }
   }

@@ -34,8 +34,11 @@ struct HistoryCursor {
 
   /// The number of the newest transaction.
   let newest: Int64
-  /// The number of the last deleted transaction, or 0 if there is none.
-  let deleted: Int64
+  /// The position after the last transaction that was read.
+  ///
+  /// If no transaction has been read yet, this is the position at which the cursor begins.
+  var position: HistoryPosition { transaction?.position ?? start }
+  private let start: HistoryPosition
   private let keyspace: KeyspaceReader?
   /// The next changes, in reverse order.
   private var waiting: [Change] = []
@@ -62,9 +65,11 @@ struct HistoryCursor {
     let bounds =
       try rows?.withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) } ?? HistoryBounds()
     try known?.require(bounds, in: rows)
-    (newest, deleted) = (bounds.next - 1, bounds.deleted)
-    let first = max(known?.sequence ?? 0, bounds.deleted) + 1
-    if first <= newest { next = Key(first) }
+    newest = bounds.next - 1
+    start =
+      try known ?? rows.map { try HistoryPosition(after: bounds.deleted, bounds, in: $0) }
+      ?? HistoryPosition(sequence: 0)
+    if start.sequence < newest { next = Key(start.sequence + 1) }
   }
 
   /// Returns the next change, or `nil` if there are no more changes.

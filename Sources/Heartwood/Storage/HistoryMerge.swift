@@ -21,7 +21,7 @@ struct HistoryMerge {
   mutating func add(_ reader: HistoryReader, of model: StoreModel) throws {
     let store = model.space.store
     let own = positions[store]
-    if own == nil { positions[store] = HistoryPosition(sequence: try reader.start()) }
+    if own == nil { positions[store] = try reader.oldestPosition() }
     runs.append(try reader.transactions(after: own)[...])
   }
 

@@ -28,20 +28,26 @@ struct HistoryReader {
     return result
   }
 
-  /// Returns the number of the last transaction that was deleted from the history, or 0 if there is
-  /// none.
-  func start() throws -> Int64 {
-    try snapshot.keyspace(HistoryFormat.keyspace)?
-      .withValue(HistoryFormat.boundsKey) { try HistoryBounds($0).deleted } ?? 0
-  }
+  /// Returns the position directly before the oldest transaction that is left.
+  func oldestPosition() throws -> HistoryPosition { try position(\.deleted) }
 
-  /// Returns the position after the newest transaction, or `nil` if no transaction has ever been
-  /// recorded.
-  func newestPosition() throws -> HistoryPosition? {
-    guard let keyspace = try snapshot.keyspace(HistoryFormat.keyspace) else { return nil }
+  /// Returns the position after the newest transaction.
+  ///
+  /// If no transaction has ever been recorded, the position's number is 0, so that transactions
+  /// deleted from now on count as missing.
+  func newestPosition() throws -> HistoryPosition { try position { $0.next - 1 } }
+
+  /// Returns the position after the transaction with the given number.
+  func position(after sequence: Int64) throws -> HistoryPosition { try position { _ in sequence } }
+
+  private func position(_ sequence: (HistoryBounds) -> Int64) throws -> HistoryPosition {
+    guard let keyspace = try snapshot.keyspace(HistoryFormat.keyspace) else {
+      return HistoryPosition(sequence: sequence(HistoryBounds()))
+    }
     let rows = RowsKeyspace.snapshot(keyspace)
-    return try rows.withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) }
-      .map { try HistoryPosition(after: $0.next - 1, $0, in: rows) }
+    let bounds =
+      try rows.withValue(HistoryFormat.boundsKey) { try HistoryBounds($0) } ?? HistoryBounds()
+    return try HistoryPosition(after: sequence(bounds), bounds, in: rows)
   }
 
   private func transaction(

@@ -95,6 +95,49 @@ struct ObservationTests {
     #expect(undone() == 1 && rank() == 0)
   }
 
+  @Test(.evidence("OB-01"), .evidence("D-10"), .evidence("CH-01"), arguments: [true, false])
+  func `rereading a derived attribute that others recomputed notifies its observers`(
+    merges: Bool
+  ) async throws {
+    let fixture = try GraphFixture(towns)
+    let ids = try fixture.saved { context in
+      let (town, house) = (Town(context: context), House(context: context))
+      (town.name, house.rooms, house.town) = ("Rome", 1, town)
+      return [town, house]
+    }.map(\.objectID)
+    let context = fixture.context()
+    context.tracksObservation = true
+    let town = try #require(try context.existingObject(Town.self, with: ids[0]))
+    let (rooms, name) = (watch { town.rooms }, watch { town.name })
+    var changes = context.changes.makeAsyncIterator()
+    try fixture.saved { $0.object(House.self, with: ids[1]).rooms = 5 }
+    if merges {
+      let newest = try #require(try fixture.container.fetchHistory(after: nil).last)
+      try context.mergeChanges(from: newest)
+    } else {
+      _ = try context.fetch(FetchRequest<Town>())
+      context.processPendingChanges()
+    }
+    #expect(town.rooms == 5 && rooms() == 1 && name() == 0)
+    #expect(await changes.next(isolation: nil)?.refreshed == [ids[0]])
+  }
+
+  @Test(.evidence("OB-01")) func `an object whose row is restored notifies its observers`() throws {
+    let past = fixture.context()
+    try past.setQueryGenerationFrom(.current)
+    _ = try past.count(for: FetchRequest<Song>())
+    let token = try #require(past.queryGenerationToken)
+    let song = try song()
+    try fixture.changeSong(ids[0]) { $0.managedObjectContext?.delete($0) }
+    try context.refresh(song, mergeChanges: false)
+    let rank = watch { song.rank }
+    #expect(song.rank == 0 && song.isDeleted)
+    try fixture.container.revert(to: token)
+    #expect(try context.existingObject(Song.self, with: ids[0]) === song)
+    context.processPendingChanges()
+    #expect(song.rank == 10 && rank() == 1)
+  }
+
   @Test(.evidence("OB-02"))
   func `observers of a context are notified of its inserted, updated and deleted objects`() throws {
     let song = try song()

@@ -71,6 +71,8 @@ struct RestoredHistoryTests {
           lost.append(try JSONDecoder().decode(PersistentHistoryToken.self, from: stored))
         }
       }
+      try original.registerHistoryConsumer("lost", at: lost.last)
+      lost.append(try #require(try original.historyConsumers["lost"]))
       let feed = try original.changeFeed(from: .oldestTransaction)
       lost += try await feed.all(of: original).filter { $0.transaction > kept.count }
         .compactMap(\.token)
@@ -97,6 +99,36 @@ struct RestoredHistoryTests {
       }
     }
     #expect(try restored.store.verify().findings == [])
+  }
+
+  @Test(.evidence("H-03"), .evidence("ST-08"), .evidence("CF-04"))
+  func `tokens of deleted and lost transactions of one of several stores expire`() throws {
+    let fixture = try StoresFixture(.inFiles)
+    let container = fixture.container
+    try fixture.memo("kept")
+    try container.stores[1].backup(to: fixture.url("backup").path)
+    try fixture.memo("lost")
+    try container.registerHistoryConsumer("search", at: try Self.newest(container))
+    var lost = [try container.historyConsumers["search"]]
+    // Deleting the lost transaction leaves only its number and its time.
+    try container.deleteHistory(before: Date.distantFuture)
+    lost.append(try container.historyConsumers["search"])
+    try fixture.person("Ada")
+    lost.append(try container.fetchHistory(after: nil).last?.token)
+    var reader = try container.changeFeed(from: .oldestTransaction).reader()
+    lost.append(try reader.next()?.token)
+    try Backup(at: fixture.url("backup").path).restore(to: fixture.url("restored").path)
+    let restored = try PersistentContainer(
+      url: fixture.url("restored"), schema: Schema(Memo.self, Remark.self))
+    defer { try? restored.store.close() }
+    for number in 0..<3 {
+      for (index, token) in lost.enumerated() {
+        try Self.expectExpired(try #require(token), restored, "token \(index), \(number)")
+      }
+      let context = restored.newContext()
+      Memo(context: context).text = "new \(number)"
+      try context.save()
+    }
   }
 
   @Test(.evidence("CF-04")) func `an event of another store cannot be acknowledged`() async throws {

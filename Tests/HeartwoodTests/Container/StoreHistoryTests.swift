@@ -68,6 +68,38 @@ struct StoreHistoryTests {
     #expect(error?.kind == .foreignStore)
   }
 
+  @Test(
+    .evidence("ST-08"), .evidence("H-03"), .evidence("H-10"),
+    arguments: StoresFixture.Kind.allCases)
+  func `a token covers the stores that had no transactions yet`(kind: StoresFixture.Kind) throws {
+    let fixture = try StoresFixture(kind)
+    let container = fixture.container
+    let feeds = [try container.changeFeed(from: .now)]
+    #expect(try container.currentHistoryToken == nil)
+    try fixture.person("Ada")
+    let token = try #require(try container.currentHistoryToken)
+    #expect(try container.fetchHistory(after: nil).last?.token == token)
+    let late = try container.changeFeed(from: .now)
+    let all = try container.changeFeed(from: .oldestTransaction)
+    try fixture.memo("milk")
+    try fixture.memo("bread")
+    let news = try container.fetchHistory(after: token)
+    #expect(news.count == 2)
+    // Delete some of the transactions after the token.
+    try container.deleteHistory(before: news[0].token)
+    expect(.historyExpired) { _ = try container.fetchHistory(after: token) }
+    expect(.historyExpired) { try container.registerHistoryConsumer("late", at: token) }
+    for feed in feeds + [late] {
+      expect(.historyExpired) {
+        var reader = try feed.reader()
+        while try reader.next() != nil {}
+      }
+    }
+    var reader = try all.reader()
+    #expect(try reader.next()?.transaction == 2)
+    #expect(try container.fetchHistory(after: news[0].token).map(\.token) == [news[1].token])
+  }
+
   @Test(.evidence("ST-08")) func `consumers and deletion apply to the history of all stores`()
     throws
   {

@@ -190,6 +190,33 @@ struct StoreRemovalTests {
   }
 
   #if os(Linux)
+    @Test(
+      .evidence("QG-43"), .evidence("ST-05"), .evidence("LR-06"),
+      arguments: [nil, QueryGenerationToken.current], [true, false])
+    func `a reset after the removal of a store empties live lists and releases the locks`(
+      pin: QueryGenerationToken?, readsBefore: Bool
+    ) throws {
+      let fixture = try StoresFixture(.inFiles)
+      try fixture.memo("milk", rank: 1)
+      let context = fixture.context()
+      let child = fixture.child(of: context)
+      try context.setQueryGenerationFrom(pin)
+      let lists = try [context, child].map { try FollowedResults(FetchRequest<Memo>(), $0) }
+      for list in lists { #expect(list.controller.count == 1) }
+      try fixture.container.removeStore(url: fixture.memos)
+      if readsBefore { for list in lists { #expect(list.check().ids.isEmpty) } }
+      context.reset()
+      for list in lists {
+        #expect(list.controller.isEmpty && list.controller.fetchedObjects.isEmpty)
+        #expect(list.check().ids.isEmpty && list.news().count == 1)
+      }
+      #expect(context.faultError == nil && child.faultError == nil)
+      fixture.letGo()
+      for _ in 0..<500 where try hasLocks(fixture.memos) { Thread.sleep(forTimeInterval: 0.02) }
+      #expect(try !hasLocks(fixture.memos))
+      withExtendedLifetime(lists) {}
+    }
+
     @Test(.evidence("ST-05")) func `removing a store closes its files`() throws {
       let fixture = try StoresFixture(.inFiles)
       let id = try fixture.memo("milk", rank: 1)

@@ -216,6 +216,26 @@ struct GenerationTests {
     #expect(try age(context, id) == 1)
   }
 
+  @Test(.evidence("QG-24"), arguments: [true, false], [true, false])
+  func `saving without changes removes the pin of a context whose saves unpin it`(
+    reads: Bool, hasDiscardedObject: Bool
+  ) throws {
+    let fixture = try StoresFixture()
+    let id = try fixture.memo("milk", rank: 1)
+    let context = fixture.context()
+    context.generationAfterSave = .unpin
+    try context.setQueryGenerationFrom(.current)
+    if reads { #expect(try context.contents() == ["milk 1"]) }
+    if hasDiscardedObject { context.delete(Person(context: context)) }
+    #expect(context.queryGenerationToken != nil)
+    try context.save()
+    #expect(context.queryGenerationToken == nil)
+    #expect(try context.contents() == ["milk 1"])
+    try fixture.change(id) { $0.rank = 2 }
+    try fixture.person("Ada")
+    #expect(try context.contents() == ["Ada 0", "milk 2"])
+  }
+
   @Test(.evidence("QG-25")) func `a failed save leaves the pin unchanged`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)

@@ -37,6 +37,46 @@ struct MergedHistoryTests {
     #expect(try context.fetch(FetchRequest<Person>()).map(\.age) == [5, 3])
   }
 
+  @Test(.evidence("QG-35"), .evidence("H-03"), arguments: StoresFixture.Kind.allCases)
+  func `automatic merging that began in an empty store includes deleted transactions`(
+    kind: StoresFixture.Kind
+  ) throws {
+    let fixture = try StoresFixture(kind)
+    let context = fixture.context()
+    #expect(try context.contents().isEmpty)
+    context.automaticallyMergesChangesFromParent = true
+    let ids = (try fixture.person("Ada", age: 1), try fixture.memo("milk", rank: 1))
+    // Loading objects by their IDs does not merge.
+    let ada = try #require(try context.existingObject(Person.self, with: ids.0))
+    let milk = try #require(try context.existingObject(Memo.self, with: ids.1))
+    #expect(ada.age == 1 && milk.rank == 1)
+    let other = fixture.context()
+    try #require(try other.existingObject(Person.self, with: ids.0)).age = 2
+    try other.save()
+    try fixture.change(ids.1) { $0.rank = 2 }
+    try fixture.container.deleteHistory(before: Date.distantFuture)
+    #expect(try context.count(for: FetchRequest<Stamp>()) == 0)
+    #expect(ada.age == 2 && milk.rank == 2)
+    ada.age = 3
+    try context.save()
+    #expect(try fixture.stored() == ["Ada 3", "milk 2"])
+  }
+
+  @Test(.evidence("QG-35"), .evidence("K-03"))
+  func `automatic merging that began during a suspension merges everything`() throws {
+    let fixture = try StoresFixture(.inFiles)
+    let id = try fixture.memo("milk", rank: 1)
+    let context = fixture.context()
+    let milk = try #require(try context.existingObject(Memo.self, with: id))
+    try fixture.container.suspend()
+    context.automaticallyMergesChangesFromParent = true
+    try fixture.container.resume()
+    try fixture.change(id) { $0.rank = 2 }
+    try fixture.container.deleteHistory(before: Date.distantFuture)
+    #expect(try context.count(for: FetchRequest<Stamp>()) == 0)
+    #expect(milk.rank == 2)
+  }
+
   @Test(.evidence("QG-35")) func `automatic merging precedes a save with changes`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
