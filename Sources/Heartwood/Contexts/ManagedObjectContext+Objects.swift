@@ -130,6 +130,7 @@ extension ManagedObjectContext {
       object.setMembers(nil, property)
     }
     object.state.remove(.membersMayBeStale)
+    observer?.recordChange(of: object)
   }
 
   func fill(_ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView) throws {

@@ -122,6 +122,37 @@ struct ObservationTests {
     #expect(await changes.next(isolation: nil)?.refreshed == [ids[0]])
   }
 
+  /// The ways in which a context can discover members that others have added.
+  enum Discovery: CaseIterable { case contestedSave, merge, refresh, fetch }
+
+  @Test(.evidence("OB-01"), .evidence("C-07"), arguments: Discovery.allCases)
+  func `members that others have added notify observers`(discovery: Discovery) throws {
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let albumID = try fixture.saved { Album(context: $0) }.objectID
+    let album = try #require(try context.existingObject(Album.self, with: albumID))
+    let song = try song()
+    #expect(album.songs.isEmpty)
+    try fixture.changeSong(ids[1]) { song in
+      song.album = song.managedObjectContext?.object(Album.self, with: albumID)
+    }
+    if discovery == .contestedSave { song.album = album }
+    context.processPendingChanges()
+    let (members, name) = (watch { album.songs }, watch { album.name })
+    let before = album.songs.count
+    switch discovery {
+    case .contestedSave: try context.save()
+    case .merge:
+      let newest = try #require(try fixture.container.fetchHistory(after: nil).last)
+      try context.mergeChanges(from: newest)
+    case .refresh: try context.refresh(album, mergeChanges: true)
+    case .fetch: _ = try context.fetch(FetchRequest<Album>())
+    }
+    context.processPendingChanges()
+    // A fetch may return the object without rereading its members (F-09).
+    if discovery != .fetch { #expect(album.songs.count == before + 1) }
+    #expect(members() == album.songs.count - before && name() == 0)
+  }
+
   @Test(.evidence("OB-01")) func `an object whose row is restored notifies its observers`() throws {
     let past = fixture.context()
     try past.setQueryGenerationFrom(.current)
