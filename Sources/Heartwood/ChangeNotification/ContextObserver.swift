@@ -25,6 +25,11 @@ final class ContextObserver {
     guard let entity = object.entityDescription else { return }
     let observation = observations[object.number] ?? ObjectObservation(entity)
     observations[object.number] = observation
+    // If the object may have changed since earlier observers read it, notify them now. Otherwise,
+    // their values would be taken for the value that is read now.
+    if !changed.isEmpty, changed.contains(object) {
+      observation.notifyIfChanged(object, property.slot) { value(property, object) }
+    }
     observation.recordRead(object, property.slot) { value(property, object) }
   }
 

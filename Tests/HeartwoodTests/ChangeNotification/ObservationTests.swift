@@ -153,6 +153,28 @@ struct ObservationTests {
     #expect(members() == album.songs.count - before && name() == 0)
   }
 
+  @Test(.evidence("OB-01"), arguments: [true, false], [true, false])
+  func `each observer is notified of changes to the value that it has read`(
+    rereads: Bool, returns: Bool
+  ) throws {
+    let song = try song()
+    let first = watch { song.rank }
+    try fixture.changeSong(ids[0]) { $0.rank = 11 }
+    if rereads { try context.refresh(song, mergeChanges: false) }
+    // The context has not processed the refresh yet.
+    let second = watch { song.rank }
+    #expect(song.rank == (rereads ? 11 : 10) && second() == 0)
+    song.rank = returns ? 10 : 11
+    context.processPendingChanges()
+    let (mine, theirs) = (returns ? 10 : 11, rereads ? 11 : 10)
+    #expect(second() == (mine == theirs ? 0 : 1))
+    // The first observer may have been notified of a value that was shown only for a moment.
+    if mine != 10 { #expect(first() == 1) }
+    let last = watch { song.rank }
+    song.rank = 12
+    #expect(last() == 1)
+  }
+
   @Test(.evidence("OB-01")) func `an object whose row is restored notifies its observers`() throws {
     let past = fixture.context()
     try past.setQueryGenerationFrom(.current)
