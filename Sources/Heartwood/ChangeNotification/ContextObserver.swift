@@ -63,7 +63,6 @@ final class ContextObserver {
     changed = []
     for object in objects where object.source === storeContext {
       guard let observation = observations[object.number] else { continue }
-      if object.isFault { storeContext.fire(object) }
       for property in object.entityDescription?.properties ?? []
       where observation.seen[property.slot] != nil {
         observation.notifyIfChanged(object, property.slot) { value(property, object) }
@@ -73,9 +72,10 @@ final class ContextObserver {
 
   /// Returns the value of a property, for comparison with a value read earlier.
   ///
-  /// A to-many relationship is represented by a string that identifies its members. Returns `nil`
-  /// if the property is transient or cannot be read.
+  /// A fault is loaded first. A to-many relationship is represented by a string that identifies its
+  /// members. Returns `nil` if the property is transient or cannot be read.
   private func value(_ property: PropertyDescription, _ object: ManagedObject) -> StoredValue? {
+    if object.isFault { storeContext.fire(object) }
     switch property.kind {
     case .attribute, .toOne: return try? object.storedValue(property)
     case .toMany(let isOrdered):

@@ -175,6 +175,22 @@ struct ObservationTests {
     #expect(last() == 1)
   }
 
+  @Test(.evidence("OB-01"), arguments: [true, false])
+  func `observers of a fault's reference are notified when it is removed`(refreshes: Bool) throws {
+    let id = try fixture.saved { context in
+      let song = Song(context: context)
+      song.album = Album(context: context)
+      return song
+    }.objectID
+    let song: Song = context.object(with: id)
+    if refreshes { #expect(song.album != nil) }
+    if refreshes { try context.refresh(song, mergeChanges: false) }
+    #expect(song.isFault)
+    let album = watch { song.album }
+    song.album = nil
+    #expect(album() == 1)
+  }
+
   @Test(.evidence("OB-01")) func `an object whose row is restored notifies its observers`() throws {
     let past = fixture.context()
     try past.setQueryGenerationFrom(.current)
