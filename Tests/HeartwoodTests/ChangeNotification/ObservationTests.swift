@@ -221,6 +221,51 @@ struct ObservationTests {
     #expect(still() == 1 && !context.hasChanges)
   }
 
+  @Test(.evidence("OB-02"), .evidence("C-05"), arguments: [true, false])
+  func `edits that change nothing any more count as no changes for observers`(
+    isRelationship: Bool
+  ) throws {
+    let (song, album) = (try song(), Album(context: context))
+    try context.save()
+    func edit(_ isEdited: Bool) {
+      if isRelationship {
+        song.album = isEdited ? album : nil
+      } else {
+        song.rank = isEdited ? 3 : 10
+      }
+    }
+    for _ in 0..<3 {
+      edit(true)
+      let (any, updated) = (watch { context.hasChanges }, watch { context.updatedObjects })
+      #expect(context.updatedObjects.contains(song))
+      edit(false)
+      context.processPendingChanges()
+      #expect(any() == 1 && updated() == 1 && !context.hasChanges)
+      // Edits that change nothing are discarded when the observer reads the property.
+      edit(true)
+      edit(false)
+      let none = (watch { context.hasChanges }, watch { context.updatedObjects })
+      #expect(none.0() == 0 && none.1() == 0)
+      edit(true)
+      context.processPendingChanges()
+      #expect(none.0() == 1 && none.1() == 1 && context.hasChanges)
+      edit(false)
+    }
+  }
+
+  @Test(.evidence("OB-02"), .evidence("I-01"))
+  func `an object that others have deleted is no change for observers`() throws {
+    let (gone, song) = (try song(0), try song(1))
+    try fixture.changeSong(ids[0]) { $0.managedObjectContext?.delete($0) }
+    try context.refresh(gone, mergeChanges: false)
+    #expect(gone.rank == 0 && context.deletedObjects == [gone])
+    let any = watch { context.hasChanges }
+    #expect(!context.hasChanges)
+    song.rank = 3
+    context.processPendingChanges()
+    #expect(any() == 1 && context.hasChanges)
+  }
+
   @Test(.evidence("OB-03"))
   func `observers of a results controller are notified of its list and sections`() throws {
     let controller = FetchedResultsController(
