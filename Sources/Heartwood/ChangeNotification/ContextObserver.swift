@@ -32,7 +32,7 @@ final class ContextObserver {
     let observation = observations[object.number] ?? ObjectObservation(entity)
     observations[object.number] = observation
     // If the object may have changed since earlier observers read it, notify them now. Otherwise,
-    // their values would be taken for the value that is read now.
+    // later changes would be compared with their value instead of the one that is read now.
     if !changed.isEmpty, changed.contains(object) {
       observation.notifyIfChanged(object, property.slot) { value(property, object) }
     }
