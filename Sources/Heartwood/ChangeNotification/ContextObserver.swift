@@ -8,11 +8,17 @@ final class ContextObserver {
   private var observations = NumberTable<ObjectObservation>()
   /// The objects that may have changed since observers read values from them.
   private var changed: Set<ManagedObject> = []
-  /// The counts of inserted, updated and deleted objects that observers last saw.
+  /// The summary of the context's changes that observers last saw.
   ///
-  /// The counts date from the latest notification. Before the first notification, they date from an
-  /// observer's first read. The property is `nil` if no observer has read the counts yet.
-  private var seen: [Int]?
+  /// The summary dates from the latest notification. Before the first notification, it dates from
+  /// an observer's first read. The property is `nil` if no observer has read the changes yet.
+  private var seen: ChangeSummary?
+
+  /// The counts of inserted, updated and deleted objects, and whether a save would write anything.
+  private struct ChangeSummary: Equatable {
+    var counts: [Int]
+    var hasChanges: Bool
+  }
 
   init(_ storeContext: ManagedObjectContext) {
     self.storeContext = storeContext
@@ -25,12 +31,24 @@ final class ContextObserver {
     guard let entity = object.entityDescription else { return }
     let observation = observations[object.number] ?? ObjectObservation(entity)
     observations[object.number] = observation
+    // If the object may have changed since earlier observers read it, notify them now. Otherwise,
+    // later changes would be compared with their value instead of the one that is read now.
+    if !changed.isEmpty, changed.contains(object) {
+      observation.notifyIfChanged(object, property.slot) { value(property, object) }
+    }
     observation.recordRead(object, property.slot) { value(property, object) }
   }
 
   /// Notifies observers that a property of an object has been set.
   func notify(ofChangeTo object: ManagedObject, _ property: PropertyDescription) {
     observations[object.number]?.notifyIfChanged(object, property.slot) { value(property, object) }
+    // Check later whether any edits remain, because the setter may still be changing both sides of
+    // a relationship.
+    if object.isUpdated, storeContext.rootContext.observer?.seen != nil,
+      changed.insert(object).inserted
+    {
+      storeContext.scheduleProcessingOnce()
+    }
   }
 
   /// Records that an object may have changed.
@@ -52,13 +70,16 @@ final class ContextObserver {
   ///
   /// Changed objects that are faults are loaded first.
   func notifyOfRecordedChanges() {
-    notifyOfContextChanges()
-    guard !changed.isEmpty else { return }
     let objects = changed
     changed = []
+    if let root = storeContext.rootContext.observer, root.seen != nil {
+      for object in objects where object.source === storeContext {
+        _ = storeContext.discardNoOpEdits(of: object)
+      }
+      root.notifyOfContextChanges()
+    }
     for object in objects where object.source === storeContext {
       guard let observation = observations[object.number] else { continue }
-      if object.isFault { storeContext.fire(object) }
       for property in object.entityDescription?.properties ?? []
       where observation.seen[property.slot] != nil {
         observation.notifyIfChanged(object, property.slot) { value(property, object) }
@@ -68,9 +89,10 @@ final class ContextObserver {
 
   /// Returns the value of a property, for comparison with a value read earlier.
   ///
-  /// A to-many relationship is represented by a string that identifies its members. Returns `nil`
-  /// if the property is transient or cannot be read.
+  /// A fault is loaded first. A to-many relationship is represented by a string that identifies its
+  /// members. Returns `nil` if the property is transient or cannot be read.
   private func value(_ property: PropertyDescription, _ object: ManagedObject) -> StoredValue? {
+    if object.isFault { storeContext.fire(object) }
     switch property.kind {
     case .attribute, .toOne: return try? object.storedValue(property)
     case .toMany(let isOrdered):
@@ -82,32 +104,41 @@ final class ContextObserver {
 
   // MARK: The context
 
-  private var counts: [Int] {
-    [\ManagedObjectContext.inserted, \.updated, \.deleted].map { list in
-      storeContext.storeContexts.reduce(0) { $0 + $1[keyPath: list].count }
-    }
+  private var summary: ChangeSummary {
+    let storeContexts = storeContext.storeContexts
+    return ChangeSummary(
+      counts: [\ManagedObjectContext.inserted, \.updated, \.deleted].map { list in
+        storeContexts.reduce(0) { $0 + $1[keyPath: list].count }
+      },
+      // Do not discard edits here, because the value of the latest edit may not be set yet.
+      hasChanges: storeContexts.contains { storeContext in
+        !storeContext.inserted.isEmpty || !storeContext.updated.isEmpty
+          || storeContext.deleted.contains { !$0.isInaccessible }
+      })
   }
 
+  /// Records that an observer has read a property of the context.
+  ///
+  /// - Precondition: The property's value has been determined, because doing so may discard edits.
   func recordRead(_ path: KeyPath<ManagedObjectContext, some Any>) {
+    notifyOfContextChanges()
     registrar.access(storeContext, keyPath: path)
-    if seen == nil { seen = counts }
+    if seen == nil { seen = summary }
   }
 
-  /// Notifies the context's observers if the count of inserted, updated or deleted objects has
-  /// changed.
+  /// Notifies the context's observers of the properties that have changed.
   func notifyOfContextChanges() {
     guard let before = seen else { return }
-    let now = counts
+    let now = summary
     guard before != now else { return }
     seen = now
     func notify(_ path: KeyPath<ManagedObjectContext, some Any>) {
       registrar.withMutation(of: storeContext, keyPath: path) {}
     }
-    if before[0] != now[0] { notify(\.insertedObjects) }
-    if before[1] != now[1] { notify(\.updatedObjects) }
-    if before[2] != now[2] { notify(\.deletedObjects) }
-    let isEmpty = { (counts: [Int]) in counts.allSatisfy { $0 == 0 } }
-    if isEmpty(before) != isEmpty(now) { notify(\.hasChanges) }
+    if before.counts[0] != now.counts[0] { notify(\.insertedObjects) }
+    if before.counts[1] != now.counts[1] { notify(\.updatedObjects) }
+    if before.counts[2] != now.counts[2] { notify(\.deletedObjects) }
+    if before.hasChanges != now.hasChanges { notify(\.hasChanges) }
   }
 }
 

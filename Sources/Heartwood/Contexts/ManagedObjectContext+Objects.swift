@@ -129,6 +129,7 @@ extension ManagedObjectContext {
       object.setMembers(nil, property)
     }
     object.state.remove(.membersMayBeStale)
+    observer?.recordChange(of: object)
   }
 
   func fill(_ object: ManagedObject, _ storage: EntityStorage, _ view: RecordView) throws {

@@ -198,7 +198,7 @@ public final class ManagedObjectContext {
   ///
   /// - Complexity: O(objects whose properties were only set to their existing values).
   public var hasChanges: Bool {
-    observer?.recordRead(\.hasChanges)
+    defer { observer?.recordRead(\.hasChanges) }
     return storeContexts.contains(where: \.hasEffectiveChanges)
   }
   /// A Boolean value that indicates whether a save would write anything for this store context.
@@ -213,18 +213,18 @@ public final class ManagedObjectContext {
   var hasOwnChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
   /// The objects that the next save inserts.
   public var insertedObjects: Set<ManagedObject> {
-    observer?.recordRead(\.insertedObjects)
+    defer { observer?.recordRead(\.insertedObjects) }
     return gather { $0.inserted.all }
   }
   /// The objects that the next save updates.
   public var updatedObjects: Set<ManagedObject> {
-    observer?.recordRead(\.updatedObjects)
+    defer { observer?.recordRead(\.updatedObjects) }
     return gather { one in one.updated.all.filter { !one.discardNoOpEdits(of: $0) } }
   }
   /// The objects that the next save deletes, and the objects whose rows other contexts have
   /// deleted.
   public var deletedObjects: Set<ManagedObject> {
-    observer?.recordRead(\.deletedObjects)
+    defer { observer?.recordRead(\.deletedObjects) }
     return gather { $0.deleted.all }
   }
   /// All objects that are registered in the context, including faults.

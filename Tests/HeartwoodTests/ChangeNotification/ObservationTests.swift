@@ -122,6 +122,75 @@ struct ObservationTests {
     #expect(await changes.next(isolation: nil)?.refreshed == [ids[0]])
   }
 
+  /// The ways in which a context can discover members that others have added.
+  enum Discovery: CaseIterable { case contestedSave, merge, refresh, fetch }
+
+  @Test(.evidence("OB-01"), .evidence("C-07"), arguments: Discovery.allCases)
+  func `members that others have added notify observers`(discovery: Discovery) throws {
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let albumID = try fixture.saved { Album(context: $0) }.objectID
+    let album = try #require(try context.existingObject(Album.self, with: albumID))
+    let song = try song()
+    #expect(album.songs.isEmpty)
+    try fixture.changeSong(ids[1]) { song in
+      song.album = song.managedObjectContext?.object(Album.self, with: albumID)
+    }
+    if discovery == .contestedSave { song.album = album }
+    context.processPendingChanges()
+    let (members, name) = (watch { album.songs }, watch { album.name })
+    let before = album.songs.count
+    switch discovery {
+    case .contestedSave: try context.save()
+    case .merge:
+      let newest = try #require(try fixture.container.fetchHistory(after: nil).last)
+      try context.mergeChanges(from: newest)
+    case .refresh: try context.refresh(album, mergeChanges: true)
+    case .fetch: _ = try context.fetch(FetchRequest<Album>())
+    }
+    context.processPendingChanges()
+    // A fetch may return the object without rereading its members (F-09).
+    if discovery != .fetch { #expect(album.songs.count == before + 1) }
+    #expect(members() == album.songs.count - before && name() == 0)
+  }
+
+  @Test(.evidence("OB-01"), arguments: [true, false], [true, false])
+  func `each observer is notified of changes to the value that it has read`(
+    rereads: Bool, returns: Bool
+  ) throws {
+    let song = try song()
+    let first = watch { song.rank }
+    try fixture.changeSong(ids[0]) { $0.rank = 11 }
+    if rereads { try context.refresh(song, mergeChanges: false) }
+    // The context has not processed the refresh yet.
+    let second = watch { song.rank }
+    #expect(song.rank == (rereads ? 11 : 10) && second() == 0)
+    song.rank = returns ? 10 : 11
+    context.processPendingChanges()
+    let (mine, theirs) = (returns ? 10 : 11, rereads ? 11 : 10)
+    #expect(second() == (mine == theirs ? 0 : 1))
+    // The first observer may have been notified of a value that was shown only for a moment.
+    if mine != 10 { #expect(first() == 1) }
+    let last = watch { song.rank }
+    song.rank = 12
+    #expect(last() == 1)
+  }
+
+  @Test(.evidence("OB-01"), arguments: [true, false])
+  func `observers of a fault's reference are notified when it is removed`(refreshes: Bool) throws {
+    let id = try fixture.saved { context in
+      let song = Song(context: context)
+      song.album = Album(context: context)
+      return song
+    }.objectID
+    let song: Song = context.object(with: id)
+    if refreshes { #expect(song.album != nil) }
+    if refreshes { try context.refresh(song, mergeChanges: false) }
+    #expect(song.isFault)
+    let album = watch { song.album }
+    song.album = nil
+    #expect(album() == 1)
+  }
+
   @Test(.evidence("OB-01")) func `an object whose row is restored notifies its observers`() throws {
     let past = fixture.context()
     try past.setQueryGenerationFrom(.current)
@@ -150,6 +219,51 @@ struct ObservationTests {
     #expect(new() == 1 && still() == 0)
     try context.save()
     #expect(still() == 1 && !context.hasChanges)
+  }
+
+  @Test(.evidence("OB-02"), .evidence("C-05"), arguments: [true, false])
+  func `edits that change nothing any more count as no changes for observers`(
+    isRelationship: Bool
+  ) throws {
+    let (song, album) = (try song(), Album(context: context))
+    try context.save()
+    func edit(_ isEdited: Bool) {
+      if isRelationship {
+        song.album = isEdited ? album : nil
+      } else {
+        song.rank = isEdited ? 3 : 10
+      }
+    }
+    for _ in 0..<3 {
+      edit(true)
+      let (any, updated) = (watch { context.hasChanges }, watch { context.updatedObjects })
+      #expect(context.updatedObjects.contains(song))
+      edit(false)
+      context.processPendingChanges()
+      #expect(any() == 1 && updated() == 1 && !context.hasChanges)
+      // Edits that change nothing are discarded when the observer reads the property.
+      edit(true)
+      edit(false)
+      let none = (watch { context.hasChanges }, watch { context.updatedObjects })
+      #expect(none.0() == 0 && none.1() == 0)
+      edit(true)
+      context.processPendingChanges()
+      #expect(none.0() == 1 && none.1() == 1 && context.hasChanges)
+      edit(false)
+    }
+  }
+
+  @Test(.evidence("OB-02"), .evidence("I-01"))
+  func `an object that others have deleted is no change for observers`() throws {
+    let (gone, song) = (try song(0), try song(1))
+    try fixture.changeSong(ids[0]) { $0.managedObjectContext?.delete($0) }
+    try context.refresh(gone, mergeChanges: false)
+    #expect(gone.rank == 0 && context.deletedObjects == [gone])
+    let any = watch { context.hasChanges }
+    #expect(!context.hasChanges)
+    song.rank = 3
+    context.processPendingChanges()
+    #expect(any() == 1 && context.hasChanges)
   }
 
   @Test(.evidence("OB-03"))
