@@ -70,25 +70,36 @@ extension StoredValue {
   // MARK: Decimal numbers
 
   /// The value as a decimal number, or `nil` if the conversion is impossible.
+  ///
+  /// The conversion is impossible for infinity, NaN, and floating-point numbers that are too large
+  /// or too small for a decimal number.
   var decimal: Decimal? {
     switch self {
     case .string(let text): try? Decimal(storedValue: .string(text))
     case .integer(let value): Decimal(value)
     case .largeInteger(let value): Decimal(value)
     case .double(bits: let bits):
-      Double(bitPattern: bits).isFinite ? Decimal(Double(bitPattern: bits)) : nil
+      // Convert the shortest text of the number, because the conversion that Foundation offers
+      // rounds numbers such as 19.99.
+      try? Decimal(storedValue: .string("\(Double(bitPattern: bits))"))
     default: nil
     }
   }
+
+  /// The value as a stored decimal number, or the value itself if the conversion is impossible.
+  var asDecimal: StoredValue { decimal.map { .string($0.description) } ?? self }
 
   /// Compares two values, at least one of which is a decimal number.
   ///
   /// The result has the same meaning as that of ``order(to:)``.
   func decimalOrder(to other: StoredValue) -> Int? {
-    guard let first = decimal, let second = other.decimal, !first.isNaN, !second.isNaN else {
-      return nil
+    if let first = decimal, let second = other.decimal {
+      return first.isNaN || second.isNaN ? nil : Self.order(first, second)
     }
-    return Self.order(first, second)
+    // Compare as floating-point numbers, because one of the values is not in the range of decimal
+    // numbers.
+    guard let first = approximation, let second = other.approximation else { return nil }
+    return Self.order(numbers: first, second)
   }
 
   // MARK: Strings
