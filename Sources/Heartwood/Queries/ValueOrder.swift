@@ -40,9 +40,9 @@ extension StoredValue {
     case (.double(bits: let first), .integer(let second)):
       Self.order(second, Double(bitPattern: first)).map { -$0 }
     case (.largeInteger(let first), .double(bits: let second)):
-      Self.order(numbers: Double(first), Double(bitPattern: second))
+      Self.order(first, Double(bitPattern: second))
     case (.double(bits: let first), .largeInteger(let second)):
-      Self.order(numbers: Double(bitPattern: first), Double(second))
+      Self.order(second, Double(bitPattern: first)).map { -$0 }
     default: nil
     }
   }
@@ -58,9 +58,11 @@ extension StoredValue {
   /// Compares an integer with a floating-point number without rounding either number.
   ///
   /// Returns `nil` if the floating-point number is NaN.
-  private static func order(_ integer: Int64, _ number: Double) -> Int? {
+  private static func order<Integer: FixedWidthInteger>(
+    _ integer: Integer, _ number: Double
+  ) -> Int? {
     guard !number.isNaN else { return nil }
-    guard let truncated = Int64(exactly: number.rounded(.towardZero)) else {
+    guard let truncated = Integer(exactly: number.rounded(.towardZero)) else {
       return number < 0 ? 1 : -1
     }
     guard integer == truncated else { return integer < truncated ? -1 : 1 }

@@ -73,4 +73,28 @@ struct NumberComparisonTests {
       for price in prices { Ware(context: context).price = price }
     }
   }
+  @Test(.evidence("P-05"), .evidence("V-06"), arguments: [true, false])
+  func `a large integer and a floating-point number are not rounded`(isSaved: Bool) throws {
+    // The numbers between 2^63 and 2^64 that `Double` can represent are multiples of 2048.
+    let (half, whole) = (9_223_372_036_854_775_808.0, 18_446_744_073_709_551_616.0)
+    let cases: [Case] = [
+      ("big == %@", [whole], 0), ("%@ == big", [whole], 0), ("big != %@", [whole], 5),
+      ("big < %@", [whole], 5), ("%@ > big", [whole], 5), ("big >= %@", [whole], 0),
+      ("big IN {%@, %@}", [whole, half], 1), ("big BETWEEN {%@, %@}", [half, whole], 4),
+      ("big == %@", [half], 1), ("big > %@", [half], 3), ("%@ >= big", [half], 2),
+      ("big < %@", [half], 1), ("big > -0.5", [], 5), ("big < -0.5", [], 0),
+      ("big < %@", [.infinity], 5), ("big > %@", [-.infinity], 5), ("big == %@", [.nan], 0),
+      ("big != %@", [.nan], 5), ("big < %@", [.nan], 0), ("big == weight", [], 1),
+      ("weight > big", [], 3), ("weight < big", [], 1),
+    ]
+    try expect(cases, isSaved: isSaved) { context in
+      let numbers: [(UInt64, Double)] = [
+        (.max, whole), (.max - 1, whole), (1 << 63, half), ((1 << 63) + 1, half), (7, 7.5),
+      ]
+      for (big, weight) in numbers {
+        let ware = Ware(context: context)
+        (ware.big, ware.weight) = (big, weight)
+      }
+    }
+  }
 }
