@@ -242,7 +242,8 @@ extension PredicateExpressions.Arithmetic: TranslatableNode {
       @unknown default: throw translation.refusal(of: self)
       }
     return .arithmetic(
-      try translation.expression(of: lhs), operation, try translation.expression(of: rhs))
+      try translation.expression(of: lhs), operation, try translation.expression(of: rhs),
+      isFloat: Output.self == Float.self)
   }
 }
 
@@ -254,7 +255,9 @@ extension PredicateExpressions.IntDivision: TranslatableNode {
 
 extension PredicateExpressions.FloatDivision: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
-    .arithmetic(try translation.expression(of: lhs), .divided, try translation.expression(of: rhs))
+    .arithmetic(
+      try translation.expression(of: lhs), .divided, try translation.expression(of: rhs),
+      isFloat: Output.self == Float.self)
   }
 }
 

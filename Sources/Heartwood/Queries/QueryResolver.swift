@@ -116,8 +116,8 @@ final class QueryResolver {
     case .whenPresent(let first, let then): return try whenPresent(first, then)
     case .choice(let test, let then, let otherwise):
       return try choice(condition(test), resolve(then), resolve(otherwise))
-    case .arithmetic(let first, let operation, let second):
-      return try arithmetic(resolve(first), operation, resolve(second))
+    case .arithmetic(let first, let operation, let second, let isFloat):
+      return try arithmetic(resolve(first), operation, resolve(second), isFloat: isFloat)
     case .negation(let operand): return try negation(resolve(operand))
     default: preconditionFailure("The expression is not a calculation.")
     }

@@ -7,6 +7,7 @@ private final class Ware: ManagedObject {
   @Attribute var price: Decimal? = nil
   @Attribute var weight: Double = 0
   @Attribute var big: UInt64 = 0
+  @Attribute var length: Float = 0
 }
 
 /// A format string, its arguments, and the number of objects that it should find.
@@ -96,5 +97,32 @@ struct NumberComparisonTests {
         (ware.big, ware.weight) = (big, weight)
       }
     }
+  }
+  @Test(.evidence("P-01"), arguments: [0.1, 0.2, 0.3, 0.6, 3, 10] as [Float])
+  func `a calculation with Float has the same result as in Swift`(operand: Float) throws {
+    let fixture = try GraphFixture(Schema(Ware.self))
+    let context = fixture.context()
+    let lengths: [Float] = [0.1, 0.2, 0.3, 1.1, -7.7, 3e38, 1e-44]
+    for length in lengths { Ware(context: context).length = length }
+    try context.save()
+    let wares = try context.fetch(FetchRequest<Ware>())
+    let sums = lengths.map { $0 + operand } + lengths.map { $0 * operand }
+    var count = 0
+    for bound in lengths + sums + lengths.map({ $0 / operand }) + [operand, .infinity] {
+      let predicates: [Predicate<Ware>] = [
+        #Predicate { $0.length + operand >= bound }, #Predicate { $0.length + operand == bound },
+        #Predicate { $0.length - operand == bound }, #Predicate { $0.length * operand == bound },
+        #Predicate { $0.length * operand < bound }, #Predicate { $0.length / operand == bound },
+        #Predicate { -$0.length + operand <= bound },
+        #Predicate { $0.length * operand / operand == $0.length },
+      ]
+      for (position, predicate) in predicates.enumerated() {
+        let expected = try wares.filter { try predicate.evaluate($0) }
+        count += expected.count
+        let found = try context.fetch(FetchRequest<Ware>(where: predicate))
+        #expect(found.map(\.length) == expected.map(\.length), "case \(position), \(bound)")
+      }
+    }
+    #expect(count > 100)
   }
 }
