@@ -106,6 +106,7 @@ extension PredicateExpressions.NotEqual: TranslatableNode {
 
 extension PredicateExpressions.Comparison: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
+    try translation.requireStoredOrder(of: LHS.Output.self)
     let comparison: QueryComparison =
       switch op {
       case .lessThan: .less
@@ -121,6 +122,7 @@ extension PredicateExpressions.Comparison: TranslatableNode {
 
 extension PredicateExpressions.RangeExpressionContains: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
+    try translation.requireStoredOrder(of: Element.Output.self)
     let element = try translation.expression(of: element)
     if let range = range as? any RangeNode {
       return .range(
@@ -150,6 +152,7 @@ extension PredicateExpressions.SequenceContains: TranslatableNode {
       let lower = range.ends.lower.flatMap({ QueryExpression(value: $0) }),
       let upper = range.ends.upper.flatMap({ QueryExpression(value: $0) })
     {
+      try translation.requireStoredOrder(of: RHS.Output.self)
       return .range(element, lower: lower, upper: upper, isClosed: range.ends.isClosed)
     }
     return .membership(element, try translation.expression(of: sequence), [])
