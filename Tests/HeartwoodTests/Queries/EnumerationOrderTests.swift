@@ -41,7 +41,7 @@ struct EnumerationOrderTests {
   }
 
   @Test(.evidence("P-01"), .evidence("P-02"))
-  func `are refused, because the order of raw values may differ`() throws {
+  func `a Foundation predicate cannot order values of an enumeration`() throws {
     let (limit, range, rest) = (Urgency.medium, Urgency.low...Urgency.medium, Urgency.medium...)
     let predicates: [Predicate<Job>] = [
       #Predicate { $0.urgency >= limit }, #Predicate { $0.urgency < limit },
@@ -60,7 +60,7 @@ struct EnumerationOrderTests {
     }
   }
 
-  @Test(.evidence("P-01")) func `can list the wanted values or compare raw values`() throws {
+  @Test(.evidence("P-01")) func `a predicate can list values or compare raw values`() throws {
     let (limit, wanted) = (Urgency.medium, Urgency.allCases.filter { $0 >= .medium })
     let optional: [Urgency?] = [.medium, .high]
     #expect(try found(QueryPredicate(#Predicate { wanted.contains($0.urgency) })) == wanted)

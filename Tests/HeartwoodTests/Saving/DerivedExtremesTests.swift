@@ -79,7 +79,7 @@ struct DerivedExtremesTests {
     .evidence("D-06"),
     arguments: [[.nan, 5], [5, .nan], [.nan, 7, .nan, 5], [5, 7], [.nan], [.nan, .nan], []]
       as [[Double]])
-  func `of members ignore NaN in any position`(values: [Double]) throws {
+  func `derived minima and maxima ignore NaN in any position`(values: [Double]) throws {
     let fixture = try GraphFixture(Schema(Station.self, Sample.self))
     let context = fixture.context()
     let (together, apart) = (Station(context: context), Station(context: context))
@@ -112,7 +112,7 @@ struct DerivedExtremesTests {
   }
 
   @Test(.evidence("V-04"), .evidence("D-08"))
-  func `of members ignore values that the program cannot decode`() throws {
+  func `derived minima and maxima ignore undecodable values`() throws {
     let store = EvolvingStore()
     try store.open(Schema(Newer.Board.self, Newer.Report.self)) { context in
       for levels: [Newer.Level] in [[.urgent, .low, .least, .high], [.urgent]] {
