@@ -107,11 +107,20 @@ extension DerivationFormula {
   }
 
   static func least<Value: Comparable & AttributeValue>(_: Value.Type) -> Compute {
-    { try $0.map { try Value(storedValue: $0) }.min()?.storedValue ?? .null }
+    { try comparable($0, Value.self).min()?.storedValue ?? .null }
   }
 
   static func greatest<Value: Comparable & AttributeValue>(_: Value.Type) -> Compute {
-    { try $0.map { try Value(storedValue: $0) }.max()?.storedValue ?? .null }
+    { try comparable($0, Value.self).max()?.storedValue ?? .null }
+  }
+
+  /// Returns the values that can be compared.
+  ///
+  /// The result lacks NaN, which does not equal itself, and values that this program cannot decode.
+  private static func comparable<Value: Comparable & AttributeValue>(
+    _ values: [StoredValue], _: Value.Type
+  ) throws -> [Value] {
+    try values.compactMap { try Value(known: $0) }.filter { $0 == $0 }
   }
 
   static func mean(_ values: [StoredValue]) -> StoredValue? {

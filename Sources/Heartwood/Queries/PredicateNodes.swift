@@ -106,6 +106,7 @@ extension PredicateExpressions.NotEqual: TranslatableNode {
 
 extension PredicateExpressions.Comparison: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
+    try translation.requireStoredOrder(of: LHS.Output.self)
     let comparison: QueryComparison =
       switch op {
       case .lessThan: .less
@@ -121,6 +122,7 @@ extension PredicateExpressions.Comparison: TranslatableNode {
 
 extension PredicateExpressions.RangeExpressionContains: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
+    try translation.requireStoredOrder(of: Element.Output.self)
     let element = try translation.expression(of: element)
     if let range = range as? any RangeNode {
       return .range(
@@ -150,6 +152,7 @@ extension PredicateExpressions.SequenceContains: TranslatableNode {
       let lower = range.ends.lower.flatMap({ QueryExpression(value: $0) }),
       let upper = range.ends.upper.flatMap({ QueryExpression(value: $0) })
     {
+      try translation.requireStoredOrder(of: RHS.Output.self)
       return .range(element, lower: lower, upper: upper, isClosed: range.ends.isClosed)
     }
     return .membership(element, try translation.expression(of: sequence), [])
@@ -242,7 +245,8 @@ extension PredicateExpressions.Arithmetic: TranslatableNode {
       @unknown default: throw translation.refusal(of: self)
       }
     return .arithmetic(
-      try translation.expression(of: lhs), operation, try translation.expression(of: rhs))
+      try translation.expression(of: lhs), operation, try translation.expression(of: rhs),
+      isFloat: Output.self == Float.self)
   }
 }
 
@@ -254,7 +258,9 @@ extension PredicateExpressions.IntDivision: TranslatableNode {
 
 extension PredicateExpressions.FloatDivision: TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression {
-    .arithmetic(try translation.expression(of: lhs), .divided, try translation.expression(of: rhs))
+    .arithmetic(
+      try translation.expression(of: lhs), .divided, try translation.expression(of: rhs),
+      isFloat: Output.self == Float.self)
   }
 }
 

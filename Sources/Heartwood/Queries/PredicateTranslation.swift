@@ -58,6 +58,20 @@ final class PredicateTranslation {
         + "and filter the fetched objects instead.")
   }
 
+  /// Throws `unsupportedPredicate` if the order of a type's stored values may differ from the order
+  /// that the type's `<` defines.
+  ///
+  /// Values of enumerations are stored as raw values, such as strings.
+  func requireStoredOrder(of type: Any.Type) throws {
+    let type = (type as? any NestableOptional.Type)?.wrappedType ?? type
+    guard type is any RawRepresentable.Type else { return }
+    throw ObjectGraphError(
+      .unsupportedPredicate,
+      "A predicate orders values of \(type), but the store knows only their raw values, whose order "
+        + "may differ. Test whether a list of the wanted values contains the value, or compare raw "
+        + "values with QueryPredicate(format:).")
+  }
+
   /// Returns a description of a node for error messages.
   ///
   /// The description resembles the source code as closely as possible.

@@ -30,7 +30,8 @@ indirect enum QueryExpression: Sendable {
   /// The second value if the first value is not `nil`; otherwise, `nil`.
   case whenPresent(QueryExpression, then: QueryExpression)
   case choice(QueryExpression, then: QueryExpression, otherwise: QueryExpression)
-  case arithmetic(QueryExpression, ArithmeticOperation, QueryExpression)
+  /// The result of an arithmetic operator, rounded to a `Float` if `isFloat` is `true`.
+  case arithmetic(QueryExpression, ArithmeticOperation, QueryExpression, isFloat: Bool = false)
   case negation(QueryExpression)
   /// A test of whether any, all or none of a collection's elements match a condition, depending on
   /// the quantifier.

@@ -160,10 +160,11 @@ extension QueryResolver {
   // MARK: Arithmetic
 
   func arithmetic(
-    _ first: QueryTerm, _ operation: ArithmeticOperation, _ second: QueryTerm
+    _ first: QueryTerm, _ operation: ArithmeticOperation, _ second: QueryTerm,
+    isFloat: Bool = false
   ) throws -> QueryTerm {
     guard let type = first.type.commonType(with: second.type), type.isNumeric || type.isNothing,
-      let function = operation.function(type.isNothing ? .integer : type)
+      let function = operation.function(type.isNothing ? .integer : type, isFloat: isFloat)
     else {
       throw Self.unsupported(
         "The predicate applies an arithmetic operator to \(first.phrase) and \(second.phrase), but "

@@ -119,8 +119,8 @@ final class QueryResolver {
     case .whenPresent(let first, let then): return try whenPresent(first, then)
     case .choice(let test, let then, let otherwise):
       return try choice(condition(test), resolve(then), resolve(otherwise))
-    case .arithmetic(let first, let operation, let second):
-      return try arithmetic(resolve(first), operation, resolve(second))
+    case .arithmetic(let first, let operation, let second, let isFloat):
+      return try arithmetic(resolve(first), operation, resolve(second), isFloat: isFloat)
     case .negation(let operand): return try negation(resolve(operand))
     default: preconditionFailure("The expression is not a calculation.")
     }
@@ -287,13 +287,14 @@ final class QueryResolver {
   /// Returns a function that reads the value of a term.
   ///
   /// The term must not be a collection. If `type` is decimal, the function converts the value to a
-  /// decimal number.
+  /// decimal number if possible.
   func value(_ term: QueryTerm, as type: QueryType) throws -> QueryTerm.Value {
     switch term.content {
     case .condition(let condition): return { .bool(try condition($0)) }
     case .value(let value):
       guard type.isDecimal, !term.type.isDecimal else { return value }
-      return { try value($0).decimal.map { .string($0.description) } ?? .null }
+      if let constant = term.constant?.asDecimal { return { _ in constant } }
+      return { try value($0).asDecimal }
     case .values:
       throw Self.unsupported(
         "A single value is required, but \(term.name) is a collection. Use an aggregate, such as "

@@ -59,11 +59,11 @@ struct TextPattern {
     }
     guard content.isASCII else { return nil }
     let last = content.count - bytes.count
-    guard last >= 0 else { return false }
     switch test {
-    case .begins: return isText(content, at: 0)
-    case .ends: return isText(content, at: last)
-    case .contains: return (0...last).contains { isText(content, at: $0) }
+    case .begins: return last >= 0 && isText(content, at: 0)
+    case .ends: return last >= 0 && isText(content, at: last)
+    case .contains: return last >= 0 && (0...last).contains { isText(content, at: $0) }
+    // A pattern may be longer than the strings that match it.
     case .like, .matches, .containsMatch: return nil
     }
   }

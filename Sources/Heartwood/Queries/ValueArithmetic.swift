@@ -55,8 +55,14 @@ extension ArithmeticOperation {
 
   /// Returns the function that performs the operation on values of a type, or `nil` if the
   /// operation does not apply to the type.
-  func function(_ type: QueryType) -> ((StoredValue, StoredValue) -> StoredValue)? {
+  ///
+  /// - Parameter isFloat: `true` if the function rounds its results to `Float`, as Swift does when
+  ///   both operands are of that type.
+  func function(
+    _ type: QueryType, isFloat: Bool
+  ) -> ((StoredValue, StoredValue) -> StoredValue)? {
     switch type {
+    case .number where isFloat: { numbers($0, $1).roundedToFloat }
     case .integer where self != .power: integers
     case .integer, .number: numbers
     case .decimal where self != .power && self != .remainder: decimals
@@ -75,6 +81,12 @@ extension StoredValue {
     case .largeInteger(let value): Double(value)
     default: nil
     }
+  }
+
+  /// The nearest value that a `Float` can represent, if the value is a floating-point number.
+  fileprivate var roundedToFloat: StoredValue {
+    guard case .double(bits: let bits) = self else { return self }
+    return .double(Double(Float(Double(bitPattern: bits))))
   }
 
   /// Creates a value from an integer.

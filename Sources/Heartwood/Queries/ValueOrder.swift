@@ -40,9 +40,9 @@ extension StoredValue {
     case (.double(bits: let first), .integer(let second)):
       Self.order(second, Double(bitPattern: first)).map { -$0 }
     case (.largeInteger(let first), .double(bits: let second)):
-      Self.order(numbers: Double(first), Double(bitPattern: second))
+      Self.order(first, Double(bitPattern: second))
     case (.double(bits: let first), .largeInteger(let second)):
-      Self.order(numbers: Double(bitPattern: first), Double(second))
+      Self.order(second, Double(bitPattern: first)).map { -$0 }
     default: nil
     }
   }
@@ -58,9 +58,11 @@ extension StoredValue {
   /// Compares an integer with a floating-point number without rounding either number.
   ///
   /// Returns `nil` if the floating-point number is NaN.
-  private static func order(_ integer: Int64, _ number: Double) -> Int? {
+  private static func order<Integer: FixedWidthInteger>(
+    _ integer: Integer, _ number: Double
+  ) -> Int? {
     guard !number.isNaN else { return nil }
-    guard let truncated = Int64(exactly: number.rounded(.towardZero)) else {
+    guard let truncated = Integer(exactly: number.rounded(.towardZero)) else {
       return number < 0 ? 1 : -1
     }
     guard integer == truncated else { return integer < truncated ? -1 : 1 }
@@ -70,25 +72,36 @@ extension StoredValue {
   // MARK: Decimal numbers
 
   /// The value as a decimal number, or `nil` if the conversion is impossible.
+  ///
+  /// The conversion is impossible for infinity, NaN, and floating-point numbers that are too large
+  /// or too small for a decimal number.
   var decimal: Decimal? {
     switch self {
     case .string(let text): try? Decimal(storedValue: .string(text))
     case .integer(let value): Decimal(value)
     case .largeInteger(let value): Decimal(value)
     case .double(bits: let bits):
-      Double(bitPattern: bits).isFinite ? Decimal(Double(bitPattern: bits)) : nil
+      // Convert the shortest text of the number, because the conversion that Foundation offers
+      // rounds numbers such as 19.99.
+      try? Decimal(storedValue: .string("\(Double(bitPattern: bits))"))
     default: nil
     }
   }
+
+  /// The value as a stored decimal number, or the value itself if the conversion is impossible.
+  var asDecimal: StoredValue { decimal.map { .string($0.description) } ?? self }
 
   /// Compares two values, at least one of which is a decimal number.
   ///
   /// The result has the same meaning as that of ``order(to:)``.
   func decimalOrder(to other: StoredValue) -> Int? {
-    guard let first = decimal, let second = other.decimal, !first.isNaN, !second.isNaN else {
-      return nil
+    if let first = decimal, let second = other.decimal {
+      return first.isNaN || second.isNaN ? nil : Self.order(first, second)
     }
-    return Self.order(first, second)
+    // Compare as floating-point numbers, because one of the values is not in the range of decimal
+    // numbers.
+    guard let first = approximation, let second = other.approximation else { return nil }
+    return Self.order(numbers: first, second)
   }
 
   // MARK: Strings

@@ -56,16 +56,37 @@ struct OrderedValue<Value: Encodable>: Encodable {
     switch value {
     case let unordered as any UnorderedEncodable:
       try unordered.encodeSorted(to: encoder)
-    // Encode values of these types directly. `JSONEncoder` treats the first four types specially,
-    // but does not recognise them in a wrapper. The other types are primitive: their `encode(to:)`
-    // would write the value to a container, and the container would call this function again.
-    case is Date, is Data, is URL, is Decimal, is String, is Bool, is any BinaryInteger,
-      is any BinaryFloatingPoint:
-      var container = encoder.singleValueContainer()
-      try container.encode(value)
+    // Encode values of these types directly. `JSONEncoder` treats `Date`, `Data`, `URL` and
+    // `Decimal` specially, but does not recognise them in a wrapper. The other types are primitive:
+    // their `encode(to:)` would write the value to a container, and the container would call this
+    // function again.
+    case is Date, is Data, is String, is Bool, is any BinaryInteger, is any BinaryFloatingPoint:
+      try encodeDirectly(to: encoder)
+    // Refuse two values that `JSONEncoder` would write, but `JSONDecoder` would not read.
+    case let url as URL:
+      guard URL(string: url.absoluteString) != nil else {
+        throw refusal("A URL without text", encoder)
+      }
+      try encodeDirectly(to: encoder)
+    case let decimal as Decimal:
+      guard !decimal.isNaN else { throw refusal("A decimal number that is NaN", encoder) }
+      try encodeDirectly(to: encoder)
     default:
       try value.encode(to: OrderingEncoder(base: encoder))
     }
+  }
+
+  private func encodeDirectly(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(value)
+  }
+
+  private func refusal(_ subject: String, _ encoder: any Encoder) -> EncodingError {
+    .invalidValue(
+      value,
+      EncodingError.Context(
+        codingPath: encoder.codingPath,
+        debugDescription: "\(subject) cannot be stored within an array or a Codable value."))
   }
 }
 

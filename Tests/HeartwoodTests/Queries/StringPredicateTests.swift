@@ -69,6 +69,31 @@ struct StringPredicateTests {
     #expect(count > 300)
   }
 
+  @Test(.evidence("P-01"), .evidence("P-06"), arguments: [true, false])
+  func `a string operator treats a property's value like a constant`(isSaved: Bool) throws {
+    let patterns = ["ca*", "cafe*", "*cafe", "a\\*b", "*", "**f**", "?", "cafe", "\u{E9}*", "deca"]
+    for text in Self.texts + ["a*b", "ca", "f"] {
+      for pattern in patterns {
+        let title = Title(context: context)
+        (title.text, title.subtitle) = (text, pattern)
+      }
+    }
+    if isSaved { try context.save() }
+    var count = 0
+    for operation in ["LIKE", "CONTAINS", "BEGINSWITH", "ENDSWITH"] {
+      for letters in ["", "[c]", "[d]", "[cd]"] {
+        for pattern in patterns {
+          let condition = "subtitle == %@ AND text \(operation)\(letters)"
+          let expected = try found(QueryPredicate(format: "\(condition) %@", pattern, pattern))
+          count += expected.count
+          let result = try found(QueryPredicate(format: "\(condition) subtitle", pattern))
+          #expect(result == expected, "\(operation)\(letters) \(pattern)")
+        }
+      }
+    }
+    #expect(count > 100)
+  }
+
   @Test(.evidence("P-06"), arguments: [true, false])
   func `localizedStandardContains ignores case and diacritics`(isSaved: Bool) throws {
     if isSaved { try context.save() }

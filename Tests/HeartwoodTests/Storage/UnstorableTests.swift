@@ -17,6 +17,11 @@ private struct Reading: Codable, AttributeValue {
   }
 }
 
+private struct Offer: Codable, AttributeValue {
+  var rate: Decimal? = nil
+  var pages: [[URL]] = []
+}
+
 private final class Blob: ManagedObject {
   @Attribute var name: String = ""
   @Attribute(preservesValueOnDeletion: true) var label: Data? = nil
@@ -27,6 +32,12 @@ private final class Blob: ManagedObject {
   @Attribute var list: [String] = []
   @Attribute var reading: Reading = Reading(value: 0)
   @Attribute var link: URL? = nil
+  @Attribute var amounts: [Decimal] = []
+  @Attribute var rates: Set<Decimal> = []
+  @Attribute var named: [String: Decimal] = [:]
+  @Attribute var keyed: [Decimal: String] = [:]
+  @Attribute var links: [URL] = []
+  @Attribute var offer: Offer? = nil
   @Attribute var folded: String = ""
   override class var entity: Entity {
     Entity("Blob") { Derived(\Blob.folded, .canonical(\.text)) }
@@ -63,6 +74,35 @@ struct UnstorableTests {
     try refusal({ $0.spare = .nan }, "Blob.spare")
     try refusal({ $0.reading = Reading(value: -1) }, "Blob.reading")
     try refusal({ $0.data = Data(count: Self.limit + 1) }, "Blob.data", "64 MiB")
+  }
+
+  @Test(.evidence("V-02")) func `a save with a collection that cannot be read back throws`() throws
+  {
+    try refusal({ $0.amounts = [1, .nan] }, "Blob.amounts", "NaN")
+    try refusal({ $0.rates = [.nan] }, "Blob.rates", "NaN")
+    try refusal({ $0.named = ["a": .nan] }, "Blob.named", "NaN")
+    try refusal({ $0.keyed = [.nan: "a"] }, "Blob.keyed", "NaN")
+    try refusal({ $0.offer = Offer(rate: .nan) }, "Blob.offer", "NaN")
+    let empty = try #require(URLComponents().url)
+    try refusal({ $0.links = [empty] }, "Blob.links", "URL")
+    try refusal({ $0.offer = Offer(pages: [[], [empty]]) }, "Blob.offer", "URL")
+  }
+
+  @Test(.evidence("V-02")) func `collections of other decimal numbers and URLs are read back`()
+    throws
+  {
+    let fixture = try GraphFixture(Schema(Blob.self))
+    let context = fixture.context()
+    let object = Blob(context: context)
+    let numbers = [0, -1, Decimal(sign: .plus, exponent: -2, significand: 1999)]
+    let links = ["/x y", "a", "http://[::1]/"].compactMap { URL(string: $0) }
+    (object.amounts, object.rates, object.links) = (numbers, Set(numbers), links)
+    (object.keyed, object.offer) = ([-1: "a"], Offer(rate: 2, pages: [links]))
+    try context.save()
+    let read: Blob = try #require(try fixture.context().existingObject(with: object.objectID))
+    #expect(read.amounts == numbers && read.rates == Set(numbers))
+    #expect(read.links.map(\.absoluteString) == links.map(\.absoluteString))
+    #expect(read.keyed == [-1: "a"] && read.offer?.rate == 2 && read.offer?.pages.count == 1)
   }
 
   @Test(.evidence("V-02"), .enabled(if: TestScale.current >= .all))
@@ -111,10 +151,11 @@ struct UnstorableTests {
       switch number {
       case 0: row[\.amount] = .nan
       case 1: row[\.data] = Data(count: Self.limit + 1)
+      case 2: row[\.amounts] = [1, .nan]
       default: row[\.reading] = Reading(value: -1)
       }
     }
-    for number in 0..<3 {
+    for number in 0..<4 {
       var isFirst = true
       let insertion = BatchInsertRequest<Blob> { row in
         defer { isFirst = false }

@@ -1,0 +1,128 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+private final class Ware: ManagedObject {
+  @Attribute var price: Decimal? = nil
+  @Attribute var weight: Double = 0
+  @Attribute var big: UInt64 = 0
+  @Attribute var length: Float = 0
+}
+
+/// A format string, its arguments, and the number of objects that it should find.
+private typealias Case = (format: String, arguments: [Double], count: Int)
+
+@Suite("Comparisons of numbers of different types")
+struct NumberComparisonTests {
+  /// Creates objects, and counts those that each condition finds.
+  private func expect(
+    _ cases: [Case], isSaved: Bool = true, _ create: (ManagedObjectContext) -> Void
+  ) throws {
+    let fixture = try GraphFixture(Schema(Ware.self))
+    let context = fixture.context()
+    create(context)
+    if isSaved { try context.save() }
+    for (format, arguments, count) in cases {
+      let predicate = try QueryPredicate<Ware>(format: format, arguments: arguments)
+      let found = try context.count(for: FetchRequest<Ware>(where: predicate))
+      #expect(found == count, "\(format) with \(arguments)")
+    }
+  }
+
+  @Test(.evidence("P-05")) func `a decimal number equals its literal in every operator`() throws {
+    let cents = [7, 1999] + stride(from: 1, through: 20_000, by: 401)
+    var cases: [Case] = [
+      ("price == weight", [], cents.count), ("weight != price", [], 0),
+      ("price < weight OR price > weight", [], 0),
+    ]
+    for (position, cent) in cents.sorted().enumerated() {
+      let number = Double(cent) / 100
+      cases.append(("price == \(number)", [], 1))
+      cases.append(("%@ == price", [number], 1))
+      cases.append(("price > %@", [number], cents.count - position - 1))
+      cases.append(("price <= %@", [number], position + 1))
+      cases.append(("price IN {\(number), -1.5}", [], 1))
+      cases.append(("price BETWEEN {\(number), %@}", [number], 1))
+    }
+    try expect(cases) { context in
+      for cent in cents {
+        let ware = Ware(context: context)
+        ware.price = Decimal(sign: .plus, exponent: -2, significand: Decimal(cent))
+        ware.weight = Double(cent) / 100
+      }
+    }
+  }
+
+  @Test(.evidence("P-03"), .evidence("P-05"), .evidence("V-06"), arguments: [true, false])
+  func `a decimal number compares with numbers outside its range`(isSaved: Bool) throws {
+    let (nan, infinity, huge, tiny) = (Double.nan, Double.infinity, 1e200, 5e-324)
+    let cases: [Case] = [
+      ("price == %@", [nan], 0), ("%@ == price", [nan], 0), ("price != %@", [nan], 4),
+      ("price < %@", [nan], 0), ("price >= %@", [nan], 0), ("price IN {%@, 1.5}", [nan], 0),
+      ("price == %@", [infinity], 0), ("price != %@", [-infinity], 4),
+      ("price < %@", [infinity], 3), ("%@ < price", [-infinity], 3),
+      ("price > %@", [infinity], 0), ("price IN {%@, 19.99}", [infinity], 1),
+      ("price BETWEEN {%@, %@}", [-infinity, infinity], 3),
+      ("price == %@", [huge], 0), ("price < %@", [huge], 3), ("price > %@", [-huge], 3),
+      ("price == %@", [tiny], 0), ("price > %@", [tiny], 1), ("price < %@", [tiny], 2),
+      ("price >= %@", [-tiny], 2), ("price == %@", [-0.0], 1),
+      ("price + %@ == nil", [infinity], 4), ("price == nil", [], 1),
+    ]
+    try expect(cases, isSaved: isSaved) { context in
+      let prices: [Decimal?] = [nil, Decimal(string: "19.99"), 0, -3]
+      for price in prices { Ware(context: context).price = price }
+    }
+  }
+  @Test(.evidence("P-05"), .evidence("V-06"), arguments: [true, false])
+  func `a large integer and a floating-point number are not rounded`(isSaved: Bool) throws {
+    // The numbers between 2^63 and 2^64 that `Double` can represent are multiples of 2048.
+    let (half, whole) = (9_223_372_036_854_775_808.0, 18_446_744_073_709_551_616.0)
+    let cases: [Case] = [
+      ("big == %@", [whole], 0), ("%@ == big", [whole], 0), ("big != %@", [whole], 5),
+      ("big < %@", [whole], 5), ("%@ > big", [whole], 5), ("big >= %@", [whole], 0),
+      ("big IN {%@, %@}", [whole, half], 1), ("big BETWEEN {%@, %@}", [half, whole], 4),
+      ("big == %@", [half], 1), ("big > %@", [half], 3), ("%@ >= big", [half], 2),
+      ("big < %@", [half], 1), ("big > -0.5", [], 5), ("big < -0.5", [], 0),
+      ("big < %@", [.infinity], 5), ("big > %@", [-.infinity], 5), ("big == %@", [.nan], 0),
+      ("big != %@", [.nan], 5), ("big < %@", [.nan], 0), ("big == weight", [], 1),
+      ("weight > big", [], 3), ("weight < big", [], 1),
+    ]
+    try expect(cases, isSaved: isSaved) { context in
+      let numbers: [(UInt64, Double)] = [
+        (.max, whole), (.max - 1, whole), (1 << 63, half), ((1 << 63) + 1, half), (7, 7.5),
+      ]
+      for (big, weight) in numbers {
+        let ware = Ware(context: context)
+        (ware.big, ware.weight) = (big, weight)
+      }
+    }
+  }
+  @Test(.evidence("P-01"), arguments: [0.1, 0.2, 0.3, 0.6, 3, 10] as [Float])
+  func `a calculation with Float has the same result as in Swift`(operand: Float) throws {
+    let fixture = try GraphFixture(Schema(Ware.self))
+    let context = fixture.context()
+    let lengths: [Float] = [0.1, 0.2, 0.3, 1.1, -7.7, 3e38, 1e-44]
+    for length in lengths { Ware(context: context).length = length }
+    try context.save()
+    let wares = try context.fetch(FetchRequest<Ware>())
+    let sums = lengths.map { $0 + operand } + lengths.map { $0 * operand }
+    var count = 0
+    for bound in lengths + sums + lengths.map({ $0 / operand }) + [operand, .infinity] {
+      let predicates: [Predicate<Ware>] = [
+        #Predicate { $0.length + operand >= bound }, #Predicate { $0.length + operand == bound },
+        #Predicate { $0.length - operand == bound }, #Predicate { $0.length * operand == bound },
+        #Predicate { $0.length * operand < bound }, #Predicate { $0.length / operand == bound },
+        #Predicate { -$0.length + operand <= bound },
+        #Predicate { $0.length * operand / operand == $0.length },
+      ]
+      for (position, predicate) in predicates.enumerated() {
+        let expected = try wares.filter { try predicate.evaluate($0) }
+        count += expected.count
+        let found = try context.fetch(FetchRequest<Ware>(where: predicate))
+        #expect(found.map(\.length) == expected.map(\.length), "case \(position), \(bound)")
+      }
+    }
+    #expect(count > 100)
+  }
+}
