@@ -85,7 +85,7 @@ struct CrossingTests {
       let start = existing ? ["--snapshot"] : ["--after", "0"]
       let run = try ToolRun(["follow", source, "--once"] + start)
       run.expectFine()
-      return run.lines.map { Data($0.utf8) }
+      return run.lines.filter { !$0.isEmpty }.map { Data($0.utf8) }
     }
     let container = try open(source)
     let newest = try container.newestTransactionNumber()

@@ -41,8 +41,7 @@ extension ManagedObjectContext {
     let hiding = countsChanges ? try objectsHidingDeletedObjects() : [:]
     let scope = try scope(plan, view, countsChanges: countsChanges, hiding: hiding)
     var found: [Candidate] = []
-    var areInOrder = false
-    var skippedCount = 0
+    var (areInOrder, skippedCount) = (false, 0)
     if view != nil, let ranked = plan.rankedTextSearch, let limit = plan.limit, !countsChanges,
       hiding.isEmpty, plan.includesFamily(of: ranked, model)
     {

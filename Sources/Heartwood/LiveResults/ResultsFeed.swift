@@ -282,7 +282,8 @@ final class ResultsFeed: ContextFollower {
 
   /// Evaluates an object against the conditions of the lists that it may belong to.
   ///
-  /// - Parameter hiding: The object, if its relationships omit objects that the context has deleted.
+  /// - Parameter hiding: The object, if its relationships omit objects that the context has
+  ///   deleted.
   private func examine(
     _ number: ObjectNumber, _ hiding: ManagedObject?, _ directory: ListDirectory?,
     _ view: StoreView, _ changes: ValueChanges

@@ -1,9 +1,10 @@
-/// The value of an attribute in the row, kept while the attribute shows a different value in memory.
+/// The value of an attribute in the row, kept while the attribute shows a different value in
+/// memory.
 ///
 /// An object keeps a value if the program cannot decode it or if `awakeFromFetch` has set the
 /// attribute. For example, a value that cannot be decoded may be an enumeration case that exists
-/// only in a later version of the program, or the JSON of a type that has changed. Such an attribute
-/// shows `nil` or its declared value.
+/// only in a later version of the program, or the JSON of a type that has changed. Such an
+/// attribute shows `nil` or its declared value.
 struct KeptValue {
   /// The value in the row, which saves, predicates and comparisons use.
   let stored: StoredValue

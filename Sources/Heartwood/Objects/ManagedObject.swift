@@ -99,8 +99,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   open func awakeFromInsert() {}
   /// Called whenever the values of a fault have been loaded.
   ///
-  /// Setting an attribute of the object in this method does not count as a change. The row keeps its
-  /// value until the attribute is set outside this method.
+  /// Setting an attribute of the object in this method does not count as a change. The row keeps
+  /// its value until the attribute is set outside this method.
   open func awakeFromFetch() {}
   /// Called before the context is saved.
   ///

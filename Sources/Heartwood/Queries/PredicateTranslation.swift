@@ -65,11 +65,28 @@ final class PredicateTranslation {
   func requireStoredOrder(of type: Any.Type) throws {
     let type = (type as? any NestableOptional.Type)?.wrappedType ?? type
     guard type is any RawRepresentable.Type else { return }
+    if let type = type as? any (AttributeValue & CaseIterable & Comparable).Type,
+      Self.hasStoredOrder(type)
+    {
+      return
+    }
     throw ObjectGraphError(
       .unsupportedPredicate,
       "A predicate orders values of \(type), but the store knows only their raw values, whose order "
-        + "may differ. Test whether a list of the wanted values contains the value, or compare raw "
-        + "values with QueryPredicate(format:).")
+        + "may differ. If it does not, conform \(type) to CaseIterable. Otherwise, test whether a "
+        + "list of the wanted values contains the value, or compare raw values with "
+        + "QueryPredicate(format:).")
+  }
+
+  /// Returns whether all values of a type are in the same order as their stored values.
+  private static func hasStoredOrder<Value: AttributeValue & CaseIterable & Comparable>(
+    _ type: Value.Type
+  ) -> Bool {
+    let stored = Value.allCases.sorted().map { try? $0.storedValue }
+    return zip(stored, stored.dropFirst()).allSatisfy { first, second in
+      guard let first, let second else { return false }
+      return StoredValue.areInOrder(first, second)
+    }
   }
 
   /// Returns a description of a node for error messages.

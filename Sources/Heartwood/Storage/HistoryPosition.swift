@@ -4,6 +4,11 @@ extension HistoryPosition {
   /// Creates the position after a transaction in the history.
   init(after sequence: Int64, _ bounds: HistoryBounds, in keyspace: RowsKeyspace) throws {
     self.sequence = sequence
+    // The time of a transaction before the last deleted one is no longer known.
+    guard sequence >= bounds.deleted else {
+      time = nil
+      return
+    }
     time =
       sequence == bounds.deleted
       ? bounds.deletedTime

@@ -213,7 +213,7 @@ struct StoreRemovalTests {
       #expect(context.faultError == nil && child.faultError == nil)
       fixture.letGo()
       for _ in 0..<500 where try hasLocks(fixture.memos) { Thread.sleep(forTimeInterval: 0.02) }
-      #expect(try !hasLocks(fixture.memos))
+      #expect(try lockedFiles(fixture.memos) == [])
       withExtendedLifetime(lists) {}
     }
 
@@ -294,8 +294,11 @@ struct StoreRemovalTests {
 
   #if os(Linux)
     /// Returns whether any file in a directory is locked.
-    private func hasLocks(_ url: URL) throws -> Bool {
-      try FileManager.default.contentsOfDirectory(atPath: url.path).contains { name in
+    private func hasLocks(_ url: URL) throws -> Bool { try !lockedFiles(url).isEmpty }
+
+    /// Returns the names of a store's files on which another open file holds a lock.
+    private func lockedFiles(_ url: URL) throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: url.path).filter { name in
         let file = try FileHandle(forReadingFrom: url.appending(path: name))
         defer { try? file.close() }
         var request = flock()

@@ -14,7 +14,17 @@ private enum Urgency: String, CaseIterable, Codable, Comparable, AttributeValue 
   }
 }
 
+/// An enumeration with the order of its raw values.
+private enum Level: Int, CaseIterable, Codable, Comparable, AttributeValue {
+  case first = -3
+  case second = 0
+  case third = 7
+
+  static func < (first: Level, second: Level) -> Bool { first.rawValue < second.rawValue }
+}
+
 private final class Job: ManagedObject {
+  @Attribute var level: Level = .first
   @Attribute var urgency: Urgency = .low
   @Attribute var spare: Urgency? = nil
 }
@@ -30,6 +40,7 @@ struct EnumerationOrderTests {
     for urgency in Urgency.allCases {
       let job = Job(context: context)
       (job.urgency, job.spare) = (urgency, urgency)
+      job.level = urgency == .low ? .first : urgency == .medium ? .second : .third
     }
     try context.save()
   }
@@ -58,6 +69,15 @@ struct EnumerationOrderTests {
       #expect(error.kind == .unsupportedPredicate, "case \(position)")
       #expect(error.message.contains("Urgency"), "case \(position): \(error)")
     }
+  }
+
+  @Test(.evidence("P-01")) func `a predicate orders values that have the order of their raw values`()
+    throws
+  {
+    let (limit, range) = (Level.second, Level.first...Level.second)
+    #expect(try found(QueryPredicate(#Predicate { $0.level >= limit })) == [.medium, .high])
+    #expect(try found(QueryPredicate(#Predicate { $0.level < limit })) == [.low])
+    #expect(try found(QueryPredicate(#Predicate { range.contains($0.level) })) == [.low, .medium])
   }
 
   @Test(.evidence("P-01")) func `a predicate can list values or compare raw values`() throws {
