@@ -72,8 +72,8 @@ final class PredicateTranslation {
     }
     throw ObjectGraphError(
       .unsupportedPredicate,
-      "A predicate orders values of \(type), but the store knows only their raw values, whose order "
-        + "may differ. If it does not, conform \(type) to CaseIterable. Otherwise, test whether a "
+      "A predicate orders values of \(type), but the store knows only their raw values, whose "
+        + "order may differ. If it does not, conform \(type) to CaseIterable. Otherwise, test whether a "
         + "list of the wanted values contains the value, or compare raw values with "
         + "QueryPredicate(format:).")
   }
@@ -85,7 +85,7 @@ final class PredicateTranslation {
     let stored = Value.allCases.sorted().map { try? $0.storedValue }
     return zip(stored, stored.dropFirst()).allSatisfy { first, second in
       guard let first, let second else { return false }
-      return StoredValue.areInOrder(first, second)
+      return StoredValue.areInOrder(first, second, isDecimal: false)
     }
   }
 

@@ -71,9 +71,8 @@ struct EnumerationOrderTests {
     }
   }
 
-  @Test(.evidence("P-01")) func `a predicate orders values that have the order of their raw values`()
-    throws
-  {
+  @Test(.evidence("P-01"))
+  func `a predicate orders values that have the order of their raw values`() throws {
     let (limit, range) = (Level.second, Level.first...Level.second)
     #expect(try found(QueryPredicate(#Predicate { $0.level >= limit })) == [.medium, .high])
     #expect(try found(QueryPredicate(#Predicate { $0.level < limit })) == [.low])
