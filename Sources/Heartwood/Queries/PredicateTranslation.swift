@@ -73,8 +73,8 @@ final class PredicateTranslation {
     throw ObjectGraphError(
       .unsupportedPredicate,
       "A predicate orders values of \(type), but the store knows only their raw values, whose "
-        + "order may differ. If it does not, conform \(type) to CaseIterable. Otherwise, test whether a "
-        + "list of the wanted values contains the value, or compare raw values with "
+        + "order may differ. If it does not, conform \(type) to CaseIterable. Otherwise, test "
+        + "whether a list of the wanted values contains the value, or compare raw values with "
         + "QueryPredicate(format:).")
   }
 

@@ -82,8 +82,9 @@ extension StoredValue {
     case .largeInteger(let value): Decimal(value)
     case .double(bits: let bits):
       // Convert the shortest text of the number, because the conversion that Foundation offers
-      // rounds numbers such as 19.99.
-      try? Decimal(storedValue: .string("\(Double(bitPattern: bits))"))
+      // rounds numbers such as 19.99. Foundation would read the text "-inf" as 0.
+      Double(bitPattern: bits).isFinite
+        ? try? Decimal(storedValue: .string("\(Double(bitPattern: bits))")) : nil
     default: nil
     }
   }

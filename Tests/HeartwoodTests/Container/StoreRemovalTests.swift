@@ -213,7 +213,8 @@ struct StoreRemovalTests {
       #expect(context.faultError == nil && child.faultError == nil)
       fixture.letGo()
       for _ in 0..<500 where try hasLocks(fixture.memos) { Thread.sleep(forTimeInterval: 0.02) }
-      #expect(try lockedFiles(fixture.memos) == [])
+      let locked = try lockedFiles(fixture.memos)
+      #expect(locked == [])
       withExtendedLifetime(lists) {}
     }
 
