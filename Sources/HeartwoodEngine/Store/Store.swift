@@ -239,9 +239,9 @@ public final class Store: Sendable {
   ///
   /// When the last `Store` object that this process has for a store is closed, the process runs a
   /// final checkpoint, records the durable watermark, and releases the store's locks. Later
-  /// operations on a closed object throw `closed`. Snapshots that are still held remain readable,
-  /// and the store remains locked until the last of these snapshots is released. Closing an object
-  /// that is already closed has no effect.
+  /// operations on a closed object throw `closed`. Snapshots that are still held remain readable.
+  /// The store then remains locked until the last of these snapshots and the object itself have
+  /// been released. Closing an object that is already closed has no effect.
   ///
   /// - Throws: Any error from the final checkpoint, or `writesDisabled` after an earlier failure.
   ///   The store is closed in any case. Durable commits remain durable. If an error is thrown,
