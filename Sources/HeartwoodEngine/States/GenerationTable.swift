@@ -8,10 +8,10 @@
 package final class GenerationTable: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards every property declared after it.
   let files: StoreFiles
+  let lock = Lock()
   /// A Boolean value that indicates whether the newest generation stays pinned briefly after its
   /// last reference is released.
-  private let lingers: Bool
-  let lock = Lock()
+  private var lingers: Bool
   var entries: [FrameNumber: LiveEntry] = [:]
   var newest: LiveEntry?
   /// A map from each generation to the number of threads that are building its state.
@@ -295,8 +295,12 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  package func dropLingeringPin() {
+  /// Drops the lingering pin, and lets no pin linger from now on.
+  ///
+  /// Call this method when the store is closed, because no maintenance run would drop a later pin.
+  package func stopLingering() {
     lock.withLock {
+      lingers = false
       if let entry = newest, entry.references == 0 { drop(entry) }
     }
   }

@@ -64,13 +64,13 @@ final class StoreCore: Sendable {
     maintenance.stop()
     defer { releaseLocks() }
     guard withCheckpoint, !isReadOnly, !table.isSuspended else { return }
-    table.dropLingeringPin()
+    table.stopLingering()
     _ = try maintenance.run(writesWatermark: true)
   }
 
   private func releaseLocks() {
     signal.suspend()
-    table.dropLingeringPin()
+    table.stopLingering()
     guard table.liveReferences.isEmpty else { return }
     holder.withdraw()
     // Ignore a failure, because the lock is also released when the descriptor is closed.

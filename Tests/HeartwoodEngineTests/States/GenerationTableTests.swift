@@ -124,6 +124,16 @@ struct GenerationTableTests {
     #expect(try file.lockedByOthers(in: 0..<1 << 62) == nil)
   }
 
+  @Test(.evidence("I6")) func `unlocks a generation after the store was closed`() throws {
+    let fixture = try fixture()
+    try fixture.run { store in
+      let (generation, file) = (try commit(store, 1), try other(fixture))
+      var held = [try store.snapshot()]
+      try store.close()
+      #expect(try isLive(file, generation, while: held.removeLast()) && !isLive(file, generation))
+    }
+  }
+
   // MARK: Snapshots of a given generation
 
   @Test(.evidence("I5"), .evidence("I1"), arguments: [StoreOptions.Access.mapped, .buffered])
