@@ -126,12 +126,12 @@ struct GenerationTableTests {
 
   @Test(.evidence("I6")) func `unlocks a generation after the store was closed`() throws {
     let fixture = try fixture()
-    try fixture.run { store in
-      let (generation, file) = (try commit(store, 1), try other(fixture))
-      var held = [try store.snapshot()]
-      try store.close()
-      #expect(try isLive(file, generation, while: held.removeLast()) && !isLive(file, generation))
-    }
+    let store = try fixture.open()
+    let (generation, file) = (try commit(store, 1), try other(fixture))
+    var held = [try store.snapshot()]
+    try store.close()
+    #expect(try isLive(file, generation, while: held.removeLast()) && !isLive(file, generation))
+    try fixture.run { _ in }
   }
 
   // MARK: Snapshots of a given generation
