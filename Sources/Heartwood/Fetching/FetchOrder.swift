@@ -50,21 +50,15 @@ struct FetchOrder {
     if let section, descriptors.first?.keyPath != section {
       terms.append(try Term(section: section, isReversed: false, resolver))
     }
-    // Resolve every descriptor, even if an earlier one does not compare stored values, because a
-    // live list depends on all objects whose values the descriptors compare.
-    var isStored = true
     for descriptor in descriptors {
-      guard let keyPath = descriptor.keyPath, let term = try? resolver.term(at: keyPath),
-        case .value(let value) = term.content
+      guard let keyPath = descriptor.keyPath, descriptor.isPlain,
+        let type = StoredOrder(of: Swift.type(of: keyPath).valueType),
+        let term = try? resolver.term(at: keyPath), case .value(let value) = term.content
       else {
-        // The descriptor may read any object.
+        // This descriptor, and those that follow, may read any object. Do not resolve their key
+        // paths to find out, because a getter may trap if it is called on a prototype.
         for entity in resolver.schema.entities { resolver.recordReference(entity) }
-        isStored = false
-        continue
-      }
-      guard descriptor.isPlain, let type = StoredOrder(of: Swift.type(of: keyPath).valueType) else {
-        isStored = false
-        continue
+        return nil
       }
       terms.append(
         Term(
@@ -72,7 +66,6 @@ struct FetchOrder {
           isReversed: descriptor.order == .reverse, isDecimal: type == .decimal,
           hasFixedLength: term.type.hasFixedLength))
     }
-    guard isStored else { return nil }
     if let search, descriptors.isEmpty {
       // Record the dependency: the relevance of an object depends on how many other objects contain
       // the words.
@@ -277,25 +270,13 @@ private enum StoredOrder {
 
   /// Creates the order of a type's values, or returns `nil` if the order is unknown.
   init?(of type: Any.Type) {
-    if type == Decimal.self || type == Decimal?.self {
+    let type = (type as? any NestableOptional.Type)?.wrappedType ?? type
+    if type == Decimal.self {
       self = .decimal
-    } else if Self.plainTypes.contains(ObjectIdentifier(type)) {
+    } else if StandardTypes.ordered.contains(ObjectIdentifier(type)) {
       self = .plain
     } else {
       return nil
     }
   }
-
-  private static let plainTypes: Set<ObjectIdentifier> = {
-    func both<Value>(_ type: Value.Type) -> [ObjectIdentifier] {
-      [ObjectIdentifier(type), ObjectIdentifier(Value?.self)]
-    }
-    let integers =
-      both(Int.self) + both(Int8.self) + both(Int16.self) + both(Int32.self) + both(Int64.self)
-      + both(UInt.self) + both(UInt8.self) + both(UInt16.self) + both(UInt32.self)
-      + both(UInt64.self)
-    return Set(
-      integers + both(Double.self) + both(Float.self) + both(String.self) + both(Date.self)
-        + both(UUID.self))
-  }()
 }

@@ -207,7 +207,7 @@ private struct ValueContainer: SingleValueDecodingContainer, Decoder {
     }
     if value.isNull { throw Self.notFound(type, codingPath) }
     if case .attribute(.json, _)? = property?.kind, case .bytes(let bytes) = value {
-      return try JSONCoding.decoder.decode(type, from: Data(bytes))
+      return try JSONCoding.decode(type, from: Data(bytes))
     }
     return try Value(from: self)
   }

@@ -135,7 +135,7 @@ struct ExportedValue: Encodable {
       // Encode the value directly, so that the encoder's formats also apply to dates and data
       // within it.
       if let storage, try storage.encode(value, to: &container) { return }
-      try container.encode(JSONCoding.decoder.decode(JSONValue.self, from: Data(bytes)))
+      try container.encode(JSONCoding.decode(JSONValue.self, from: Data(bytes)))
     case .bytes(let bytes): try container.encode(Data(bytes))
     }
   }

@@ -21,6 +21,9 @@ protocol PropertyStorage: SendableMetatype {
   ///
   /// An optional type is treated like the type that it wraps.
   static func isValue(of type: Any.Type) -> Bool
+  /// A Boolean value that indicates whether the property is an attribute of a type that the library
+  /// itself can store, rather than of a type that the program defines.
+  static var isStandardType: Bool { get }
   /// Returns the stored representation of the attribute at a location in memory.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue
   /// Decodes an attribute value from another format, and returns its stored representation.
@@ -92,6 +95,7 @@ extension PropertyStorage {
   static var composite: (any CompositeValue.Type)? { nil }
   static var isNestedOptional: Bool { false }
   static func isValue(of type: Any.Type) -> Bool { true }
+  static var isStandardType: Bool { false }
   static func value(at location: UnsafeRawPointer) throws -> StoredValue { .null }
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue { .null }
   static func encode(

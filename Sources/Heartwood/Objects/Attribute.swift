@@ -180,6 +180,11 @@ extension Attribute: PropertyStorage {
     return own == other || (own as? any RawRepresentable.Type).map { rawType($0) == other } ?? false
   }
 
+  static var isStandardType: Bool {
+    let own = (Value.self as? any NestableOptional.Type)?.wrappedType ?? Value.self
+    return StandardTypes.all.contains(ObjectIdentifier(own))
+  }
+
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue {
     try Value.decodedValue(decoder)
   }

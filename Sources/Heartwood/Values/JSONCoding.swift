@@ -20,12 +20,19 @@ enum JSONCoding {
     return [UInt8](try encoder.encode(OrderedValue(value)))
   }
 
-  /// A decoder for values that ``bytes(of:)`` or a tool has encoded.
-  static var decoder: JSONDecoder {
+  /// Decodes a value that ``bytes(of:)`` or a tool has encoded.
+  static func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
     let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = ExactDates.decodingOfAnyForm
     decoder.nonConformingFloatDecodingStrategy = decodedFloats
-    return decoder
+    do {
+      return try decoder.decode(type, from: data)
+    } catch {
+      // A tool stores the dates within a program's feeds and exports as text. First try the form
+      // that `bytes(of:)` writes, because the type may contain text that only looks like a date.
+      decoder.dateDecodingStrategy = ExactDates.decodingOfAnyForm
+      guard let value = try? decoder.decode(type, from: data) else { throw error }
+      return value
+    }
   }
 
   static func value<Value: Decodable & AttributeValue>(
@@ -33,7 +40,7 @@ enum JSONCoding {
   ) throws -> Value {
     guard case .bytes(let bytes) = stored else { throw Value.mismatch(stored) }
     do {
-      return try decoder.decode(type, from: Data(bytes))
+      return try decode(type, from: Data(bytes))
     } catch {
       throw StorageError(
         .incompatibleFormat,

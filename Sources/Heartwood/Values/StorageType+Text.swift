@@ -50,7 +50,7 @@ extension StorageType {
       text.wholeMatch(of: /[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?/) == nil
         ? nil : Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))?.storedValue
     case .json:
-      try (try? JSONCoding.decoder.decode(JSONValue.self, from: Data(text.utf8)))?.storedValue
+      try (try? JSONCoding.decode(JSONValue.self, from: Data(text.utf8)))?.storedValue
     case .reference: nil
     }
   }

@@ -42,6 +42,9 @@ struct ComputedKeyPathTests {
     try check(SortDescriptor(\.shownNote)) { $0.shownNote ?? "" }
     try check(SortDescriptor(\.cost)) { $0.cost }
     try check(SortDescriptor(\.alias)) { $0.alias }
+    // These getters would trap on an object with declared values.
+    try check(SortDescriptor(\.initial, comparator: .lexical)) { $0.initial }
+    try check(SortDescriptor(\.version)) { $0.version }
   }
 
   @Test(.evidence("P-07")) func `other uses throw`() throws {
@@ -78,6 +81,26 @@ struct ComputedKeyPathTests {
     #expect(prices == [nil, nil, Decimal(-0.5), 0, Decimal(0.5)])
     let colours = try context.fetchValues(request, \.colour?.rawValue)
     #expect(colours == [nil, nil, nil, nil, nil])
+    let shares = try context.fetchValues(request, \.share)
+    #expect(shares.allSatisfy { $0.rawValue == 50 })
+  }
+}
+
+private struct GaugeVersion: Comparable {
+  var number: Int
+
+  static func < (first: GaugeVersion, second: GaugeVersion) -> Bool {
+    first.number < second.number
+  }
+}
+
+/// A type that rejects all other values with a trap.
+private struct Share: RawRepresentable, Codable, AttributeValue {
+  let rawValue: Int
+
+  init(rawValue: Int) {
+    precondition((50...60).contains(rawValue))
+    self.rawValue = rawValue
   }
 }
 
@@ -89,10 +112,16 @@ private final class PressureGauge: ManagedObject {
   @Attribute var price: Decimal? = nil
   @Attribute var level: Severity = .low
   @Attribute var colour: Colour? = nil
+  @Attribute var share: Share = Share(rawValue: 50)
   @ToOne var next: PressureGauge?
 
   var sortName: String { name.lowercased() }
-  var distance: Int { abs(offset) }
+  var distance: Int { -offset }
+  /// Traps unless the values are as the program stores them.
+  var initial: String { String(name[name.startIndex]) }
+  var version: GaugeVersion {
+    GaugeVersion(number: Int(name.unicodeScalars[name.startIndex].value))
+  }
   var shownNote: String? { note ?? "none" }
   var cost: Decimal { price ?? 0 }
   var alias: String { name }

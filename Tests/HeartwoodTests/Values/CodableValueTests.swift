@@ -50,7 +50,31 @@ extension Dictionary {
   }
 }
 
+/// A date or text, which decoding tells apart by trying to decode a date first.
+private enum Moment: Codable, Equatable, AttributeValue {
+  case date(Date)
+  case text(String)
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let date = try? container.decode(Date.self) {
+      self = .date(date)
+    } else {
+      self = .text(try container.decode(String.self))
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .date(let date): try container.encode(date)
+    case .text(let text): try container.encode(text)
+    }
+  }
+}
+
 private final class Course: ManagedObject {
+  @Attribute var start = Moment.text("")
   @Attribute var name: String = ""
   @Attribute var plan = Plan(names: [])
 }
@@ -67,6 +91,22 @@ struct CodableValueTests {
     try context.save()
     let read: Course? = try fixture.context().existingObject(with: course.objectID)
     #expect(read?.plan == plan)
+  }
+
+  @Test(
+    .evidence("V-03"),
+    arguments: [
+      Moment.text("2024-05-01T10:00:00Z"), .text("1.5"),
+      .date(Date(timeIntervalSinceReferenceDate: 9)),
+    ])
+  fileprivate func `text that looks like a date stays text`(start: Moment) throws {
+    let fixture = try GraphFixture(Schema(Course.self))
+    let context = fixture.context()
+    let course = Course(context: context)
+    course.start = start
+    try context.save()
+    let read: Course? = try fixture.context().existingObject(with: course.objectID)
+    #expect(read?.start == start)
   }
 
   @Test(.evidence("C-05"), arguments: [1, 100, 1000, 10_000])

@@ -1,0 +1,16 @@
+import Foundation
+
+/// The types of the standard library and Foundation that attributes can have, apart from
+/// collections.
+enum StandardTypes {
+  static let all = ordered.union(identifiers(Bool.self, Data.self, Decimal.self, URL.self))
+
+  /// The types whose values have the order of their stored values, which `<` defines.
+  static let ordered = identifiers(
+    Int.self, Int8.self, Int16.self, Int32.self, Int64.self, UInt.self, UInt8.self, UInt16.self,
+    UInt32.self, UInt64.self, Double.self, Float.self, String.self, Date.self, UUID.self)
+
+  private static func identifiers(_ types: Any.Type...) -> Set<ObjectIdentifier> {
+    Set(types.map { ObjectIdentifier($0) })
+  }
+}
