@@ -145,9 +145,10 @@ extension ManagedObjectContext {
   /// A child context reads from its parent and cannot be pinned, so `body` runs without a pin.
   func reading<Result>(_ view: StoreView, _ body: () throws -> Result) rethrows -> Result {
     guard parent == nil else { return try body() }
-    let before = pin
+    let before = (pin, lastingPin)
+    lastingPin = lastingPin ?? pin
     pin = .at(view)
-    defer { pin = before }
+    defer { (pin, lastingPin) = before }
     return try body()
   }
 
