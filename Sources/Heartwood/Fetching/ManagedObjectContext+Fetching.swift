@@ -167,8 +167,11 @@ extension ManagedObjectContext {
   func sorted<M: ManagedObject>(_ objects: [M], _ request: FetchRequest<M>) throws -> [M] {
     guard !request.includesPendingChanges, hasOwnChanges else { return request.sorted(objects) }
     // Compare the objects in a context without these unsaved changes.
-    let other = try parent ?? unchangedContext()
-    return try withExtendedLifetime(other) {
+    let root = try parent?.rootContext ?? unchangedContext()
+    guard let other = root.storeContexts.first(where: { $0.model === model }) else {
+      throw group.removal(of: model)
+    }
+    return try withExtendedLifetime(root) {
       let twins = objects.compactMap { other.object($0.number) as? M }
       if parent == nil { try other.reread(twins.map(\.number), in: try currentView()) }
       let numbers = request.sorted(twins).map(\.number)
@@ -177,11 +180,22 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns a new context that reads the same generation as this root context and has no changes.
+  /// Returns a new root context without changes, which reads each store in the same generation as
+  /// this context.
   private func unchangedContext() throws -> ManagedObjectContext {
-    let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
-    context.pin = .at(try currentView())
-    return context
+    let root = ManagedObjectContext(group)
+    for attached in group.attachedStores {
+      let view: StoreView
+      do {
+        view = try rootContext.storeContext(of: attached).currentView()
+      } catch {
+        // Skip the store if it has since been removed.
+        guard attached.model.isRemoved else { throw error }
+        continue
+      }
+      root.storeContext(of: attached).pin = .at(view)
+    }
+    return root
   }
 
   /// The maximum number of objects for which memory is reserved in advance.

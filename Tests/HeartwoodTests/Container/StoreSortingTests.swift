@@ -27,13 +27,20 @@ struct StoreSortingTests {
   private let container: PersistentContainer
   private let other: ManagedObjectContext
 
-  init() throws {
+  init() throws { try self.init(isReversed: false) }
+
+  /// Creates a container with two stores.
+  ///
+  /// - Parameter isReversed: Whether the first store is the store of the writers.
+  private init(isReversed: Bool) throws {
     var options = ContainerOptions()
     options.isInMemory = true
     let name = UUID().uuidString
     container = try PersistentContainer(
-      url: URL(filePath: "/\(name)/quotations"), schema: Schema(Quotation.self), options: options)
-    try container.addStore(url: URL(filePath: "/\(name)/writers"), entities: [Writer.self])
+      url: URL(filePath: "/\(name)/first"),
+      schema: isReversed ? Schema(Writer.self) : Schema(Quotation.self), options: options)
+    try container.addStore(
+      url: URL(filePath: "/\(name)/second"), entities: [isReversed ? Quotation.self : Writer.self])
     other = container.newContext()
     for number in 0..<3 {
       let quotation = Quotation(context: other)
@@ -49,9 +56,10 @@ struct StoreSortingTests {
 
   /// Returns the numbers of the quotations, sorted by the names of their writers.
   private func numbers(
-    _ reading: Reading, _ context: ManagedObjectContext
+    _ reading: Reading, _ context: ManagedObjectContext, includesPendingChanges: Bool = true
   ) throws -> [Int] {
-    let request = FetchRequest<Quotation>(sort: [SortDescriptor(\.writerName)])
+    var request = FetchRequest<Quotation>(sort: [SortDescriptor(\.writerName)])
+    request.includesPendingChanges = includesPendingChanges
     switch reading {
     case .fetch: return try context.fetch(request).map(\.number)
     case .batches: return try context.fetchBatched(request).map(\.number)
@@ -73,6 +81,31 @@ struct StoreSortingTests {
     try other.save()
     #expect(try context.count(for: FetchRequest<Writer>()) == (isPinned ? 3 : 4))
     #expect(try numbers(reading, context) == [2, 0, 1])
+    withExtendedLifetime(context) {}
+  }
+
+  @Test(
+    .evidence("ST-01"), .evidence("FO-04"), arguments: Reading.allCases,
+    [(false, false), (false, true), (true, false), (true, true)])
+  func `an order without unsaved changes can use another store`(
+    reading: Reading, setting: (isReversed: Bool, isPinned: Bool)
+  ) throws {
+    let stores = try StoreSortingTests(isReversed: setting.isReversed)
+    let context = stores.container.newContext()
+    if setting.isPinned {
+      try context.setQueryGenerationFrom(.current)
+      #expect(try context.count(for: FetchRequest<Quotation>()) == 3)
+    }
+    let quotations = try context.fetch(FetchRequest<Quotation>(sort: [SortDescriptor(\.number)]))
+    // The change is not saved, so it does not affect the order.
+    quotations[0].code = 100
+    let writers = try stores.other.fetch(
+      FetchRequest<Writer>(sort: [SortDescriptor(\.code)]))
+    for (writer, name) in zip(writers, ["2", "1", "3"]) { writer.name = name }
+    try stores.other.save()
+    let found = try stores.numbers(reading, context, includesPendingChanges: false)
+    #expect(found == (setting.isPinned ? [2, 0, 1] : [1, 0, 2]))
+    #expect(quotations[0].code == 100 && context.updatedObjects == [quotations[0]])
     withExtendedLifetime(context) {}
   }
 }
