@@ -19,7 +19,7 @@ extension ManagedObjectContext {
   }
 
   /// Returns the objects that match a request, without merging changes first.
-  private func objects<M: ManagedObject>(for request: FetchRequest<M>) throws -> [M] {
+  func objects<M: ManagedObject>(for request: FetchRequest<M>) throws -> [M] {
     let start = ContinuousClock.now
     let expression = try request.predicate?.expression(in: model.schema)
     if let expression, request.textQuery == nil, let lookup = try uniqueLookup(request, expression)
