@@ -172,6 +172,15 @@ extension ManagedObjectContext {
     return view.snapshot.map { $0.generation < newestRead } ?? true
   }
 
+  /// Returns whether the context reads the generation of a view, or has read no newer generation.
+  func reads(_ view: StoreView) -> Bool {
+    switch pin {
+    case .within: return true
+    case .at(let pinned): return pinned.snapshot?.generation == view.snapshot?.generation
+    case .none, .atNextRead: return newestRead == view.snapshot?.generation
+    }
+  }
+
   /// Makes a pinned context move its pin to the newest generation at the next read.
   func advance() {
     for storeContext in rootContext.storeContexts {

@@ -128,11 +128,6 @@ extension ManagedObjectContext {
     // Find and load the objects in one generation, even if others save in the meantime.
     let view = try currentView()
     let numbers = try reading(view) { try orderedNumbers(request) }
-    // Reread objects that are already loaded, as a fetch does.
-    let loaded = numbers.filter { number in
-      registeredObject(number).map { !$0.isFault || $0.isInaccessible } ?? false
-    }
-    try reread(loaded, in: view)
     return BatchedResults(self, view, numbers, size: request.fetchBatchSize)
   }
 
@@ -258,13 +253,20 @@ extension ManagedObjectContext {
   /// Creates the objects with the given numbers, or updates them from their rows as a fetch does.
   ///
   /// The rows of each entity are read in ascending order. Numbers without a row are skipped.
-  func reread(_ numbers: [ObjectNumber], in view: StoreView) throws {
+  ///
+  /// - Parameter onlyOlder: Whether to skip registered objects that are not older than their rows.
+  func reread(_ numbers: [ObjectNumber], in view: StoreView, onlyOlder: Bool = false) throws {
     for (_, some) in Dictionary(grouping: numbers.filter { !$0.isTemporary }, by: \.entity) {
       guard let storage = model.storage(of: some[0]) else { continue }
       let sorted = some.sorted()
       try view.objects(storage)?.forEach(of: sorted.map(\.row)) { position, value in
         _ = try value?.withRecord(storage.layouts) { record in
-          try materialize(sorted[position], storage, record)
+          if onlyOlder, let object = registeredObject(sorted[position]),
+            object.version >= record.version
+          {
+            return
+          }
+          _ = try materialize(sorted[position], storage, record)
         }
       }
     }
