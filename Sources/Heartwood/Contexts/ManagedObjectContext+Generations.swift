@@ -145,9 +145,10 @@ extension ManagedObjectContext {
   /// A child context reads from its parent and cannot be pinned, so `body` runs without a pin.
   func reading<Result>(_ view: StoreView, _ body: () throws -> Result) rethrows -> Result {
     guard parent == nil else { return try body() }
-    let before = pin
+    let before = (pin, lastingPin)
+    lastingPin = lastingPin ?? pin
     pin = .at(view)
-    defer { pin = before }
+    defer { (pin, lastingPin) = before }
     return try body()
   }
 
@@ -169,6 +170,15 @@ extension ManagedObjectContext {
     if let parent { return parent.isPinnedToThePast }
     guard case .at(let view) = pin, let newestRead else { return false }
     return view.snapshot.map { $0.generation < newestRead } ?? true
+  }
+
+  /// Returns whether the context reads the generation of a view, or has read no newer generation.
+  func reads(_ view: StoreView) -> Bool {
+    switch pin {
+    case .within: return true
+    case .at(let pinned): return pinned.snapshot?.generation == view.snapshot?.generation
+    case .none, .atNextRead: return newestRead == view.snapshot?.generation
+    }
   }
 
   /// Makes a pinned context move its pin to the newest generation at the next read.

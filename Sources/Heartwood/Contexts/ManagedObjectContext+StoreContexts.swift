@@ -30,7 +30,8 @@ extension ManagedObjectContext {
     storeContext.retainsRegisteredObjects = retainsRegisteredObjects
     if observer != nil { storeContext.observer = ContextObserver(storeContext) }
     if autoMerge != nil { storeContext.automaticallyMergesChangesFromParent = true }
-    switch pin {
+    // Ignore a temporary pin, because the store context outlasts it.
+    switch lastingPin ?? pin {
     case .none, .within: break
     case .atNextRead: storeContext.pin = .atNextRead
     // Show the store as empty. It was attached after the context was pinned, because pinning

@@ -135,6 +135,9 @@ public final class ManagedObjectContext {
   var pin = Pin.none {
     didSet { if case .at(let view) = pin { recordRead(view) } }
   }
+  /// The pin to which the context returns after a temporary one, or `nil` if there is no temporary
+  /// pin.
+  var lastingPin: Pin?
   /// The newest generation that the context has read or saved, or `nil` if there is none.
   var newestRead: Generation?
   /// The view that the last unpinned read used.

@@ -1,7 +1,8 @@
 /// The result of a fetch, as a collection that loads objects on access.
 ///
-/// Objects that are not yet loaded are read from the generation of the fetch, even if the context
-/// has advanced since. The collection holds the objects of only one batch at a time, plus eight
+/// When a batch is loaded, its objects are read from the generation of the fetch, even if the
+/// context has advanced since. Objects that the context has already loaded from a newer generation
+/// keep their values. The collection holds the objects of only one batch at a time, plus eight
 /// bytes for each object in the result. Use the collection on the thread of its context.
 ///
 /// ```swift
@@ -76,10 +77,32 @@ final class ObjectBatches {
 
   func object(at position: Int) -> ManagedObject {
     if position < start || position >= start + batch.count {
-      start = position / size * size
-      batch = numbers[start..<min(start + size, numbers.count)].map(loaded)
+      let first = position / size * size
+      let numbers = numbers[first..<min(first + size, numbers.count)]
+      rereadLoadedObjects(numbers)
+      // Loading objects may call code that uses this collection, so replace the batch at the end.
+      let objects = numbers.map(loaded)
+      (start, batch) = (first, objects)
+      return objects[position - first]
     }
     return batch[position - start]
+  }
+
+  /// Rereads the objects that are already loaded, as a fetch does.
+  private func rereadLoadedObjects(_ numbers: ArraySlice<ObjectNumber>) {
+    // If the generation can no longer be read, the objects keep their values.
+    guard let view, view.isCurrent, !context.model.isRemoved else { return }
+    let loaded = numbers.filter { number in
+      context.registeredObject(number).map { !$0.isFault || $0.isInaccessible } ?? false
+    }
+    // If the context has moved to another generation since the fetch, some of the objects may be
+    // newer than the fetch. They keep their values, because a save of older values would report
+    // conflicts.
+    do {
+      try context.reread(loaded, in: view, onlyOlder: !context.reads(view))
+    } catch {
+      context.recordFaultError(error)
+    }
   }
 
   /// The objects' current numbers, which a save may have changed since the fetch.

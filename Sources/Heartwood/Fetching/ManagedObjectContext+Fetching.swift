@@ -19,7 +19,7 @@ extension ManagedObjectContext {
   }
 
   /// Returns the objects that match a request, without merging changes first.
-  private func objects<M: ManagedObject>(for request: FetchRequest<M>) throws -> [M] {
+  func objects<M: ManagedObject>(for request: FetchRequest<M>) throws -> [M] {
     let start = ContinuousClock.now
     let expression = try request.predicate?.expression(in: model.schema)
     if let expression, request.textQuery == nil, let lookup = try uniqueLookup(request, expression)
@@ -128,11 +128,6 @@ extension ManagedObjectContext {
     // Find and load the objects in one generation, even if others save in the meantime.
     let view = try currentView()
     let numbers = try reading(view) { try orderedNumbers(request) }
-    // Reread objects that are already loaded, as a fetch does.
-    let loaded = numbers.filter { number in
-      registeredObject(number).map { !$0.isFault || $0.isInaccessible } ?? false
-    }
-    try reread(loaded, in: view)
     return BatchedResults(self, view, numbers, size: request.fetchBatchSize)
   }
 
@@ -167,8 +162,11 @@ extension ManagedObjectContext {
   func sorted<M: ManagedObject>(_ objects: [M], _ request: FetchRequest<M>) throws -> [M] {
     guard !request.includesPendingChanges, hasOwnChanges else { return request.sorted(objects) }
     // Compare the objects in a context without these unsaved changes.
-    let other = try parent ?? unchangedContext()
-    return try withExtendedLifetime(other) {
+    let root = try parent?.rootContext ?? unchangedContext()
+    guard let other = root.storeContexts.first(where: { $0.model === model }) else {
+      throw group.removal(of: model)
+    }
+    return try withExtendedLifetime(root) {
       let twins = objects.compactMap { other.object($0.number) as? M }
       if parent == nil { try other.reread(twins.map(\.number), in: try currentView()) }
       let numbers = request.sorted(twins).map(\.number)
@@ -177,11 +175,22 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns a new context that reads the same generation as this root context and has no changes.
+  /// Returns a new root context without changes, which reads each store in the same generation as
+  /// this context.
   private func unchangedContext() throws -> ManagedObjectContext {
-    let context = ManagedObjectContext(StoreGroup(.init(url: nil, store: store, model: model)))
-    context.pin = .at(try currentView())
-    return context
+    let root = ManagedObjectContext(group)
+    for attached in group.attachedStores {
+      let view: StoreView
+      do {
+        view = try rootContext.storeContext(of: attached).currentView()
+      } catch {
+        // Skip the store if it has since been removed.
+        guard attached.model.isRemoved else { throw error }
+        continue
+      }
+      root.storeContext(of: attached).pin = .at(view)
+    }
+    return root
   }
 
   /// The maximum number of objects for which memory is reserved in advance.
@@ -244,13 +253,20 @@ extension ManagedObjectContext {
   /// Creates the objects with the given numbers, or updates them from their rows as a fetch does.
   ///
   /// The rows of each entity are read in ascending order. Numbers without a row are skipped.
-  func reread(_ numbers: [ObjectNumber], in view: StoreView) throws {
+  ///
+  /// - Parameter onlyOlder: Whether to skip registered objects that are not older than their rows.
+  func reread(_ numbers: [ObjectNumber], in view: StoreView, onlyOlder: Bool = false) throws {
     for (_, some) in Dictionary(grouping: numbers.filter { !$0.isTemporary }, by: \.entity) {
       guard let storage = model.storage(of: some[0]) else { continue }
       let sorted = some.sorted()
       try view.objects(storage)?.forEach(of: sorted.map(\.row)) { position, value in
         _ = try value?.withRecord(storage.layouts) { record in
-          try materialize(sorted[position], storage, record)
+          if onlyOlder, let object = registeredObject(sorted[position]),
+            object.version >= record.version
+          {
+            return
+          }
+          _ = try materialize(sorted[position], storage, record)
         }
       }
     }

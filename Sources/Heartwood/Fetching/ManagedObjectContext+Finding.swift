@@ -231,5 +231,6 @@ extension ManagedObjectContext {
     return object
   }
 
-  private var root: ManagedObjectContext { parent?.root ?? self }
+  /// The topmost parent of this context, or this context itself if it has no parent.
+  var root: ManagedObjectContext { parent?.root ?? self }
 }

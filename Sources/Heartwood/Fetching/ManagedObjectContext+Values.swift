@@ -153,12 +153,9 @@ extension ManagedObjectContext {
         plan.counting, request.includesPendingChanges, .values(values), inOrder: inOrder,
         consumedBy: { try pass($0.values) })
     } else if plan.order == nil, !request.includesPendingChanges, hasOwnChanges {
-      // The fetch decides only the order, because its objects contain unsaved changes.
-      let found = try candidates(plan.unordered, false, .values(values))
-      let rows = Dictionary(uniqueKeysWithValues: found.map { ($0.number, $0.values) })
-      for object in try fetch(request) { try rows[object.number].map(pass) }
+      for row in try storedRows(request, plan, values) { try pass(row) }
     } else if plan.order == nil {
-      for object in try fetch(request) {
+      for object in try objects(for: request) {
         let scope = QueryScope(model, nil, variableCount: 1) { self.object($0) }
         try scope.with(object) { try pass(values.map { try $0(scope) }) }
       }
@@ -167,6 +164,19 @@ extension ManagedObjectContext {
       for candidate in found { try pass(candidate.values) }
     }
     try log(plan) { ContextLog.counted($0, count, start) }
+  }
+
+  /// Returns the stored values of the objects that match a request, sorted by comparing objects.
+  private func storedRows<M: ManagedObject>(
+    _ request: FetchRequest<M>, _ plan: FetchPlan, _ values: [QueryTerm.Value]
+  ) throws -> [[StoredValue]] {
+    // Read the values and the order from one generation, even if others save in the meantime.
+    try root.reading(try root.currentView()) {
+      let found = try candidates(plan.unordered, false, .values(values))
+      let rows = Dictionary(uniqueKeysWithValues: found.map { ($0.number, $0.values) })
+      // The objects decide only the order, because they contain unsaved changes.
+      return try objects(for: request).compactMap { rows[$0.number] }
+    }
   }
 
   /// Adds one row of values to the aggregations.

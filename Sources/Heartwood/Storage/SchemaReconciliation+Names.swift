@@ -3,22 +3,30 @@ extension SchemaReconciliation {
   ///
   /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
   /// first of its former names that is in the store and not yet taken, even if a new declaration
-  /// now uses that name. There is one exception. If the store already contains the declaration's
-  /// current name, an earlier migration may have renamed the declaration. It then matches a former
-  /// name only if no current declaration uses that name, and if the store does not list the name
-  /// among those that the declaration has replaced. Every other declaration matches its own name if
-  /// that name is in the store and not taken.
+  /// now uses that name. There is one exception. If the store contains the declaration's current
+  /// name, and no other declaration was renamed from it, an earlier migration may have renamed the
+  /// declaration. It then matches a former name only if no current declaration uses that name, and
+  /// if the store does not list the name among those that the declaration has replaced. Every other
+  /// declaration matches its own name if that name is in the store and not taken.
   ///
   /// - Parameter old: The names in the store, each with the names that it has replaced.
   static func matches(
     _ new: [(name: String, former: [String])], _ old: [(name: String, former: [String]?)]
   ) -> [String: String] {
     let declared = Set(new.map(\.name))
+    let renamed = new.filter { !$0.former.isEmpty }
     var free = Set(old.map(\.name))
     var result: [String: String] = [:]
-    for (name, former) in new where !former.isEmpty {
-      let known = old.first { $0.name == name }
-      let replaced = known.map { declared.union($0.former ?? []) } ?? []
+    // Repeat, because each match may take the current name of another renamed declaration.
+    var count: Int
+    repeat {
+      count = result.count
+      for (name, former) in renamed where result[name] == nil && !free.contains(name) {
+        result[name] = former.first { free.remove($0) != nil }
+      }
+    } while result.count > count
+    for (name, former) in renamed where result[name] == nil && free.contains(name) {
+      let replaced = declared.union(old.first { $0.name == name }?.former ?? [])
       guard let found = former.first(where: { free.contains($0) && !replaced.contains($0) }) else {
         continue
       }

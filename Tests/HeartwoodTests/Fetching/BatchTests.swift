@@ -103,6 +103,55 @@ struct BatchTests {
     #expect(loaded.map(\.age) == [50, 1, 50, 50, 50, 50] && loaded[1].nickname == "edited")
   }
 
+  @Test(.evidence("QG-18"), .evidence("F-09"), arguments: [false, true], [false, true])
+  func `batched results reread loaded objects only with their batch`(
+    isPinned: Bool, isOverwritten: Bool
+  ) throws {
+    let fixture = try filled(6)
+    let context = fixture.context()
+    let loaded = try context.fetch(FetchRequest<Person>())
+    try setAges(in: fixture)
+    if isPinned { try context.setQueryGenerationFrom(.current) }
+    let batched = try context.fetchBatched(
+      FetchRequest<Person>(sort: [SortDescriptor(\.name)], batchSize: 2))
+    #expect(loaded.map(\.age) == [0, 1, 2, 3, 4, 5])
+    #expect(batched[2] === loaded[2] && loaded.map(\.age) == [0, 1, 50, 50, 4, 5])
+    if isOverwritten {
+      try fixture.saved { other in
+        for person in try other.fetch(FetchRequest<Person>()) { person.age = 60 }
+      }
+      // The context reads the newer generation if it is not pinned.
+      #expect(try context.fetch(FetchRequest<Person>(limit: 1)).map(\.age) == [isPinned ? 50 : 60])
+    }
+    #expect(batched[5] === loaded[5] && loaded[5].age == 50 && loaded[4].age == 50)
+    #expect(batched[0] === loaded[0] && loaded[1].age == 50)
+    #expect(loaded[0].age == (isOverwritten && !isPinned ? 60 : 50))
+    #expect(!context.hasChanges && context.faultError == nil)
+  }
+
+  @Test(.evidence("QG-18"), arguments: [false, true], [false, true])
+  func `batched results do not make newer objects older`(isOwnSave: Bool, isPinned: Bool) throws {
+    let fixture = try filled(6)
+    let context = fixture.context()
+    if isPinned { try context.setQueryGenerationFrom(.current) }
+    let batched = try context.fetchBatched(
+      FetchRequest<Person>(sort: [SortDescriptor(\.name)], batchSize: 2))
+    #expect(batched[5].age == 5)
+    if isOwnSave {
+      for person in try context.fetch(FetchRequest<Person>()) { person.age = 50 }
+      try context.save()
+    } else {
+      try setAges(in: fixture)
+      if isPinned { try context.setQueryGenerationFrom(.current) }
+    }
+    let loaded = try context.fetch(FetchRequest<Person>())
+    for position in [0, 2, 4] { #expect(batched[position] === loaded[position]) }
+    #expect(loaded.map(\.age) == Array(repeating: 50, count: 6))
+    for person in batched { person.age += 1 }
+    try context.save()
+    #expect(try fixture.context().fetch(FetchRequest<Person>()).allSatisfy { $0.age == 51 })
+  }
+
   @Test(.evidence("QG-18"), arguments: [false, true])
   func `batched results do not read what others save during the fetch`(merges: Bool) throws {
     let fixture = try GraphFixture(Schema(WakingItem.self))
