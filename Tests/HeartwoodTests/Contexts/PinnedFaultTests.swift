@@ -131,6 +131,24 @@ struct PinnedFaultTests {
     try scene.expectAge(age)
   }
 
+  @Test(.evidence("C-02"), .evidence("I-01"), arguments: MergePolicy.Each.allCases, [false, true])
+  func `a save in the earlier generation writes no row for an object that has none`(
+    policy: MergePolicy.Each, isRelated: Bool
+  ) throws {
+    let scene = try Scene(isInChild: false)
+    let (context, ada) = (scene.context, scene.ada)
+    if isRelated { scene.van.owner = ada } else { ada.age = 5 }
+    try scene.fixture.change(ada.objectID) { $0.managedObjectContext?.delete($0) }
+    context.mergePolicy = policy.policy
+    if policy == .error {
+      #expect(throws: ObjectGraphError.self) { try context.save() }
+    } else {
+      try context.save()
+      #expect(!context.hasChanges && ada.isDeleted && scene.van.owner == nil)
+    }
+    #expect(try scene.fixture.context().fetch(FetchRequest<Person>()).map(\.name) == ["Bob"])
+  }
+
   @Test(.evidence("QG-22"), .evidence("C-06"), arguments: [false, true])
   func `edits of relationships are combined with those of the row`(isInChild: Bool) throws {
     let scene = try Scene(isInChild: isInChild)
