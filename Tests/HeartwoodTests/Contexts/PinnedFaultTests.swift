@@ -131,6 +131,29 @@ struct PinnedFaultTests {
     try scene.expectAge(age)
   }
 
+  @Test(
+    .evidence("F-03"), .evidence("QG-22"), .evidence("N-04"), arguments: [false, true],
+    [false, true])
+  func `a child that has saved an edit shows the values of the row`(
+    isPinned: Bool, isRelated: Bool
+  ) throws {
+    let scene = try Scene(isInChild: true)
+    let (child, ada) = (scene.context, scene.ada)
+    if isRelated { scene.van.owner = ada } else { ada.age = 5 }
+    if !isPinned { try scene.root.setQueryGenerationFrom(nil) }
+    try child.save()
+    #expect(!child.hasChanges && !ada.isUpdated && scene.root.hasChanges == !isPinned)
+    if isPinned { #expect(ada.isFault && ada.age == 0 && scene.van.owner == nil) }
+    try scene.root.setQueryGenerationFrom(nil)
+    _ = try child.fetch(FetchRequest<Person>())
+    let age = isPinned || isRelated ? 7 : 5
+    #expect(ada.name == "Ada" && ada.age == age)
+    #expect(ada.cars == (isPinned || !isRelated ? [scene.bug] : [scene.bug, scene.van]))
+    try scene.root.save()
+    try scene.expectAge(age)
+    #expect(try scene.fixture.stored(ada.objectID)?.cars == ada.cars.count)
+  }
+
   @Test(.evidence("C-02"), .evidence("I-01"), arguments: MergePolicy.Each.allCases, [false, true])
   func `a save in the earlier generation writes no row for an object that has none`(
     policy: MergePolicy.Each, isRelated: Bool
