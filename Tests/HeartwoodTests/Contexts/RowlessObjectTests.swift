@@ -117,6 +117,19 @@ struct RowlessObjectTests {
     #expect(try scene.fixture.stored(scene.id) ?? ("", 0, 0) == ("Ada", 5, 1))
   }
 
+  @Test(.evidence("G-01"), .evidence("I-01"), arguments: [false, true])
+  func `an undone edit is not stored if the row exists again`(isInChild: Bool) throws {
+    let scene = try Scene(isInChild: isInChild, isCalled: false)
+    let (context, ada) = (scene.context, scene.ada)
+    context.tracksUndo = true
+    ada.age = 5
+    context.undo()
+    #expect(ada.age == 0 && ada.isDeleted)
+    try scene.restoreRow()
+    try scene.save()
+    #expect(try scene.fixture.stored(scene.id)?.age == 8)
+  }
+
   @Test(.evidence("S-02"), .evidence("S-03"), arguments: [false, true], [false, true])
   func `a refresh keeps or discards edits`(isInChild: Bool, mergesChanges: Bool) throws {
     for isRestored in [false, true] {
