@@ -154,6 +154,23 @@ struct PinnedFaultTests {
     #expect(try scene.fixture.stored(ada.objectID)?.cars == ada.cars.count)
   }
 
+  @Test(.evidence("F-15"), .evidence("QG-22"), arguments: [false, true], ["Ada", "", "Eve"])
+  func `a lookup finds an edited object by the value in its row`(
+    isInChild: Bool, name: String
+  ) throws {
+    let scene = try Scene(isInChild: isInChild)
+    let (context, ada) = (scene.context, scene.ada)
+    if name == "Eve" { ada.name = name } else { ada.age = 5 }
+    #expect(try context.existingObject(where: \Person.name, equals: "Ada") == nil)
+    try scene.root.setQueryGenerationFrom(nil)
+    let wanted: Person? = name.isEmpty ? nil : ada
+    #expect(try context.existingObject(where: \Person.name, equals: name) === wanted)
+    let request = FetchRequest<Person>(where: #Predicate { $0.name == name })
+    #expect(try context.fetch(request) == (name.isEmpty ? [] : [ada]))
+    let former: Person? = name == "Eve" ? nil : ada
+    #expect(try context.existingObject(where: \Person.name, equals: "Ada") === former)
+  }
+
   @Test(.evidence("G-01"), .evidence("G-02"), arguments: [false, true], [false, true])
   func `an undo reverts edits and a redo makes them again`(
     isInChild: Bool, isRedone: Bool
