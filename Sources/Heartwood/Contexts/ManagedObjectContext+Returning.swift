@@ -2,13 +2,18 @@
 extension ManagedObjectContext {
   /// Loads the objects that were missing when they were first read, but that the parent has now.
   ///
-  /// - Complexity: O(objects deleted in this context), plus one row for each missing object.
+  /// - Complexity: O(*m* log *m*) for *m* missing objects, plus one row for each of them.
   func loadReturnedObjects() {
-    guard let parent, !deleted.isEmpty else { return }
+    guard let parent, !missing.isEmpty else { return }
     parent.loadReturnedObjects()
     var hasLoaded = false
-    for object in deleted.all
-    where object.isInaccessible && parent.relatableObject(object.number) != nil {
+    for number in missing.sorted() {
+      guard let object = registeredObject(resolved(number)), object.isInaccessible else {
+        missing.remove(number)
+        continue
+      }
+      guard parent.relatableObject(object.number) != nil else { continue }
+      missing.remove(number)
       loadAgain(object)
       hasLoaded = true
     }
