@@ -28,7 +28,8 @@ final class ContextObserver {
   // MARK: Objects
 
   func recordRead(_ object: ManagedObject, _ property: PropertyDescription) {
-    guard let entity = object.entityDescription else { return }
+    // While `awakeFromFetch` runs, the object does not show its final values yet.
+    guard let entity = object.entityDescription, !object.state.contains(.awakening) else { return }
     let observation = observations[object.number] ?? ObjectObservation(entity)
     observations[object.number] = observation
     // If the object may have changed since earlier observers read it, notify them now. Otherwise,
@@ -41,6 +42,7 @@ final class ContextObserver {
 
   /// Notifies observers that a property of an object has been set.
   func notify(ofChangeTo object: ManagedObject, _ property: PropertyDescription) {
+    guard !object.state.contains(.awakening) else { return }
     observations[object.number]?.notifyIfChanged(object, property.slot) { value(property, object) }
     // Check later whether any edits remain, because the setter may still be changing both sides of
     // a relationship.
@@ -94,6 +96,8 @@ final class ContextObserver {
   private func value(_ property: PropertyDescription, _ object: ManagedObject) -> StoredValue? {
     if object.isFault { storeContext.fire(object) }
     switch property.kind {
+    // Compare the value in memory, which may differ from the value that the object keeps.
+    case .attribute where object.keptValues != nil: return object.shownValue(of: property)
     case .attribute, .toOne: return try? object.storedValue(property)
     case .toMany(let isOrdered):
       let numbers = storeContext.loadedMembers(of: object, property).map(\.number)

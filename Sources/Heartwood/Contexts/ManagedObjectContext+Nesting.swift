@@ -27,11 +27,6 @@ extension ManagedObjectContext {
     if original.isFault { parent.fire(original) }
     guard !original.isDeleted, !original.isFault else { return false }
     if !pendingValues.isEmpty { markPendingValueStale(of: object) }
-    if object.isInaccessible {
-      deleted.remove(object)
-      object.state.remove(.deleted)
-      turnIntoFault(object)
-    }
     for property in object.entityDescription?.properties ?? [] {
       switch property.kind {
       case .attribute: object.copy(property, from: original)
@@ -62,20 +57,6 @@ extension ManagedObjectContext {
     }
     awaken(object)
     return true
-  }
-
-  /// Loads the objects that were missing when they were first read, but that the parent has now.
-  ///
-  /// - Complexity: O(objects deleted in this context), plus one row for each missing object.
-  func loadReturnedObjects() {
-    guard let parent, !deleted.isEmpty else { return }
-    parent.loadReturnedObjects()
-    var hasLoaded = false
-    for object in deleted.all
-    where object.isInaccessible && parent.relatableObject(object.number) != nil {
-      if fill(object, from: parent) { hasLoaded = true }
-    }
-    if hasLoaded { showHiddenMembers() }
   }
 
   /// Reloads an unchanged object from the parent if the object differs from the parent's object.
@@ -171,6 +152,11 @@ extension ManagedObjectContext {
     }
     for object in changed {
       object.state.subtract([.inserted, .updated])
+      // A fault was edited while its row was missing. Load its other values when it is next read.
+      guard !object.isFault else {
+        turnIntoFault(object)
+        continue
+      }
       object.changes = nil
       object.setHooks(.writing)
     }
@@ -344,7 +330,7 @@ extension ManagedObjectContext {
   /// Returns the object with the given number, or `nil` if no relationship may refer to the object.
   ///
   /// A relationship may refer only to a new object or to an object that has a row.
-  private func relatableObject(_ number: ObjectNumber) -> ManagedObject? {
+  func relatableObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = existingObject(number) else { return nil }
     guard object.isFault, !object.number.isTemporary else { return object }
     if let parent { return parent.relatableObject(number).map { _ in object } }

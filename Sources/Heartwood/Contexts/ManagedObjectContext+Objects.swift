@@ -337,6 +337,7 @@ extension ManagedObjectContext: ObjectSource {
       // The fault may have been edited while a pinned generation lacked its row.
       updated.remove(object)
       deleted.insert(object)
+      if parent != nil { missing.insert(object.number) }
     }
     if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
   }

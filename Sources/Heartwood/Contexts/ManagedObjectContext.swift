@@ -78,6 +78,11 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var inserted = ObjectList()
   @exclusivity(unchecked) var updated = ObjectList()
   @exclusivity(unchecked) var deleted = ObjectList()
+  /// The numbers of the objects that this child context has marked as deleted because they were
+  /// missing.
+  ///
+  /// Some of them may no longer count as deleted.
+  var missing: Set<ObjectNumber> = []
   /// The indexes over objects with unsaved changes, one for each unique attribute that has been
   /// looked up.
   @exclusivity(unchecked) var pendingValues: [PendingValues] = []

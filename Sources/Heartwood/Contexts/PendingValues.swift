@@ -51,8 +51,13 @@ struct PendingValues {
     stale.removeAll()
     var found: Set<ManagedObject> = []
     for number in numbers[value.asKey] ?? [] {
-      guard let object = context.registeredObject(context.resolved(number)), object.hasChanges,
-        !context.discardNoOpEdits(of: object), !object.isDeleted,
+      guard let object = context.registeredObject(context.resolved(number)) else { continue }
+      // Load an object that was edited while a pinned generation lacked its row.
+      if object.isFault {
+        context.fire(object)
+        markStale(object)
+      }
+      guard object.hasChanges, !context.discardNoOpEdits(of: object), !object.isDeleted,
         try object.storedValue(property).isEqual(to: value)
       else { continue }
       found.insert(object)
@@ -129,6 +134,7 @@ extension ManagedObjectContext {
       loadReturnedObjects()
       found = try parent.objects(with: value, of: property, index).compactMap { original in
         guard let object = object(original.number) else { return nil }
+        if object.isFault { fire(object) }
         if !object.hasChanges || discardNoOpEdits(of: object) {
           fillAgainIfStale(object, from: original)
         }

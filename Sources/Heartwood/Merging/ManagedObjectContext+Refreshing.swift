@@ -25,8 +25,9 @@ extension ManagedObjectContext {
     // The object may have been marked as deleted because its row was missing. Unmark it, because
     // the row may exist again.
     if object.isInaccessible {
+      if mergeChanges, object.changes?.isEmpty == false { return loadAgain(object) }
       deleted.remove(object)
-      object.state.remove(.deleted)
+      object.state.subtract([.updated, .deleted])
       return turnIntoFault(object)
     }
     // Setting a property to its current value is not an edit.

@@ -83,7 +83,7 @@ extension ManagedObject {
   }
 
   /// Returns the value that an attribute has in memory, or null if the value cannot be encoded.
-  private func shownValue(of property: PropertyDescription) -> StoredValue {
+  final func shownValue(of property: PropertyDescription) -> StoredValue {
     defer { withExtendedLifetime(self) {} }
     return (try? property.storage.value(at: memory + property.offset)) ?? .null
   }

@@ -25,6 +25,7 @@ extension ManagedObjectContext {
     defer { processPendingChanges() }
     try requireReadable()
     try mergeAutomatically()
+    for storeContext in storeContexts { storeContext.loadReturnedEdits() }
     guard try !storeContextsToSave().isEmpty else { return advanceWithoutSaving() }
     let start = ContinuousClock.now
     try callWillSave()

@@ -281,7 +281,9 @@ struct SaveRequest {
     let isOther = row?.version != object.version
     if isOther { isContested = true }
     if isOther, policy.kind == .error { return conflict(object, isDeleted: row == nil) }
-    if isOther, policy.kind == .rollback || row == nil && policy.kind == .storeTrump {
+    // A fault has no values besides its edits, so it cannot be written as a new row.
+    let isLost = row == nil && (policy.kind == .storeTrump || object.isFault)
+    if isOther, policy.kind == .rollback || isLost {
       changes.recordLostEdits(of: object.number, references(edits.keys, storage.entity))
       return outcomes.append((object, row == nil ? .deleted : .dropped))
     }

@@ -37,8 +37,7 @@ extension ManagedObjectContext {
     // If the object has left the context, postpone the step, because a later step may insert the
     // object again.
     guard object.source === self else { undoLog?.wait(for: object, step); return }
-    if object.isFault { fire(object) }
-    guard !object.isFault, !object.isInaccessible else { return }
+    guard isRevertible(object) || restoresEdit(step) else { return }
     switch step {
     case .value(_, let property, let value, let isFirst):
       revertValue(of: object, property, value, isFirst)
@@ -60,6 +59,28 @@ extension ManagedObjectContext {
     case .order(_, let property, let members): revertOrder(of: object, property, members)
     case .original(_, let property): restoreOriginalOrder(object, property)
     case .insertion, .deletion: break
+    }
+  }
+
+  /// Loads an object, and returns whether changes to its properties may be reverted.
+  ///
+  /// An object without a row has no values to revert besides its edits.
+  private func isRevertible(_ object: ManagedObject) -> Bool {
+    if object.isFault { fire(object) }
+    return !object.isFault && !object.isInaccessible || object.changes?.isEmpty == false
+  }
+
+  /// Returns whether a step is a redo of an edit of a fault that the pinned generation lacks.
+  ///
+  /// The result is `false` if the edit also changes a relationship of which the fault is a member,
+  /// because a redo omits such members on both sides.
+  private func restoresEdit(_ step: UndoLog.Step) -> Bool {
+    guard undoLog?.isUndoing == false, step.object.isFault else { return false }
+    switch step {
+    case .value: return true
+    case .left(let object, let property, _, _):
+      return object.entityDescription?.inverses[property.slot]?.property.isReference == true
+    default: return false
     }
   }
 
@@ -140,9 +161,7 @@ extension ManagedObjectContext {
   private func leave(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
-    guard object.source === self else { return }
-    if object.isFault { fire(object) }
-    guard !object.isFault, !object.isInaccessible else { return }
+    guard object.source === self, isRevertible(object) else { return }
     if !property.isReference {
       if isMember(member, object, property) { drop(member, from: object, property) }
     } else if toOneTarget(of: object, property) === member {
@@ -237,10 +256,10 @@ extension ManagedObjectContext {
     // Leave the member removed if loading shows that another context has also removed it.
     if wasRemoved, !isRemoved { return false }
     if object.entityDescription?.inverses[property.slot] != nil {
-      // Load the member, because its side of the relationship cannot be set if the pinned
-      // generation does not contain the member.
-      if member.isFault { fire(member) }
-      guard !member.isFault, !member.isInaccessible else { return false }
+      // Check the member, because its side of the relationship may not have been reverted.
+      guard isRevertible(member) else { return false }
+      // The pinned generation lacks the member, but this context has edited it.
+      if member.isFault { return true }
     }
     // Do not add a member that another context has deleted, because the addition would count as an
     // edit. Cancelling a removal does not count as an edit.

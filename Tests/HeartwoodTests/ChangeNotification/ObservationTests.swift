@@ -22,6 +22,17 @@ private func watch<Value>(_ look: () -> Value) -> () -> Int {
   return { count.value.load(ordering: .relaxed) }
 }
 
+/// A class that shows other values than its row contains.
+private final class ShownMessage: ManagedObject {
+  @Attribute var title: String = ""
+  @Attribute var mood: String? = nil
+
+  override func awakeFromFetch() {
+    title = title.lowercased()
+    mood = nil
+  }
+}
+
 @Suite("Observation")
 struct ObservationTests {
   private let fixture: GraphFixture
@@ -205,6 +216,36 @@ struct ObservationTests {
     #expect(try context.existingObject(Song.self, with: ids[0]) === song)
     context.processPendingChanges()
     #expect(song.rank == 10 && rank() == 1)
+  }
+
+  @Test(.evidence("OB-01"), .evidence("F-13"))
+  func `observers are notified of values that differ from those set by awakeFromFetch`() throws {
+    let fixture = try GraphFixture(Schema(ShownMessage.self))
+    let id = try fixture.saved { context in
+      let message = ShownMessage(context: context)
+      (message.title, message.mood) = ("LOUD", "glad")
+      return message
+    }.objectID
+    let context = fixture.context()
+    context.tracksObservation = true
+    let message = try #require(try context.existingObject(ShownMessage.self, with: id))
+    let (title, mood) = (watch { message.title }, watch { message.mood })
+    #expect(message.title == "loud" && message.mood == nil)
+    // The row contains these values.
+    message.title = "LOUD"
+    message.mood = "glad"
+    #expect(title() == 1 && mood() == 1)
+    let again = (watch { message.title }, watch { message.mood })
+    try context.refresh(message, mergeChanges: false)
+    context.processPendingChanges()
+    #expect(message.title == "loud" && message.mood == nil)
+    #expect(again.0() == 1 && again.1() == 1)
+    let none = (watch { message.title }, watch { message.mood })
+    try fixture.saved { $0.object(ShownMessage.self, with: id).mood = "sad" }
+    context.refreshAllObjects()
+    context.processPendingChanges()
+    #expect(message.title == "loud" && message.mood == nil)
+    #expect(none.0() == 0 && none.1() == 0)
   }
 
   @Test(.evidence("OB-02"))

@@ -67,6 +67,30 @@ struct ReturnedObjectTests {
     #expect(try fixture.stored(other)?.age == 9)
   }
 
+  @Test(.evidence("F-15"), .evidence("N-04"))
+  func `lookups in a child take no longer after many deletions`() throws {
+    let fixture = try GraphFixture(purchases)
+    let count = TestScale.pick(quick: 4000, all: 16_000)
+    try fixture.saved { context in
+      for number in 0...count { Sticker(context: context).name = "\(number)" }
+    }
+    let child = fixture.child(of: fixture.context())
+    let stickers = try child.fetch(FetchRequest<Sticker>())
+    func lookUp() throws -> Double {
+      try ThreadTime.seconds {
+        for number in 0..<500 {
+          let found = try child.existingObject(where: \Sticker.name, equals: "none \(number)")
+          #expect(found == nil)
+        }
+      }
+    }
+    child.delete(stickers[count])
+    let before = try lookUp()
+    for sticker in stickers.dropLast() { child.delete(sticker) }
+    #expect(try lookUp() < 5 * before + 0.05)
+    #expect(child.deletedObjects.count == count + 1)
+  }
+
   @Test(.evidence("I-01"), .evidence("N-04"))
   func `an object that the outermost context has again is found in an inner child`() throws {
     let middle = fixture.child(of: parent)

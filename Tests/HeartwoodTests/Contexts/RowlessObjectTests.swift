@@ -5,6 +5,8 @@ import Testing
 /// Tests objects that count as deleted because they have no row.
 @Suite("Objects whose rows are missing")
 struct RowlessObjectTests {
+  enum Use: CaseIterable { case save, fetch, lookup, refresh, refreshAll, merge }
+
   /// A context that reads Ada, whose row another context has deleted and can store again.
   private struct Scene {
     let fixture: GraphFixture
@@ -80,6 +82,69 @@ struct RowlessObjectTests {
     try context.save()
     if isInChild { try root.save() }
     #expect(try fixture.stored(id) ?? ("", 0, 0) == ("Ada", 9, 0))
+  }
+
+  @Test(
+    .evidence("I-01"), .evidence("S-03"), .evidence("N-04"), arguments: [false, true], Use.allCases)
+  func `edits are stored if the row exists again`(isInChild: Bool, use: Use) throws {
+    let scene = try Scene(isInChild: isInChild, isCalled: false)
+    let (context, ada) = (scene.context, scene.ada)
+    ada.age = 5
+    let car = Car(context: context)
+    car.owner = ada
+    try scene.restoreRow()
+    switch use {
+    case .save: break
+    case .fetch: _ = try context.fetch(FetchRequest<Person>())
+    case .lookup: _ = try context.existingObject(Person.self, with: scene.id)
+    case .refresh:
+      if isInChild { scene.root.refreshAllObjects() }
+      try context.refresh(ada, mergeChanges: true)
+    case .refreshAll:
+      scene.root.refreshAllObjects()
+      if isInChild { context.refreshAllObjects() }
+    case .merge:
+      let newest = try #require(try scene.fixture.container.fetchHistory(after: nil).last)
+      try scene.root.mergeChanges(from: newest)
+    }
+    if use == .refresh || use == .refreshAll {
+      #expect(ada.name == "Ada" && ada.age == 5 && ada.cars == [car] && !ada.isDeleted)
+      #expect(context.updatedObjects == [ada])
+    }
+    try scene.save()
+    #expect(ada.name == "Ada" && ada.age == 5 && ada.cars == [car])
+    #expect(!ada.isDeleted && !context.hasChanges)
+    #expect(try scene.fixture.stored(scene.id) ?? ("", 0, 0) == ("Ada", 5, 1))
+  }
+
+  @Test(.evidence("G-01"), .evidence("I-01"), arguments: [false, true])
+  func `an undone edit is not stored if the row exists again`(isInChild: Bool) throws {
+    let scene = try Scene(isInChild: isInChild, isCalled: false)
+    let (context, ada) = (scene.context, scene.ada)
+    context.tracksUndo = true
+    ada.age = 5
+    context.undo()
+    #expect(ada.age == 0 && ada.isDeleted)
+    try scene.restoreRow()
+    try scene.save()
+    #expect(try scene.fixture.stored(scene.id)?.age == 8)
+  }
+
+  @Test(.evidence("S-02"), .evidence("S-03"), arguments: [false, true], [false, true])
+  func `a refresh keeps or discards edits`(isInChild: Bool, mergesChanges: Bool) throws {
+    for isRestored in [false, true] {
+      let scene = try Scene(isInChild: isInChild, isCalled: false)
+      let (context, ada) = (scene.context, scene.ada)
+      ada.age = 5
+      if isRestored { try scene.restoreRow() }
+      if isInChild { scene.root.refreshAllObjects() }
+      try context.refresh(ada, mergeChanges: mergesChanges)
+      #expect(ada.isUpdated == (mergesChanges && isRestored))
+      #expect(ada.age == (mergesChanges ? 5 : isRestored ? 8 : 0))
+      #expect(ada.isDeleted == !isRestored)
+      try scene.save()
+      #expect(try scene.fixture.stored(scene.id)?.age == (isRestored ? ada.age : nil))
+    }
   }
 
   @Test(.evidence("S-09"), .evidence("I-01"), arguments: [false, true], [false, true])

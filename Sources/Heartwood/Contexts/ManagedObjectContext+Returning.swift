@@ -1,0 +1,55 @@
+// Reads objects again that count as deleted because they were missing (I-01, N-04).
+extension ManagedObjectContext {
+  /// Loads the objects that were missing when they were first read, but that the parent has now.
+  ///
+  /// - Complexity: O(*m* log *m*) for *m* missing objects, plus one row for each of them.
+  func loadReturnedObjects() {
+    guard let parent, !missing.isEmpty else { return }
+    parent.loadReturnedObjects()
+    var hasLoaded = false
+    for number in missing.sorted() {
+      guard let object = registeredObject(resolved(number)), object.isInaccessible else {
+        missing.remove(number)
+        continue
+      }
+      guard parent.relatableObject(object.number) != nil else { continue }
+      missing.remove(number)
+      loadAgain(object)
+      hasLoaded = true
+    }
+    if hasLoaded { showHiddenMembers() }
+  }
+
+  /// Loads the edited objects that were missing when they were read, but whose rows exist now.
+  ///
+  /// Afterwards, a save stores the edits.
+  ///
+  /// - Complexity: O(objects deleted in this context), plus one row for each missing object that
+  ///   has edits.
+  func loadReturnedEdits() {
+    var hasLoaded = false
+    for object in deleted where object.isInaccessible && object.changes?.isEmpty == false {
+      loadIfReturned(object.number)
+      if !object.isDeleted { hasLoaded = true }
+    }
+    if hasLoaded { showHiddenMembers() }
+  }
+
+  /// Loads an object that was missing in this context or in its parents, if its row exists now.
+  private func loadIfReturned(_ number: ObjectNumber) {
+    parent?.loadIfReturned(number)
+    guard let object = registeredObject(number), object.isInaccessible,
+      parent.map({ $0.relatableObject(number) != nil }) ?? rowExists(of: object)
+    else { return }
+    loadAgain(object)
+  }
+
+  /// Loads an object that was missing when it was first read, and keeps its unsaved changes.
+  ///
+  /// If the object is still missing, it still counts as deleted.
+  func loadAgain(_ object: ManagedObject) {
+    unmarkDeleted(object)
+    notifyObservers(of: object, as: \.refreshed)
+    fire(object)
+  }
+}
