@@ -59,17 +59,75 @@ struct FailedSyncTests {
   func `deletes no segment that the header slot on the disk needs`(
     kind: StorageError.Kind, isNamed: Bool
   ) throws {
-    let store = try open(disk)
-    try write(0..<20, in: store)
+    var store: Store? = try open(disk)
+    try write(0..<20, in: #require(store))
     // The checkpoint cannot advance past the named generation, so later runs write no header slot.
-    if isNamed { try store.keep(store.snapshot().generation, as: "spring") }
-    try write(20..<40, in: store)
+    if isNamed { try store?.keep(#require(store).snapshot().generation, as: "spring") }
+    try write(20..<40, in: #require(store))
     failHeaderSync(kind)
-    #expect(throws: StorageError.self) { try store.checkpoint() }
+    #expect(throws: StorageError.self) { try store?.checkpoint() }
     #expect(disk.calls.last == .sync)
     endFailures()
-    let refusal = #expect(throws: StorageError.self) { try store.checkpoint() }
+    let refusal = #expect(throws: StorageError.self) { try store?.checkpoint() }
     #expect(refusal?.kind == .writesDisabled)
-    expect(0..<40, afterPowerCutOf: disk)
+    expect(0..<40, afterPowerCutOf: disk, "before reopening")
+    store = nil
+    let reopened = try open(disk)
+    try reopened.checkpoint()
+    expect(0..<40, afterPowerCutOf: disk, "after reopening")
+    try write(40..<42, in: reopened)
+    expect(0..<42, afterPowerCutOf: disk, "after another commit")
+  }
+
+  /// What happened before the store was opened.
+  enum Earlier: CaseIterable {
+    case death, reboot, failedSync
+  }
+
+  /// What happens at a call of the opening.
+  enum Fault: CaseIterable {
+    case io, diskFull, death
+
+    func plan(atCall call: Int) -> FaultPlan {
+      switch self {
+      case .io: .failure(.io, atCall: call, dropsUnsynced: true)
+      case .diskFull: .failure(.diskFull, atCall: call, dropsUnsynced: true)
+      case .death: .powerCut(atCall: call)
+      }
+    }
+  }
+
+  /// Returns a disk with 12 commits, two of which may exist only in the page cache.
+  private func image(after earlier: Earlier) throws -> SimulatedDisk {
+    let disk = SimulatedDisk(seed: 7)
+    let store = try open(disk)
+    try write(0..<10, in: store)
+    try write(10..<12, in: store, .normal)
+    switch earlier {
+    case .death: return disk.killed()
+    case .reboot: return disk.crashed(.everything)
+    case .failedSync:
+      disk.faultPlan = .failure(.io, atCall: disk.callCount + 1, dropsUnsynced: true)
+      #expect(throws: StorageError.self) { try store.checkpoint() }
+      #expect(disk.calls.last == .sync)
+      return disk.killed()
+    }
+  }
+
+  @Test(
+    .evidence("F3"), .evidence("F5"), .evidence("D9"), arguments: Earlier.allCases, Fault.allCases)
+  func `keeps all commits when a call of an opening fails`(earlier: Earlier, fault: Fault) throws {
+    for call in 1...200 {
+      let disk = try image(after: earlier)
+      disk.faultPlan = fault.plan(atCall: call)
+      _ = try? open(disk)
+      if disk.callCount < call { return }
+      let next = fault == .death ? disk.killed() : disk
+      next.faultPlan = FaultPlan()
+      let context = "\(fault) at call \(call) after \(earlier)"
+      #expect(throws: Never.self, "\(context)") { try write(12..<14, in: open(next)) }
+      expect(0..<14, afterPowerCutOf: next, context)
+    }
+    Issue.record("An opening makes more calls than expected.")
   }
 }
