@@ -79,7 +79,8 @@ struct FailureTests {
     for call in stride(from: calls.before + 1, through: calls.after, by: step) {
       let context = "full at call \(call), part \(leavesPart)"
       let run = try openedHistory(isSpilling: isSpilling)
-      run.disk.faultPlan = .failure(.diskFull, atCall: call, leavesPart: leavesPart)
+      run.disk.faultPlan = .failure(
+        .diskFull, atCall: call, leavesPart: leavesPart, dropsUnsynced: true)
       let errors = runOn(run, context, steps)
       // A sync that fails because the disk is full must disable writes, like any other failed sync.
       let syncFailed = run.disk.calls[call - 1] == .sync
@@ -201,11 +202,12 @@ struct FailureTests {
     for call in (before + 1)...complete.disk.callCount {
       let context = "\(kind) at call \(call)"
       let run = try prepared()
-      run.disk.faultPlan = .failure(kind, atCall: call, leavesPart: true)
-      do { try run.run(.compact) } catch let error as StorageError {
-        #expect(error.kind == kind, "\(context)")
-      }
+      run.disk.faultPlan = .failure(kind, atCall: call, leavesPart: true, dropsUnsynced: true)
+      var errorKind: StorageError.Kind?
+      do { try run.run(.compact) } catch let error as StorageError { errorKind = error.kind }
       let syncFailed = run.disk.calls[call - 1] == .sync
+      let expected = [nil, kind] + (syncFailed ? [.io] : [])
+      #expect(expected.contains(errorKind), "\(context)")
       run.disk.faultPlan = FaultPlan()
       let store = try #require(run.store)
       #expect(try run.finding(in: store, atLeast: run.acknowledgedCount) == nil, "\(context)")
@@ -279,17 +281,22 @@ struct FailureTests {
     for kind in [StorageError.Kind.io, .diskFull] {
       for call in 1...12 {
         let disk = complete.disk.crashed(.everything)
-        disk.faultPlan = .failure(kind, atCall: call, leavesPart: true)
+        disk.faultPlan = .failure(kind, atCall: call, leavesPart: true, dropsUnsynced: true)
         do {
           _ = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
         } catch {
-          #expect(error.kind == kind, "\(kind) at call \(call): \(error)")
+          let syncFailed = disk.calls[call - 1] == .sync
+          #expect(
+            error.kind == kind || (syncFailed && error.kind == .io),
+            "\(kind) at call \(call): \(error)")
         }
         disk.faultPlan = FaultPlan()
-        let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
-        #expect(
-          try complete.finding(in: store, atLeast: complete.durableCount) == nil,
-          "\(kind) at call \(call)")
+        for disk in [disk, disk.crashed(.nothing)] {
+          let store = try Store(at: "/store", options: CrashHistory.options(), fileSystem: disk)
+          #expect(
+            try complete.finding(in: store, atLeast: complete.durableCount) == nil,
+            "\(kind) at call \(call)")
+        }
       }
     }
   }

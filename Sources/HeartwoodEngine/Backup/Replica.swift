@@ -192,8 +192,15 @@ public final class Replica: Sendable {
       guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
       try files.opened.require()
       let old = try table.catchUp()
-      let (point, segments) = try OpenSequence.startLineage(
-        after: old.point, old.segments, files.log, files.locks)
+      let (point, segments): (CommitPoint, SegmentTable)
+      do throws(StorageError) {
+        (point, segments) = try OpenSequence.startLineage(
+          after: old.point, old.segments, files.log, files.locks)
+      } catch {
+        // The lineage-start commit may exist only in the page cache. The next opening rewrites it.
+        files.counters.disableWriting(after: error)
+        throw error
+      }
       let new = try GenerationState(
         point: point, index: old.index, segments: segments, files: files)
       core.maintenance.recordEnd(of: old.point)

@@ -108,6 +108,15 @@ extension StorageError {
     return error
   }
 
+  /// The error to report if this error ended a sync.
+  ///
+  /// The kind is `io` even if the disk is full, because writing continues after `diskFull`. After a
+  /// failed sync, however, the system may regard bytes as written although they are not on disk, so
+  /// the success of a later sync proves nothing about these bytes.
+  package var endingSync: StorageError {
+    changedNothing ? self : StorageError(.io, message, file: file, errno: errno)
+  }
+
   package static func corrupt(
     _ message: String, file: String? = nil, page: PageNumber? = nil
   ) -> StorageError {

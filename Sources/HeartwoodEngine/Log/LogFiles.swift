@@ -224,7 +224,12 @@ package final class LogFiles: Sendable {
     try fileSystem.remove(path(number))
   }
 
+  /// Makes all names in the store's directory durable.
+  ///
+  /// If the sync fails, the method throws `io` even if the disk is full.
   package func syncDirectory() throws(StorageError) {
-    try fileSystem.syncDirectory(directory)
+    do throws(StorageError) { try fileSystem.syncDirectory(directory) } catch {
+      throw error.endingSync
+    }
   }
 }

@@ -66,9 +66,8 @@ package final class SegmentFile: Sendable {
     do throws(StorageError) {
       try pool.sync(waiting.entry, waiting.file)
     } catch {
-      // A failed sync may have lost bytes of earlier commits. Throw `io` even if the disk is full,
-      // because `diskFull` would allow writing to continue.
-      throw StorageError(.io, error.message, file: error.file, errno: error.errno)
+      // A failed sync may have lost bytes of earlier commits.
+      throw error.endingSync
     }
   }
 

@@ -75,7 +75,9 @@ struct MaintenanceRun {
       } catch {
         // A full disk does not disable writing, because no data that is still needed has been
         // freed. An I/O error disables writing, because the system may regard pages as written
-        // although they are not on disk.
+        // although they are not on disk. A failed sync is an I/O error even if the disk is full.
+        // Otherwise, the next run would find a header slot that is not on disk in the page cache,
+        // and would delete the segments that the slot on disk still needs.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }
@@ -185,7 +187,7 @@ struct MaintenanceRun {
           + "backup.", file: "pages")
     }
     guard newest.checkpointed.frame > files.counters.checkpointed else { return }
-    try files.pageFile.file.sync()
+    try files.pageFile.sync()
     files.activity.update { $0.pageFileSyncCount += 1 }
     files.pageFile.adoptState(newest.checkpointed.frame, files.cache)
     files.counters.raise(CountersLayout.checkpointed, to: newest.checkpointed.frame)
@@ -204,7 +206,7 @@ struct MaintenanceRun {
       files.pageFile.adoptState(files.counters.checkpointed, files.cache)
       let state = try state(decision)
       result.pageCount = try copyPages(of: state)
-      try files.pageFile.file.sync()
+      try files.pageFile.sync()
       try writeHeader(checkpointed: state.point)
       files.pageFile.setOwnState(decision.low)
       files.counters.raise(CountersLayout.checkpointed, to: decision.low)
@@ -218,7 +220,7 @@ struct MaintenanceRun {
     }
     if writesWatermark {
       let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
-      try files.pageFile.file.sync()
+      try files.pageFile.sync()
       try writeHeader(checkpointed: newest.checkpointed)
     }
     return nil
@@ -320,7 +322,7 @@ struct MaintenanceRun {
       lineages: lineages.filter { $0.end < checkpointed.frame }
     ).encode(to: block.bytes)
     try files.pageFile.file.write([block.bytes.bytes], at: HeaderSlotLayout.offsets[target])
-    try files.pageFile.file.sync()
+    try files.pageFile.sync()
   }
 
   /// Deletes the segments that contain only checkpointed frames, and returns their numbers.

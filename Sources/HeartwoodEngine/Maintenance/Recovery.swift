@@ -45,7 +45,10 @@ package struct Recovery {
   ///
   /// Each walk uses a copy of this scanner.
   private let scanner: LogScanner
-  private var durableWatermark: FrameNumber
+  /// The newest generation known to have been synced.
+  ///
+  /// No frame after it has been reclaimed.
+  package private(set) var durableWatermark: FrameNumber
 
   /// Reads the log after `start`, and finds the newest complete commit.
   ///

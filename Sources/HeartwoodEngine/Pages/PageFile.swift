@@ -96,6 +96,13 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
+  /// Makes all earlier writes to the file durable.
+  ///
+  /// If the sync fails, the method throws `io` even if the disk is full.
+  package func sync() throws(StorageError) {
+    do throws(StorageError) { try file.sync() } catch { throw error.endingSync }
+  }
+
   // MARK: Length
 
   /// Returns whether the file contains the complete page.

@@ -3,28 +3,29 @@ extension OpenSequence {
   /// first state.
   func finish(
     _ header: HeaderSlot, _ recovery: Recovery, _ start: LogStart, _ named: NamedGenerations,
-    _ table: SegmentTable, _ pages: any File, _ log: LogFiles, _ locks: StoreLocks
+    _ table: SegmentTable, _ pages: any File, _ log: LogFiles, _ locks: StoreLocks,
+    _ shared: FoundCounters
   ) throws(StorageError) -> Opened {
-    let (counters, identity, file) = try sharedCounters(pages)
+    let counters = shared.counters
     var point = recovery.point
     var table = table
     var lineages = recovery.lineages
     var report = recovery.report
-    let isSameBoot =
-      identity != 0 && counters.load(CountersLayout.ready) == identity
-      && counters.areCredible(keeping: named.rows.values.map(\.generation))
-    if isSameBoot, !counters.hasFailed {
+    if shared.areUsable, !counters.hasFailed {
       try resume(counters, header, point, table)
     } else {
-      if isSameBoot {
+      if shared.areUsable {
         guard try !locks.isLockedElsewhere(byte: LockByte.presenceReadOnly) else {
           throw StorageError(
             .busy,
             "An earlier write or sync of this store failed. Close the store in all processes that "
               + "have it open for reading, then reopen it for writing.", file: path)
         }
-        counters.store(0, CountersLayout.ready)
-        try rewrite(from: counters.durable, to: point, table, header.geometry)
+        counters.store(shared.unfinished, CountersLayout.ready)
+      }
+      if shared.syncMayHaveFailed {
+        try rewriteHeader(pages)
+        try rewrite(after: recovery.durableWatermark, to: point, table, header.geometry)
       }
       // Do not start a lineage in a replica. All generations of a replica are durable, so no token
       // can name a lost generation.
@@ -39,9 +40,9 @@ extension OpenSequence {
       counters.publish(
         DecisionRecord(
           low: header.checkpointed.frame, newestRetained: point.frame, olderRetained: alive))
-      counters.store(identity, CountersLayout.ready)
+      counters.store(shared.identity, CountersLayout.ready)
     }
-    let files = files(pages, log, counters, locks, start: start.point, file)
+    let files = files(pages, log, counters, locks, start: start.point, shared.file)
     files.pageFile.setOwnState(header.checkpointed.frame)
     if !options.isReadOnly { try files.allocator.fillReserve() }
     files.closeDurableSegments()
@@ -63,18 +64,51 @@ extension OpenSequence {
       structure: { NodeChecks.check($0) })
   }
 
-  /// Returns the shared counters and the value that marks them as usable.
+  /// The shared counters as the first process to open the store finds them.
+  struct FoundCounters {
+    let counters: SharedCounters
+    /// The value of `ready` that marks the counters as usable, or 0 if the system provides no boot
+    /// identity.
+    let identity: UInt64
+    /// The identity of the `counters` file, or `nil` if the counters are private.
+    let file: FileIdentity?
+    /// A Boolean value that indicates whether a process has initialised the counters since the
+    /// machine booted, and the counters are not damaged.
+    var areUsable = false
+    /// A Boolean value that indicates whether a sync of the page file or the log may have failed
+    /// since the machine booted.
+    var syncMayHaveFailed = false
+
+    /// The value of `ready` while a process that opens the store has not finished its syncs.
+    ///
+    /// The value is even, so it differs from the identity of every boot. Other processes therefore
+    /// do not use the counters.
+    var unfinished: UInt64 { identity & ~1 }
+  }
+
+  /// Finds the shared counters, and checks whether they are usable.
   ///
   /// If the store is opened for reading only, the method returns private counters instead.
-  private func sharedCounters(
-    _ pages: any File
-  ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity?) {
-    guard !options.isReadOnly else { return (SharedCounters.ofThisProcess(), 0, nil) }
-    guard let found = try countersFile(pages, .create) else {
+  func sharedCounters(
+    _ pages: any File, _ named: NamedGenerations
+  ) throws(StorageError) -> FoundCounters {
+    guard !options.isReadOnly else {
+      return FoundCounters(counters: SharedCounters.ofThisProcess(), identity: 0, file: nil)
+    }
+    guard let (counters, identity, file) = try countersFile(pages, .create) else {
       throw StorageError(
         .io, "The `counters` file disappeared while it was being created. Try again.", file: path)
     }
-    return (found.counters, found.identity, found.file)
+    var found = FoundCounters(counters: counters, identity: identity, file: file)
+    let ready = counters.load(CountersLayout.ready)
+    let isSameBoot = identity != 0 && ready == identity
+    found.areUsable =
+      isSameBoot && counters.areCredible(keeping: named.rows.values.map(\.generation))
+    // A sync may have failed if `failed` is set or damaged, if an earlier opening did not finish
+    // its syncs, or if it is unknown what has happened since the machine booted.
+    found.syncMayHaveFailed =
+      isSameBoot ? counters.hasFailed || !found.areUsable : ready == found.unfinished
+    return found
   }
 
   /// Continues with counters that a process has initialised since the machine booted.
@@ -144,24 +178,48 @@ extension OpenSequence {
     counters.fence()
   }
 
-  /// Rewrites the frames after `durable` with the same bytes, and syncs them.
+  /// Rewrites the newest header slot with the same bytes, and syncs the page file.
+  ///
+  /// The slot may exist only in the page cache, because the sync after writing it may have failed.
+  /// The pages that the slot describes were synced before the slot was written.
+  ///
+  /// A power cut during this step is harmless. If the slot on disk already has these bytes, it does
+  /// not change. Otherwise, a run was interrupted between steps M3.3 and M3.5. The other slot is
+  /// then on disk, and the log still contains everything after the state of that slot, because a
+  /// run deletes segments only after step M3.5.
+  private func rewriteHeader(_ pages: any File) throws(StorageError) {
+    let slots = try HeaderSlot.readBoth(pages)
+    let newest = try HeaderSlot.requireNewest(slots)
+    let offset = HeaderSlotLayout.offsets[slots[0]?.sequence == newest.sequence ? 0 : 1]
+    let block = ByteBlock(count: HeaderSlotLayout.byteCount)
+    defer { block.keep() }
+    _ = try pages.read(into: block.bytes, at: offset)
+    try pages.write([block.bytes.bytes], at: offset)
+    try pages.sync()
+  }
+
+  /// Rewrites the frames after `watermark` with the same bytes, and syncs them.
   ///
   /// After a failed sync, the system may treat pages as written even though they are not on disk.
+  /// The frames up to the durable watermark were synced before the watermark was written. No later
+  /// frame has been reclaimed, so this step never fills a hole. The headers of the segments are
+  /// also rewritten.
   private func rewrite(
-    from durable: FrameNumber, to point: CommitPoint, _ table: SegmentTable, _ geometry: Geometry
+    after watermark: FrameNumber, to point: CommitPoint, _ table: SegmentTable,
+    _ geometry: Geometry
   ) throws(StorageError) {
-    guard !options.isReadOnly, durable < point.frame else { return }
+    guard watermark < point.frame else { return }
     let block = ByteBlock(count: geometry.pageByteCount)
     defer { block.keep() }
-    var frame = geometry.next(after: durable)
-    while frame <= point.frame {
-      if let segment = table[geometry.segment(of: frame)] {
-        let count = try segment.file.read(into: block.bytes, at: geometry.offset(of: frame))
-        try segment.file.write([block.bytes.bytes.slice(0, count)], at: geometry.offset(of: frame))
-      }
-      frame = geometry.next(after: frame)
+    // The header of segment 0 has index 0, like the watermark of an empty store.
+    for index in (watermark == 0 ? 0 : watermark + 1)...point.frame {
+      guard let segment = table[geometry.segment(of: index)] else { continue }
+      let count = try segment.file.read(into: block.bytes, at: geometry.offset(of: index))
+      try segment.file.write([block.bytes.bytes.slice(0, count)], at: geometry.offset(of: index))
     }
-    for segment in table.segments { try segment.file.sync() }
+    for segment in table.segments where geometry.lastFrame(of: segment.number) > watermark {
+      try segment.file.sync()
+    }
   }
 
   /// Performs steps R1.7 and R1.8: starts a lineage in a new segment, so that no frame number is
@@ -188,7 +246,11 @@ extension OpenSequence {
       base: geometry.firstFrame(of: number), durableUpTo: point.frame, allocator: allocator)
     let start = try writer.commit(
       [], pageCount: point.pageCount, time: log.fileSystem.wallClockMilliseconds)
-    for segment in segments { try segment.file.sync() }
+    do throws(StorageError) {
+      for segment in segments { try segment.file.sync() }
+    } catch {
+      throw error.endingSync
+    }
     return (start.point, writer.table)
   }
 }

@@ -113,13 +113,25 @@ struct OpenSequence {
       try log.lengthen(table)
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
     }
-    try recovery.syncAll(log)
+    let shared = try sharedCounters(pages, named)
+    // If this process dies before the counters are usable, the next opening rewrites the frames.
+    // Until then, a failed sync needs no other record.
+    if !shared.areUsable { shared.counters.store(shared.unfinished, CountersLayout.ready) }
+    do throws(StorageError) {
+      try recovery.syncAll(log)
+    } catch {
+      // The success of a later sync would prove nothing, because the failed sync may have lost
+      // frames that the page cache still contains.
+      if shared.areUsable, !error.changedNothing { shared.counters.setFailed() }
+      throw error
+    }
     // Sync the parent directory, because the process that created the store's directory may have
     // died before syncing the parent.
     if !options.isReadOnly { try fileSystem.syncDirectory(Self.parent(of: path)) }
     table = table.ending(with: header.geometry.segment(of: recovery.point.frame))
     if log.isMapped { table = try table.mapped(header.geometry) }
-    var opened = try finish(header, recovery, start, named, table, pages, log, locks)
+    var opened = try finish(
+      header, recovery, start, named, table, pages, log, locks, shared)
     opened.recovery.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
     return opened
   }

@@ -176,13 +176,20 @@ struct CompactionTests {
       try store.checkpoint()
       let least = try store.verify().pageCount - store.verify().freePageCount
       var progress: StoreProgress?
-      disk.faultPlan = .failure(.diskFull, atCall: disk.callCount + 20)
+      let first = disk.callCount + 20
+      // Let a write fail, because a sync that fails disables writing.
+      disk.onWrite = { [disk] _, _, _ in
+        let next = disk.callCount + 1
+        guard next >= first, disk.faultPlan.call == nil else { return }
+        disk.faultPlan = .failure(.diskFull, atCall: next)
+      }
       let error = #expect(throws: StorageError.self) {
         try store.compact(stepByteCount: 4096 * 10) { progress = $0 }
       }
       #expect(error?.kind == .diskFull)
       let moved = try #require(progress)
       #expect(moved.completedPageCount > 10 && moved.fraction < 1)
+      disk.onWrite = nil
       disk.faultPlan = FaultPlan()
       try expect(content, in: store)
       try StoreFixture.expectSound(store)
