@@ -115,7 +115,8 @@ public struct Backup: Sendable {
   ///
   /// The method merges the files of removed points into the remaining files.
   ///
-  /// The newest restore point is never removed.
+  /// The newest restore point is never removed. A file whose header is damaged or incomplete is not
+  /// removed either, nor are the restore points on which the file builds.
   ///
   /// - Parameter isKept: A closure that returns whether to keep a restore point. While it runs, no
   ///   backup can be added.
@@ -130,9 +131,19 @@ public struct Backup: Sendable {
     try BackupDirectory(path, on: fileSystem).withLock { directory in
       let points = try restorePoints(in: directory)
       guard let newest = points.last else { return 0 }
-      let kept = try points.filter { try $0 == newest || isKept($0) }.map(\.generation.frame)
-      try BackupThinning(directory).run(keeping: kept)
-      return points.count - kept.count
+      let readable = Set(points.map(\.generation.frame))
+      // If an upload is still in progress, its header is not readable yet. Once the upload has
+      // ended, the file and those on which it builds can be restored.
+      var needed: Set<FrameNumber> = []
+      for frame in directory.frames where !readable.contains(frame) {
+        needed.formUnion(try directory.chain(to: frame).map(\.frame))
+      }
+      let removed = try points.filter { point in
+        try point != newest && !isKept(point) && !needed.contains(point.generation.frame)
+      }.map(\.generation.frame)
+      try BackupThinning(directory).run(
+        keeping: readable.union(needed).subtracting(removed), removing: Set(removed))
+      return removed.count
     }
   }
 }

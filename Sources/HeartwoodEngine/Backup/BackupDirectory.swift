@@ -111,6 +111,13 @@ struct BackupDirectory {
     name.base.map { lastSteps[$0] != nil } ?? true
   }
 
+  /// Returns the newest of the given generations on whose files a generation builds.
+  func base(of frame: FrameNumber, among frames: Set<FrameNumber>) -> FrameNumber? {
+    var next = lastSteps[frame]?.base
+    while let current = next, !frames.contains(current) { next = lastSteps[current]?.base }
+    return next
+  }
+
   /// Returns the files needed to restore a generation.
   ///
   /// The first file contains all pages or builds on `base`.

@@ -52,8 +52,7 @@ struct BackupRun {
     try releaseNames(of: series, except: base?.generation)
     let between = users.filter { $0 > start && $0 < newest.generation.frame }.sorted()
     for frame in between {
-      // Skip a generation whose name has been released since the list was read.
-      guard let snapshot = try? store.snapshot(at: Generation(frame: frame)) else { continue }
+      guard let snapshot = try namedSnapshot(at: Generation(frame: frame)) else { continue }
       base = try write(snapshot, after: base, series, in: directory)
     }
     if newest.generation.frame > start || !isIntact {
@@ -68,6 +67,20 @@ struct BackupRun {
     report.generation = base?.generation ?? newest.generation
     try releaseNames(of: series, except: base?.generation)
     return report
+  }
+
+  /// Returns a snapshot of a generation from the list of named generations.
+  ///
+  /// - Returns: `nil` if the name has been released since the list was read.
+  private func namedSnapshot(at generation: Generation) throws -> Snapshot? {
+    do { return try store.snapshot(at: generation) } catch {
+      // After any other error, end the backup. Later backups begin at a newer generation, so they
+      // would never add this one.
+      guard (error as? StorageError)?.kind == .generationExpired,
+        try !store.namedGenerations().values.contains(generation)
+      else { throw error }
+      return nil
+    }
   }
 
   /// Returns a snapshot of the last backed-up generation, to use as the next file's base.

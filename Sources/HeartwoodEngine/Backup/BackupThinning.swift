@@ -4,17 +4,24 @@ struct BackupThinning {
 
   init(_ directory: BackupDirectory) { self.directory = directory }
 
-  /// Removes all generations except those in `frames`, which must be in ascending order.
-  func run(keeping frames: [FrameNumber]) throws(StorageError) {
-    var kept: Set<BackupName> = []
-    var before: FrameNumber?
-    for frame in frames {
-      kept.insert(try merge(to: frame, after: before))
-      before = frame
+  /// Removes the generations in `removed`, and merges their files into the files of the generations
+  /// in `kept` that build on them.
+  ///
+  /// No generation in neither set may build on a generation in `removed`.
+  func run(
+    keeping kept: Set<FrameNumber>, removing removed: Set<FrameNumber>
+  ) throws(StorageError) {
+    var names: Set<BackupName> = []
+    for frame in kept.sorted() {
+      names.insert(try merge(to: frame, after: directory.base(of: frame, among: kept)))
     }
-    // Keep files whose base is missing, because an upload of the base may still be in progress.
+    // Keep files whose base is missing or whose header is damaged, because an upload may still be
+    // in progress.
     try directory.remove(
-      directory.names.filter { !kept.contains($0) && directory.canRestore(with: $0) })
+      directory.names.filter {
+        !names.contains($0) && directory.canRestore(with: $0)
+          && (kept.contains($0.frame) || removed.contains($0.frame))
+      })
   }
 
   /// Returns the single file that leads from one generation to another.

@@ -6,7 +6,8 @@ import Synchronization
 /// The maintenance thread references the components of the store, but never the store itself. A
 /// store that has no other references is therefore deallocated.
 final class Maintenance: @unchecked Sendable {
-  // `@unchecked` is safe because `lock` guards every property declared after it.
+  // `@unchecked` is safe because `activation` guards `isEnded`, and `lock` guards every property
+  // declared after it.
   private let files: StoreFiles
   private let table: GenerationTable
   private let queue: SyncQueue
@@ -26,6 +27,12 @@ final class Maintenance: @unchecked Sendable {
   ///
   /// Consecutive duplicates of an error are not reported.
   private let report: @Sendable (StorageError) -> Void
+  /// A lock that is held while a suspended store becomes active again.
+  ///
+  /// It guards `isEnded`.
+  private let activation = Lock()
+  /// A Boolean value that indicates whether the store has been closed.
+  private var isEnded = false
   private let lock = Lock()
   private var isStopped = false
   private var thread: SystemThread?
@@ -95,6 +102,26 @@ final class Maintenance: @unchecked Sendable {
     thread = nil
     lock.release()
     running?.join()
+  }
+
+  /// Runs `body` and starts the thread again, unless the store has been closed.
+  ///
+  /// ``end()`` waits until the method has returned.
+  ///
+  /// - Returns: `false` if the store has been closed. In that case, the method has done nothing.
+  func restart(_ body: () -> Void = {}) -> Bool {
+    activation.withLock {
+      guard !isEnded else { return false }
+      body()
+      start()
+      return true
+    }
+  }
+
+  /// Stops the thread permanently, because the store is being closed.
+  func end() {
+    activation.withLock { isEnded = true }
+    stop()
   }
 
   /// Requests a run if one is due, and a new segment if the current segment is more than half full.

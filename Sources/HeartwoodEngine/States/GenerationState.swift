@@ -100,10 +100,20 @@ package final class GenerationState: @unchecked Sendable {
       kept = PageIndex()
       index.forEach(newerThan: checkpointed) { page, frame in kept.set(page, to: frame) }
     }
-    let first = files.geometry.segment(of: files.geometry.next(after: checkpointed))
     return try GenerationState(
-      point: point, index: kept, segments: segments.dropping(below: first, gone), files: files,
+      point: point, index: kept,
+      segments: segments.dropping(below: segment(after: checkpointed), gone), files: files,
       lowestFree: lowestFree)
+  }
+
+  /// Returns whether this state refers to segments that contain only frames up to `checkpointed`.
+  func hasSegments(upTo checkpointed: FrameNumber) -> Bool {
+    !segments.segments.isEmpty && segments.first < segment(after: checkpointed)
+  }
+
+  /// Returns the number of the first segment that may contain frames after `checkpointed`.
+  private func segment(after checkpointed: FrameNumber) -> UInt64 {
+    files.geometry.segment(of: files.geometry.next(after: checkpointed))
   }
 
   /// Returns a copy of this state through which pages can be read after a suspension.

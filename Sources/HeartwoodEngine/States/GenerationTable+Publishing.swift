@@ -85,17 +85,32 @@ extension GenerationTable {
   ///
   /// Releasing the segments frees their disk space even if no thread in this process is reading.
   package func releaseCheckpointedSegments() throws(StorageError) {
-    guard files.counters.checkpointed > files.pageFile.knownState else { return }
+    // A reader may have adopted the state of the page file before. In that case, it has pruned only
+    // its own state.
+    guard files.counters.checkpointed > files.pageFile.knownState || holdsCheckpointedSegments
+    else { return }
     let pin = try pinNewest()
     defer { unpin(pin.entry) }
     let checkpointed = files.counters.checkpointed
-    files.pageFile.adoptState(checkpointed, files.cache)
+    if checkpointed > files.pageFile.knownState {
+      files.pageFile.adoptState(checkpointed, files.cache)
+    }
     try prune(checkpointed: checkpointed, gone: [])
   }
 
-  /// A Boolean value that indicates whether reading the newest state known to this process requires
-  /// the log.
+  /// A Boolean value that indicates whether one of the newest states known to this process refers to
+  /// segments that a checkpoint has made unnecessary, or whether reading the state requires the log.
   package var needsLog: Bool {
-    lock.withLock { appendedState.generation } > files.counters.checkpointed
+    let checkpointed = files.counters.checkpointed
+    return newestStates.contains { $0.generation > checkpointed } || holdsCheckpointedSegments
+  }
+
+  private var holdsCheckpointedSegments: Bool {
+    let checkpointed = files.counters.checkpointed
+    return newestStates.contains { $0.hasSegments(upTo: checkpointed) }
+  }
+
+  private var newestStates: [GenerationState] {
+    lock.withLock { [appendedState, visibleState, durableState] }
   }
 }

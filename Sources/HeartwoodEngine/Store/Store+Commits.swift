@@ -90,7 +90,8 @@ private final class CommitObserver: @unchecked Sendable {
         let found = try store.snapshot().generation.frame
         if found > known { return found }
       } catch {
-        guard (error as? StorageError)?.kind == .suspended else { return nil }
+        // Poll again after any other error, because the next attempt may succeed.
+        guard !store.isOver, !store.files.origin.isInherited else { return nil }
       }
       do { try await Task.sleep(nanoseconds: Self.checkNanoseconds) } catch { return nil }
     }

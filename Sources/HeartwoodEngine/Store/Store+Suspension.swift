@@ -68,7 +68,7 @@ extension StoreCore {
       }
     } catch {
       if error.kind == .suspended { return }
-      if !table.isSuspended { maintenance.start() }
+      if !table.isSuspended { _ = maintenance.restart() }
       throw error
     }
   }
@@ -84,9 +84,15 @@ extension StoreCore {
   func resume(_ sequence: OpenSequence) throws(StorageError) {
     try files.maintenance.withLock { () throws(StorageError) in
       guard table.isSuspended else { return }
-      table.resume(at: try sequence.reattach(self))
-      signal.resume()
-      maintenance.start()
+      let state = try sequence.reattach(self)
+      let isOpen = maintenance.restart {
+        table.resume(at: state)
+        signal.resume()
+      }
+      guard !isOpen else { return }
+      // The store was closed while this thread waited, so release the lock acquired since.
+      try? files.locks.unlock(byte: presence)
+      throw .closed(files.directory)
     }
   }
 }

@@ -265,11 +265,7 @@ public final class Store: Sendable {
   @inline(never)
   private func refuse() throws(StorageError) {
     try origin.requireOwn(files.directory)
-    guard !isOver else {
-      throw StorageError(
-        .closed,
-        "The store has been closed. Open the store again.", file: files.directory)
-    }
+    guard !isOver else { throw .closed(files.directory) }
   }
 
   /// Throws `foreignStore` unless the snapshot was taken from this store since the store was
@@ -299,9 +295,10 @@ public final class Store: Sendable {
   private func leave(withCheckpoint: Bool) throws(StorageError) {
     guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    let core = core
     core.signal.end(ObjectIdentifier(self))
-    guard StoreRegistry.ofThisProcess.leave(registryKey) else { return }
-    try core.end(withCheckpoint: withCheckpoint)
+    // Another `Store` may replace a private core until this object has left the registry.
+    guard let last = StoreRegistry.ofThisProcess.leave(registryKey) else { return }
+    last.signal.end(ObjectIdentifier(self))
+    try last.end(withCheckpoint: withCheckpoint)
   }
 }

@@ -61,7 +61,7 @@ final class StoreCore: Sendable {
   ///
   /// If no checkpoint is requested, the files are left as if the process had died.
   func end(withCheckpoint: Bool) throws(StorageError) {
-    maintenance.stop()
+    maintenance.end()
     defer { releaseLocks() }
     guard withCheckpoint, !isReadOnly, !table.isSuspended else { return }
     table.stopLingering()

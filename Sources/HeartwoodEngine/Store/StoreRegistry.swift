@@ -89,7 +89,7 @@ final class StoreRegistry: @unchecked Sendable {
   ) throws(StorageError) -> StoreCore {
     try lock.withLock { () throws(StorageError) in
       guard case .open(let core, let count) = stores[key] else {
-        throw StorageError(.closed, "The store has been closed. Open the store again.")
+        throw .closed()
       }
       guard let new = try make(core) else { return core }
       stores[key] = .open(new, count: count)
@@ -99,13 +99,21 @@ final class StoreRegistry: @unchecked Sendable {
 
   /// Records that a `Store` object no longer uses its core.
   ///
-  /// - Returns: Whether the object was the last user of the core. If so, the caller must shut down
-  ///   the core.
-  func leave(_ key: Key) -> Bool {
+  /// - Returns: The core if the object was its last user, or `nil` otherwise. The caller must shut
+  ///   down the returned core.
+  func leave(_ key: Key) -> StoreCore? {
     lock.withLock {
-      guard case .open(let core, let count) = stores[key] else { return false }
+      guard case .open(let core, let count) = stores[key] else { return nil }
       stores[key] = count == 1 ? nil : .open(core, count: count - 1)
-      return count == 1
+      return count == 1 ? core : nil
     }
+  }
+}
+
+extension StorageError {
+  /// Returns the error for a call on a closed store.
+  static func closed(_ directory: String? = nil) -> StorageError {
+    StorageError(
+      .closed, "The store has been closed. Open the store again.", file: directory)
   }
 }

@@ -285,6 +285,48 @@ struct BackupFileTests {
     }
   }
 
+  /// The header of a file is incomplete while the file is being uploaded.
+  @Test(.evidence("A7"), arguments: [0, 1, 2], [false, true])
+  func `with a damaged header are not removed by thinning`(position: Int, keeps: Bool) throws {
+    let scene = try Scene()
+    let name = try scene.names[position]
+    let bytes = try scene.bytes(name)
+    try scene.replace(name, Array(bytes.prefix(500)))
+    // The full file builds on no other file, so the delta that follows it can be removed.
+    let expected = keeps || position < 2 ? 0 : 1
+    #expect(try scene.backup.thin { _ in keeps } == expected)
+    #expect(try scene.names.contains(name))
+    #expect(throws: StorageError.self) {
+      try scene.backup.restore(scene.states[[1, 2, 0][position]].generation, to: "/damaged")
+    }
+    // The upload ends.
+    try scene.replace(name, bytes)
+    let left = try scene.backup.restorePoints().map(\.generation)
+    #expect(left.count == 3 - expected)
+    for state in scene.states where left.contains(state.generation) {
+      let path = "/restored\(state.generation.frame)"
+      try scene.backup.restore(state.generation, to: path)
+      try state.expectEqual(at: path, on: scene.disk)
+    }
+  }
+
+  /// The next backup is a full file, because the store no longer keeps an earlier generation.
+  @Test(.evidence("A7"))
+  func `that precede and follow a damaged one stay if they are kept`() throws {
+    let scene = try Scene()
+    let name = try scene.names[1]
+    try scene.replace(name, Array(scene.bytes(name).prefix(500)))
+    try scene.fixture.run { store in
+      try store.write { try $0.keyspace("k").put(1, [9]) }
+      try store.backup(to: "/backup")
+      let names = try scene.names
+      #expect(try scene.backup.thin { _ in true } == 0)
+      #expect(try scene.names == names)
+      try scene.backup.restore(to: "/b")
+      try BackedUpState(store.snapshot()).expectEqual(at: "/b", on: scene.disk)
+    }
+  }
+
   @Test(.evidence("A3")) func `with changes are as large as the changed pages`() throws {
     let counting = CountingFileSystem(MemoryFileSystem())
     var options = StoreOptions()

@@ -184,4 +184,48 @@ struct OtherProcessMaintenanceTests {
       }
     }
   }
+
+  /// The states that a process has opened, read and appended can differ, and each of them refers to
+  /// segments.
+  @Test(.evidence("I1"), .evidence("K3"), arguments: [false, true], [false, true])
+  func `is noticed by an idle process that does not write`(opensLate: Bool, readsAgain: Bool) throws
+  {
+    let (here, elsewhere) = try fixture()
+    try here.run { writer in
+      try elsewhere.run { reader in
+        func write() throws { for number: UInt8 in 0..<60 { try put(writer, "b", number) } }
+        try put(writer, "a", 1)
+        try writer.checkpoint()
+        if opensLate { try write() }
+        let table = GenerationTable(
+          try reader.snapshot().state, files: reader.files, lingers: false)
+        if !opensLate { try write() }
+        func expectReadable() throws {
+          let snapshot = Snapshot(try table.pinNewest(), table: table)
+          #expect(try value(snapshot, "a") == 1)
+          #expect(try value(snapshot, "b") != nil)
+        }
+        try expectReadable()
+        #expect(table.visible.segments.segments.count > 1)
+        // The maintenance thread checks for checkpoints only while this value is true.
+        #expect(table.needsLog)
+        try writer.checkpoint()
+        if readsAgain {
+          try put(writer, "b", 60)
+          try expectReadable()
+        }
+        #expect(table.needsLog)
+        try table.releaseCheckpointedSegments()
+        for state in [table.appended, table.visible, table.durable] {
+          #expect(state.segments.segments.count <= 1)
+        }
+        try expectReadable()
+        // Nothing is left to release, so the thread sleeps.
+        try writer.checkpoint()
+        try table.releaseCheckpointedSegments()
+        #expect(!table.needsLog)
+        try expectReadable()
+      }
+    }
+  }
 }

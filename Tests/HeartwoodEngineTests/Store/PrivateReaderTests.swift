@@ -1,5 +1,6 @@
 import HeartwoodEngine
 import HeartwoodTestSupport
+import Synchronization
 import Testing
 
 /// Tests a store that is opened read-only before any process has written to it since the machine
@@ -113,5 +114,40 @@ struct PrivateReaderTests {
     }
     let file = try #require(try writing.fileSystem.open(writing.path(of: "locks"), .write))
     #expect(try file.lockedByOthers(in: 0..<1 << 62) == nil)
+  }
+
+  /// A switch for errors, and the number of errors so far.
+  private final class Errors: Sendable {
+    let areOn = Atomic(true)
+    let count = Atomic(0)
+  }
+
+  /// Until the reader finds the counters, each wait for commits polls the files.
+  @Test(
+    .evidence("N1"), .evidence("N3"), arguments: [StorageError.Kind.io, .busy, .corrupt],
+    [false, true])
+  func `waits for commits until it is closed, whatever errors occur`(
+    kind: StorageError.Kind, isClosed: Bool
+  ) async throws {
+    let (writing, reading) = try fixtures()
+    let reader = try reading.open()
+    let commits = reader.commits()
+    let errors = Errors()
+    fileSystem.onDemand = { _, path throws(StorageError) in
+      guard path.hasSuffix("/counters"), errors.areOn.load(ordering: .relaxed) else { return }
+      errors.count.add(1, ordering: .relaxed)
+      throw .unchanged(kind, "The call was refused.", file: path)
+    }
+    let waiting = Task {
+      var iterator = commits.makeAsyncIterator()
+      return await iterator.next()
+    }
+    try await Task.sleep(for: .milliseconds(600))
+    #expect(errors.count.load(ordering: .relaxed) > 0)
+    if isClosed { try reader.close() }
+    errors.areOn.store(false, ordering: .relaxed)
+    try writing.run { writer in try writer.write { try $0.keyspace("k").put(1, [2]) } }
+    #expect(await (waiting.value == nil) == isClosed)
+    try reader.close()
   }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import HeartwoodEngine
 import HeartwoodTestSupport
+import Synchronization
 import Testing
 
 /// Tests a store that is suspended and later resumed.
@@ -180,6 +181,33 @@ struct SuspensionTests {
     try store.close()
     let found = try fixture.run { try Self.value($0) }
     #expect(found == 9)
+    #expect(try !Self.isLocked(fixture))
+  }
+
+  @Test(.evidence("I6"), .evidence("U4"), arguments: settings, [false, true])
+  func `stays closed if it is closed while it waits to be resumed`(
+    options: StoreOptions, isReadOnly: Bool
+  ) throws {
+    let fixture = try StoreFixture.onDisk(options)
+    try fixture.run { _ = try Self.put(1, $0) }
+    var suspended = fixture
+    suspended.options.isReadOnly = isReadOnly
+    let store = try suspended.open()
+    try store.suspend()
+    // Another process performs a maintenance run.
+    let other = try #require(try PosixFileSystem().open(fixture.path(of: "locks"), .write))
+    let bytes = LockByte.maintenance..<LockByte.maintenance + 1
+    #expect(try other.lock(.exclusive, bytes))
+    let result = Mutex<StorageError.Kind?>(nil)
+    let thread = SystemThread {
+      let kind = Self.kind { try store.resume() }
+      result.withLock { $0 = kind }
+    }
+    SystemThread.sleep(milliseconds: 100)
+    try store.close()
+    #expect(try other.lock(.none, bytes))
+    thread?.join()
+    #expect(result.withLock { $0 } == .closed)
     #expect(try !Self.isLocked(fixture))
   }
 
