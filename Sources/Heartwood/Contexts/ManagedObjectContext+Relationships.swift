@@ -297,6 +297,12 @@ extension ManagedObjectContext {
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription,
     at position: Int? = nil
   ) {
+    if property.isOrdered, !object.hasMembers(property),
+      object.changes?.members[property.slot]?.removed.contains(member) == true
+    {
+      // Load the list, because only its order shows that the member moves to the end.
+      _ = loadedMembers(of: object, property)
+    }
     recordMemberChange(of: object, property) { $0.add(member) }
     undoLog?.record(.joined(object, property, member))
     object.insertMember(member, at: position, property)

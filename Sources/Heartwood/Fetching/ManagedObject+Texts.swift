@@ -43,6 +43,6 @@ extension ManagedObject {
     let field = try search.field(of: property)
     if isFault { context.fire(self) }
     return TextHighlights(
-      try storedValue(property).string ?? "", field: field, search.tree, search.index.tokenizer)
+      shownValue(of: property).string ?? "", field: field, search.tree, search.index.tokenizer)
   }
 }

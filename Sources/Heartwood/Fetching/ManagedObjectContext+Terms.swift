@@ -25,6 +25,9 @@ extension ManagedObjectContext {
     try requireReadable()
     let entity = try model.schema.requiredEntity(of: type)
     let search = try TextSearch(.prefix(prefix), entity, model.schema)
+    // Only the empty prefix precedes all terms.
+    let last = search.tree.leaves.last?.term
+    guard let start = last ?? (prefix.isEmpty ? [] : nil) else { return [] }
     var root = self
     while let parent = root.parent { root = parent }
     let view = try root.currentView()
@@ -33,7 +36,6 @@ extension ManagedObjectContext {
       for storage in model.family(of: entity) {
         let reader = TextIndexReader(
           keyspace, entity: storage.number, fieldCount: search.index.slots.count)
-        let start = search.tree.leaves.last?.term ?? []
         try reader.forEachTerm(prefix: start) { term, entry in
           counts[term, default: 0] += entry.count
           return true

@@ -20,6 +20,8 @@ final class TextIndexWriter {
   private var blocks: [(key: Key, bytes: [UInt8])] = []
   private var blocksByteCount = 0
   private var documentDelta = 0
+  /// A Boolean value that indicates whether a row has changed since the last flush.
+  private var hasChanges = false
   private var lengthDelta = 0
   /// The changed rows, in the order of the changes, or `nil` if there are too many rows.
   private var rows: [(row: Int64, change: PendingText)]? = []
@@ -63,6 +65,7 @@ final class TextIndexWriter {
     edits.split(after ?? [], tokenizer, &tokens, into: &words.after)
     edits.add(row, from: words.before, to: words.after, fieldCount: slots.count)
     keep(row, before == nil ? nil : words.before, after == nil ? nil : words.after)
+    hasChanges = true
     documentDelta += (after == nil ? 0 : 1) - (before == nil ? 0 : 1)
     lengthDelta += words.after.count - words.before.count
     if words.after.count != words.before.count { lengths[row] = words.after.count }
@@ -91,7 +94,8 @@ final class TextIndexWriter {
 
   /// Writes the gathered changes.
   func flush() throws {
-    guard !edits.isEmpty || documentDelta != 0 else { return }
+    guard hasChanges else { return }
+    hasChanges = false
     var totals = try TextIndexTotals(keyspace.withValue(keys.totals) { $0.copy })
     totals.documentCount += documentDelta
     totals.totalLength += lengthDelta

@@ -208,8 +208,14 @@ struct TextQueryParser {
     }
 
     private func isName(_ range: Range<Int>) -> Bool {
-      !range.isEmpty
-        && scalars[range].allSatisfy { $0.properties.isAlphabetic || $0 == "_" || $0 == "." }
+      var isFirst = true
+      for scalar in scalars[range] {
+        let isLetter = scalar.properties.isAlphabetic || scalar == "_" || scalar == "."
+        let isDigit = scalar.properties.generalCategory == .decimalNumber
+        guard isLetter || isDigit && !isFirst else { return false }
+        isFirst = scalar == "."
+      }
+      return !range.isEmpty
     }
   }
 }

@@ -3,6 +3,16 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+private final class Trimmed: ManagedObject {
+  @Attribute var text: String = ""
+  @Attribute var line2: String = ""
+
+  override class var entity: Entity {
+    Entity("Trimmed") { TextIndex(\Trimmed.text, \Trimmed.line2) }
+  }
+  override func awakeFromFetch() { text = text.trimmingCharacters(in: .whitespaces) }
+}
+
 @Suite("Text searches")
 struct TextSearchTests {
   private static let texts: [(title: String, body: String?)] = [
@@ -25,6 +35,51 @@ struct TextSearchTests {
     #expect(throws: ObjectGraphError.self) {
       try fixture.titles(.word("swift").in(\Essay.rank))
     }
+  }
+
+  @Test(.evidence("TX-05"), .evidence("TX-08"), arguments: [false, true])
+  func `a deleted object without words is found no more`(hasWords: Bool) throws {
+    let fixture = try TextFixture()
+    let context = fixture.context()
+    let first = Essay(context: context)
+    try context.save()
+    context.delete(first)
+    let second = Essay(context: context)
+    if hasWords { second.title = "words" }
+    try context.save()
+    let request = FetchRequest<Essay>(matching: !TextQuery.word("draft"), limit: 1)
+    #expect(try context.count(for: FetchRequest<Essay>(matching: !TextQuery.word("draft"))) == 1)
+    #expect(try context.fetch(request) == [second])
+    #expect(try context.fetchObjectIDs(request) == [second.objectID])
+  }
+
+  @Test(.evidence("TX-04")) func `user input names attributes with digits`() throws {
+    let fixture = try GraphFixture(Schema(Trimmed.self))
+    try fixture.saved { Trimmed(context: $0).line2 = "swift at 10:30" }
+    func count(_ input: String) throws -> Int {
+      try fixture.context().count(
+        for: FetchRequest<Trimmed>(matching: TextQuery(userInput: input)))
+    }
+    #expect(try count("line2:swift") == 1 && count("text:swift") == 0 && count("10:30") == 1)
+  }
+
+  @Test(.evidence("TX-12")) func `a prefix without words begins no term`() throws {
+    let context = try fixture().context()
+    #expect(try context.terms(withPrefix: "", of: Essay.self).count > 3)
+    for prefix in ["-", "&", " "] {
+      #expect(try context.terms(withPrefix: prefix, of: Essay.self).isEmpty, "\(prefix)")
+    }
+  }
+
+  @Test(.evidence("TX-11"), .evidence("F-13"))
+  func `highlights refer to the text that an attribute shows`() throws {
+    let fixture = try GraphFixture(Schema(Trimmed.self))
+    try fixture.saved { Trimmed(context: $0).text = "    red apples and green pears" }
+    let context = fixture.context()
+    let found = try context.fetch(FetchRequest<Trimmed>(matching: .word("red")))
+    let entry = try #require(found.first)
+    let ranges = try entry.highlights(of: .word("red"), in: \Trimmed.text)
+    #expect(ranges.map { String(entry.text[$0]) } == ["red"])
   }
 
   @Test(.evidence("TX-06")) func `the title counts twice, and ties sort by creation`() throws {

@@ -11,6 +11,35 @@ struct UndonePositionTests {
     fixture.context().object(Order.self, with: id).lines.map(\.number)
   }
 
+  @Test(.evidence("R-19"), arguments: [false, true])
+  func `a member that leaves a list that was not loaded and returns is the last`(isDirect: Bool)
+    throws
+  {
+    let fixture = try GraphFixture(orders)
+    let ids = try fixture.saved { context in
+      let order = Order(context: context)
+      for number in 0..<3 {
+        let line = OrderLine(context: context)
+        line.number = number
+        order.lines.append(line)
+      }
+      return order
+    }
+    let context = fixture.context()
+    let order: Order = context.object(with: ids.objectID)
+    let line: OrderLine = context.object(with: ids.lines[0].objectID)
+    if isDirect {
+      #expect(order.$lines.remove(line) && order.$lines.append(line))
+    } else {
+      line.order = nil
+      line.order = order
+    }
+    #expect(context.hasChanges)
+    try context.save()
+    #expect(stored(fixture, order.objectID) == [1, 2, 0])
+    #expect(order.lines.map(\.number) == [1, 2, 0])
+  }
+
   @Test(
     .evidence("G-01"), .evidence("G-03"), arguments: Leaving.allCases,
     [(false, false), (false, true), (true, false), (true, true)])
