@@ -192,6 +192,7 @@ struct PinnedFaultTests {
       #expect(bob.cars == [] && bug.owner == nil)
     }
     try scene.root.setQueryGenerationFrom(nil)
+    #expect(ada.name == "Ada")
     try scene.save()
     try scene.expectAge(isRedone ? 5 : 7)
     let reader = scene.fixture.context()

@@ -254,14 +254,14 @@ struct PinnedReadingTests {
   ) throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
-    let other = fixture.context()
+    let (context, other) = (fixture.context(), fixture.context())
+    let person = try #require(try context.existingObject(Person.self, with: id))
     other.delete(try #require(try other.existingObject(Person.self, with: id)))
     try other.save()
-    let context = try fixture.container.newContext(pinnedTo: .current)
+    try context.setQueryGenerationFrom(.current)
     context.mergePolicy = overwrites ? .overwrite : .mergeByPropertyObjectTrump
     let people = FetchedResultsController(fetchRequest: FetchRequest<Person>(), context: context)
     try people.performFetch()
-    let person = try #require(context.object(with: id) as? Person)
     person.age = 5
     try context.save()
     #expect(!person.hasChanges && !context.hasChanges && person.age == 5)
