@@ -13,7 +13,9 @@ package struct SampleStore: Sendable {
   /// The sample stores, which cover several page sizes and all kinds of pages and files.
   ///
   /// The contents are in the page file, in the log, or in both.
-  package static let all: [SampleStore] = [mixed(4096), mixed(16_384), deep(), closed(), young()]
+  package static let all: [SampleStore] = [
+    mixed(4096), mixed(16_384), deep(), closed(), young(), tiny(),
+  ]
 
   /// Returns a key that is longer than its abbreviated form (head), so that nodes hold few entries
   /// and trees become deep.
@@ -76,6 +78,16 @@ package struct SampleStore: Sendable {
   private static func young() -> SampleStore {
     make(65_536, seed: 6) { writer in
       for _ in 0..<4 { try writer.write(3, valueByteCount: 20_000) }
+    }
+  }
+
+  /// Creates a store of few pages, which takes little time to use.
+  private static func tiny() -> SampleStore {
+    make(4096, seed: 7) { writer in
+      try writer.write(3, valueByteCount: 100)
+      try writer.store.checkpoint()
+      try writer.keep("x")
+      try writer.write(2, valueByteCount: 20)
     }
   }
 
