@@ -27,6 +27,7 @@ extension ManagedObjectContext {
     if original.isFault { parent.fire(original) }
     guard !original.isDeleted, !original.isFault else { return false }
     if !pendingValues.isEmpty { markPendingValueStale(of: object) }
+    object.version = original.version
     for property in object.entityDescription?.properties ?? [] {
       switch property.kind {
       case .attribute: object.copy(property, from: original)
@@ -61,11 +62,15 @@ extension ManagedObjectContext {
 
   /// Reloads an unchanged object from the parent if the object differs from the parent's object.
   ///
+  /// In any case, the object takes the version of the parent's object.
+  ///
   /// - Complexity: O(properties), plus O(members) for each relationship that is loaded in this
   ///   context.
   func fillAgainIfStale(_ object: ManagedObject, from original: ManagedObject) {
     guard let parent, !object.isFault, !object.hasChanges, let entity = object.entityDescription
     else { return }
+    if original.isFault { parent.fire(original) }
+    guard !original.isFault, !original.isDeleted else { return }
     let isSame = entity.properties.allSatisfy { property in
       switch property.kind {
       case .toOne
@@ -80,6 +85,7 @@ extension ManagedObjectContext {
       case .transient: return true
       }
     }
+    object.version = original.version
     guard !isSame, fill(object, from: parent) else { return }
     notifyObservers(of: object, as: \.refreshed)
   }
@@ -130,6 +136,7 @@ extension ManagedObjectContext {
     guard let parent else { return }
     let changed = inserted.all + updated.all
     let before = changed.map { lists(ofOriginalOf: $0, in: parent) }
+    let counts = changed.map { parent.changeCount(of: $0.number) }
     for object in inserted.all { adopt(object, into: parent) }
     // Push all references before any members, because the references determine which object has a
     // member that the parent has moved in the meantime.
@@ -138,12 +145,17 @@ extension ManagedObjectContext {
     for (object, lists) in zip(changed, before) {
       pushMembers(of: object, to: parent, lists, &refusesTarget)
     }
+    for (object, count) in zip(changed, counts) { recordBase(of: object, in: parent, since: count) }
     // Push the references of all objects first, because deleting one object may delete another.
     for object in deleted.all { pushOneWayReferences(of: object, to: parent) }
-    for object in deleted.all {
+    let originals = deleted.all.map { object in
       // Keep an object that was only missing when this context read it.
-      if !object.isInaccessible, let original = parent.existingObject(object.number) {
+      object.isInaccessible ? nil : parent.existingObject(object.number)
+    }
+    for (object, original) in zip(deleted.all, originals) {
+      if let original, original.source === parent {
         parent.delete(original)
+        recordBase(ofDeleted: object, in: original)
       }
       object.state.remove(.registered)
       object.hooks = []

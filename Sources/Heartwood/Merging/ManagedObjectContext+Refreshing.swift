@@ -173,6 +173,7 @@ extension ManagedObjectContext {
       for slot in changes.originals.keys {
         changes.originals[slot] = (try? object.storedValue(entity.properties[slot])) ?? .null
       }
+      changes.earlierBase = nil
       return true
     }
     let storage = model.storage(of: entity)
@@ -190,6 +191,7 @@ extension ManagedObjectContext {
   ) throws {
     let theirs = try storage.values(view)
     for slot in changes.originals.keys { changes.originals[slot] = theirs[slot] }
+    changes.earlierBase = nil
     try fill(object, storage, view)
     forgetMembers(of: object, storage.entity)
   }

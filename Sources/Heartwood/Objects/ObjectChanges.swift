@@ -7,6 +7,9 @@ final class ObjectChanges {
   var count = 0
   /// The members that were added to or removed from each to-many relationship, keyed by slot.
   var members: [Int: MemberChanges] = [:]
+  /// The state of the row on which changes from a child context are based, or `nil` if no change is
+  /// based on an older state than the object's version.
+  var earlierBase: EarlierBase?
   /// The slots of the properties that were set in a new object.
   ///
   /// The set is used only for entities with unique constraints. It records assignments made before
@@ -38,6 +41,19 @@ final class ObjectChanges {
   var isOrphaned = false
 
   var isEmpty: Bool { originals.isEmpty && members.isEmpty }
+}
+
+/// A state of a row that is older than the state that the context has read.
+///
+/// A child context had read the older state when it changed the object.
+struct EarlierBase {
+  /// The version of the row.
+  var version: UInt64
+  /// The values that the child context had read, keyed by slot.
+  ///
+  /// If the child context edited the object, these are the values of the edited properties. If it
+  /// deleted the object, these are all stored values.
+  var values: [Int: StoredValue] = [:]
 }
 
 /// The objects added to and removed from a to-many relationship since the relationship was read.
@@ -122,6 +138,17 @@ enum PendingRelated {
 }
 
 extension ManagedObject {
+  /// The oldest version of the row on which the object's unsaved changes are based, or 0 if there
+  /// is no row.
+  final var baseVersion: UInt64 { changes?.earlierBase?.version ?? version }
+
+  /// The values that the edited properties had when they were read, keyed by slot.
+  final var baseValues: [Int: StoredValue] {
+    guard let changes else { return [:] }
+    guard let earlierBase = changes.earlierBase else { return changes.originals }
+    return changes.originals.merging(earlierBase.values) { $1 }
+  }
+
   /// The slots of the properties that were set while the object was new.
   ///
   /// The set is empty unless the entity has unique constraints.

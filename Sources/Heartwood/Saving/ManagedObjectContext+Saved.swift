@@ -4,10 +4,15 @@ extension ManagedObjectContext {
   ///
   /// - Precondition: ``renumberInserted(_:)`` has assigned permanent numbers to the new objects.
   func finish(_ request: SaveRequest) {
+    let hasChildren = children.contains { $0.context != nil }
     for (object, outcome) in request.outcomes {
       switch outcome {
       case .saved, .deleted: break
-      case .inserted, .updated: finish(object, version: request.base)
+      case .inserted, .updated:
+        if hasChildren {
+          updateDescendants(object.number, replacing: object.version, with: request.base)
+        }
+        finish(object, version: request.base)
       case .unchanged:
         object.state.remove(.updated)
         // Discard edits that changed nothing in the row, such as a reference to a new object that
@@ -27,6 +32,9 @@ extension ManagedObjectContext {
       }
     let isOther = request.isContested || !request.changes.replaced.isEmpty || deletesOthers
     for change in request.changes.list where !change.isDeleted {
+      if hasChildren, change.isEffective, !change.isDerivedOnly {
+        updateDescendants(change.number, replacing: change.version, with: request.base)
+      }
       guard let object = registered[change.number]?.takeUnretainedValue() else { continue }
       if change.isOfObject {
         finish(object, change, request.base, readsMembers: isOther)

@@ -26,7 +26,7 @@ extension SaveRequest {
   mutating func updateAttributes(of object: ManagedObject) throws -> Bool {
     guard let originals = object.changes?.originals, !object.isFault else { return false }
     let storage = model.storage(of: entity(object))
-    guard try rows.version(object.number, storage) == object.version,
+    guard try rows.version(object.number, storage) == object.baseVersion,
       try rows.putAttributes(object.number, storage, object, originals)
     else { return false }
     context.fastPaths.updateCount += 1

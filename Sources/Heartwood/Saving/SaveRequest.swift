@@ -169,6 +169,16 @@ struct SaveRequest {
     SlotSet(slots.filter { entity.properties[$0].isReference })
   }
 
+  /// Returns the values on which an object's edits are based, keyed by slot.
+  ///
+  /// - Parameter mine: The object's current values.
+  private func edits(of object: ManagedObject, _ mine: [StoredValue]) -> [Int: StoredValue] {
+    guard let changes = object.changes else { return [:] }
+    let edits = changes.originals.filter { !$1.isIdentical(to: mine[$0]) }
+    guard let earlierBase = changes.earlierBase else { return edits }
+    return edits.merging(earlierBase.values.filter { edits[$0.key] != nil }) { $1 }
+  }
+
   // MARK: Conflict resolution
 
   /// Handles the conflict if another context has changed an object that has no edits in this
@@ -228,7 +238,7 @@ struct SaveRequest {
     // Keep the row if the object was marked as deleted only because its row could not be found. The
     // row now exists again.
     if object.isInaccessible { return keepRow(of: object) }
-    if row.version != object.version, object.version != 0 {
+    if row.version != object.baseVersion, object.version != 0 {
       isContested = true
       switch policy.kind {
       case .error: return conflict(object, isDeleted: false)
@@ -263,7 +273,7 @@ struct SaveRequest {
   /// Returns the values that an object had when it was read.
   private mutating func originals(of object: ManagedObject) -> [StoredValue] {
     var values = values(of: object)
-    for (slot, value) in object.changes?.originals ?? [:] { values[slot] = value }
+    for (slot, value) in object.baseValues { values[slot] = value }
     return values
   }
 
@@ -271,14 +281,14 @@ struct SaveRequest {
     let storage = model.storage(of: entity(object))
     let mine = values(of: object)
     let isWithoutReference = hasLostReference
-    let edits = (object.changes?.originals ?? [:]).filter { !$1.isIdentical(to: mine[$0]) }
+    let edits = edits(of: object, mine)
     let members = members(of: object)
     guard !edits.isEmpty || !members.isEmpty else {
       if context.watched.contains(object), try check(object) { return }
       return outcomes.append((object, .unchanged))
     }
     let row = try rows.row(object.number, storage)
-    let isOther = row?.version != object.version
+    let isOther = row?.version != object.baseVersion
     if isOther { isContested = true }
     if isOther, policy.kind == .error { return conflict(object, isDeleted: row == nil) }
     // A fault has no values besides its edits, so it cannot be written as a new row.
@@ -337,7 +347,10 @@ struct SaveRequest {
     var won: [Int] = []
     var lost: [Int] = []
     for (slot, base) in edits {
-      if winsAll || theirs[slot].isIdentical(to: base) {
+      // With an earlier base, the value may equal the base again.
+      let isWon =
+        winsAll ? !mine[slot].isIdentical(to: base) : theirs[slot].isIdentical(to: base)
+      if isWon {
         after[slot] = mine[slot]
         won.append(slot)
       } else {

@@ -65,6 +65,17 @@ struct StalenessTests {
     #expect(context.updatedObjects == [people[1]])
   }
 
+  @Test(.evidence("N-01"), .evidence("F-09"))
+  func `a fetch in a child of a child rereads objects with declared values`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.saved { Car(context: $0) }.objectID
+    let chain = fixture.chain(depth: 2)
+    let car: Car = chain.child.object(with: id)
+    #expect(car.name == "")
+    try fixture.saved { $0.object(Car.self, with: id).name = "changed" }
+    #expect(try chain.child.fetch(FetchRequest<Car>()) == [car] && car.name == "changed")
+  }
+
   @Test(.evidence("S-05"))
   func `refreshing all objects keeps their identity`() throws {
     let fixture = try GraphFixture()

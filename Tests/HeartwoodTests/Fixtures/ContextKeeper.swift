@@ -7,7 +7,26 @@ protocol ContextKeeper: AnyObject {
   var contexts: [ManagedObjectContext] { get set }
 }
 
+/// A root context and its descendants, each of which is a child of the context before it.
+struct ContextChain {
+  let contexts: [ManagedObjectContext]
+  var root: ManagedObjectContext { contexts[0] }
+  var child: ManagedObjectContext { contexts[contexts.count - 1] }
+
+  /// Saves all contexts, beginning with the innermost child.
+  func save() throws {
+    for context in contexts.reversed() { try context.save() }
+  }
+}
+
 extension ContextKeeper {
+  /// Returns a new root context with the given number of levels of child contexts.
+  func chain(depth: Int) -> ContextChain {
+    var contexts = [context()]
+    for level in 0..<depth { contexts.append(child(of: contexts[level])) }
+    return ContextChain(contexts: contexts)
+  }
+
   /// Returns a new context that is retained until the end of the test.
   func context() -> ManagedObjectContext {
     let context = container.newContext()

@@ -43,6 +43,9 @@ struct MergeReference {
   var rows: [Row?]
   /// The people that each context has loaded, by number.
   var copies: [[Int: Copy]] = [[:], [:]]
+  /// A Boolean value that indicates whether the last save included a person that the other context
+  /// had changed or deleted.
+  private(set) var isContested = false
   private var lastVersion = 0
 
   init(count: Int) { rows = Array(repeating: Row(version: 0, values: Values()), count: count) }
@@ -65,6 +68,11 @@ struct MergeReference {
     copies[context][person] = copy
   }
 
+  /// Returns whether a context has changed a person that the other context has deleted.
+  func hasChangedMissing(_ context: Int) -> Bool {
+    copies[context].contains { $0.value.hasChanges && rows[$0.key] == nil }
+  }
+
   /// Discards the unsaved changes of a context.
   mutating func rollback(_ context: Int) {
     for (person, copy) in copies[context] {
@@ -84,7 +92,7 @@ struct MergeReference {
     if policy == .error, hasConflicts { return false }
     // Deleting a missing row is not a conflict, but it shows that another context changed the
     // store.
-    let isContested =
+    isContested =
       hasConflicts || edited.contains { $0.value.isDeleted && rows[$0.key] == nil }
     guard !changed.isEmpty else { return true }
     lastVersion += 1
