@@ -248,19 +248,8 @@ extension CrewRun {
     begin(workspace)
     record("  deletes \(tag)")
     workspace.context.delete(try workspace.object(tag))
-    var gone: [Int] = []
-    var deleted = workspace.view.work.deleted
     let before = workspace.view.now
-    let stored = workspace.view.base
-    workspace.view.work.now.delete(tag, &deleted) { graph, tag in
-      gone.append(tag)
-      if stored[tag] == nil { graph.forget(tag) }
-    }
-    for tag in gone where workspace.view.isNew(tag) {
-      deleted.remove(tag)
-      workspace.view.work.inserted.removeAll { $0 == tag }
-    }
-    workspace.view.work.deleted = deleted
+    let gone = workspace.view.delete(tag)
     let touched = gone.flatMap { before[$0]?.links.flatMap { $0 } ?? [] }
     try expectSame(workspace, Set(touched).filter { workspace.view.isLive($0) })
     for tag in gone where !workspace.view.isNew(tag) {

@@ -34,8 +34,8 @@ extension CrewRun {
 
   /// Pins a context to the earlier generation of another context.
   ///
-  /// The context's changes are rolled back first, because an edit made in a newer generation remains
-  /// an edit even if it equals the earlier generation (QG-22).
+  /// The context's changes are rolled back first, because an edit of a newer generation remains an
+  /// edit even if it equals the earlier generation (QG-22).
   ///
   /// - Returns: `false` if no other context is pinned to an earlier generation.
   private func pinToEarlierGeneration(

@@ -149,5 +149,12 @@ extension CrewRun {
         workspace.view.work.deleted.insert(tag)
       }
     }
+    // A cascade also deletes the jobs that only the parent has added to a deleted object.
+    for tag in work.deleted.sorted() {
+      let known = child.view.base.targets(tag, .jobs)
+      for job in before.targets(tag, .jobs) where !known.contains(job) {
+        _ = workspace.view.delete(job)
+      }
+    }
   }
 }

@@ -60,7 +60,7 @@ extension CrewRun {
   ///
   /// The child does not read the changes before its save. The parent may change any attribute, but
   /// only those relationships whose objects the child has not changed, so that the result of the
-  /// child's save is exact.
+  /// child's save is exact. The parent may also add jobs to objects that the child has deleted.
   ///
   /// - Returns: `true` if the parent may have changed.
   func changeParent(
@@ -76,9 +76,10 @@ extension CrewRun {
         operation: .set, workspace: 0, a: random.below(5040), b: random.below(5040),
         c: random.below(5040))
       record("  parent, beside the child's changes:")
-      switch random.below(7) {
+      switch random.below(8) {
       case 0...2: try edit(workspace, step)
       case 3: try relateBeside(child, workspace, step)
+      case 6: try addToDeleted(child, workspace, step)
       case 4, 5:
         step.operation = [.refresh, .refreshAll, .drop][step.b % 3]
         try refresh(workspace, step)
@@ -88,11 +89,35 @@ extension CrewRun {
     return isSaved || count > 0
   }
 
+  /// Returns the objects that neither the child nor the parent has deleted, and that the child has
+  /// not changed.
+  private func free(_ child: CrewWorkspace, _ workspace: CrewWorkspace) -> [Int] {
+    workspace.view.live.filter { child.view.isLive($0) && !child.view.isEdited($0) }
+  }
+
+  /// Gives a member that the child has deleted another job in the parent.
+  private func addToDeleted(
+    _ child: CrewWorkspace, _ workspace: CrewWorkspace, _ step: CrewStep
+  ) throws {
+    let free = free(child, workspace)
+    let members = child.view.work.deleted.sorted().filter {
+      workspace.view.isLive($0) && workspace.view.now[$0]?.kind.isMember == true
+    }
+    let jobs = free.filter { job in
+      workspace.view.now[job]?.kind == .job
+        && workspace.view.now.targets(job, .owner).allSatisfy(free.contains)
+    }
+    guard let tag = one(members, step.a), let row = workspace.view.now[tag],
+      let job = one(jobs, step.b)
+    else { return }
+    try toggle(workspace, tag, row, .jobs, job)
+  }
+
   /// Changes a relationship in the parent, if the child has changed none of its objects.
   private func relateBeside(
     _ child: CrewWorkspace, _ workspace: CrewWorkspace, _ step: CrewStep
   ) throws {
-    let free = workspace.view.live.filter { child.view.isLive($0) && !child.view.isEdited($0) }
+    let free = free(child, workspace)
     guard let tag = one(free, step.a), let row = workspace.view.now[tag] else { return }
     let links = row.kind.links.filter { $0.inverse != nil }
     let link = links[step.b % links.count]
