@@ -90,6 +90,7 @@ extension ManagedObjectContext {
   func register(new object: ManagedObject) -> [Int: PendingRelated] {
     let before = object.changes
     object.changes = nil
+    if object.keptValues != nil { object.discardKeptValuesIfSet() }
     // Look up the entity again, because the object may have belonged to a context with another
     // model.
     if object.number.bits != 0 { object.entityDescription = nil }
@@ -113,7 +114,7 @@ extension ManagedObjectContext {
     if isFollowed || observer != nil || !changeQueues.isEmpty {
       notifyObservers(of: object, as: \.inserted)
     }
-    object.setHooks(hooksForNew(entity))
+    object.setHooks(hooksForNew(object, entity))
     if !object.state.contains(.hasAwoken) {
       object.state.insert(.hasAwoken)
       object.awakeFromInsert()
@@ -133,11 +134,12 @@ extension ManagedObjectContext {
     return before?.pending ?? [:]
   }
 
-  /// Returns the access hooks for an entity's new objects.
+  /// Returns the access hooks for a new object of an entity.
   ///
-  /// The hook is `.writing` if the objects must report property changes to the context. Otherwise,
-  /// there are no hooks.
-  func hooksForNew(_ entity: EntityDescription) -> AccessHooks {
-    tracksUndo || isFollowed || observer != nil || entity.hasUniqueConstraints ? .writing : []
+  /// The hook is `.writing` if the object must report property changes. Otherwise, there are no
+  /// hooks.
+  func hooksForNew(_ object: ManagedObject, _ entity: EntityDescription) -> AccessHooks {
+    tracksUndo || isFollowed || observer != nil || entity.hasUniqueConstraints
+      || object.keptValues != nil ? .writing : []
   }
 }

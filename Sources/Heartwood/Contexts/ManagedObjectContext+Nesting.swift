@@ -244,6 +244,7 @@ extension ManagedObjectContext {
       case .toMany, .transient: continue
       }
     }
+    if isNew, original.keptValues != nil { original.setHooks(.writing) }
   }
 
   /// Applies the changes of an object's members to the parent's object.

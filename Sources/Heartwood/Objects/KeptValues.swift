@@ -96,6 +96,12 @@ extension ManagedObject {
     discardKeptValue(of: property)
   }
 
+  /// Discards the kept values of the attributes that were set while the object was in no context.
+  final func discardKeptValuesIfSet() {
+    guard let keptValues, let entity = entityDescription else { return }
+    for slot in keptValues.keys { discardKeptValueIfSet(of: entity.properties[slot]) }
+  }
+
   /// Discards the kept value of an attribute that was set.
   final func discardKeptValue(of property: PropertyDescription) {
     keptValues?[property.slot] = nil

@@ -21,7 +21,7 @@ extension ManagedObjectContext {
         // Set the hooks, because without them the setters of new objects would not report changes
         // to the undo log.
         for object in storeContext.inserted.all {
-          object.setHooks(storeContext.hooksForNew(storeContext.entity(of: object)))
+          object.setHooks(storeContext.hooksForNew(object, storeContext.entity(of: object)))
         }
       }
     }

@@ -55,6 +55,8 @@ struct TileRow: Codable, Hashable {
 enum TileCommand: Codable {
   case pin(Int, QueryGenerationToken?)
   case edit(Int, TileEdit, inChild: Bool)
+  /// Sets the weight of a tile that has no row in the context's generation.
+  case editMissing(Int, ManagedObjectID, weight: Int)
   case save(Int, policy: TilePolicy, unpins: Bool)
   case rollback(Int)
   case reset(Int)

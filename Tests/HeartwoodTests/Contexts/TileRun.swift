@@ -78,7 +78,8 @@ struct TileRun {
     case 20, 21: try merge(context)
     case 22: try mergeSince(context)
     case 23, 24: try execute(context)
-    case 25, 26: try compareChanges()
+    case 25: try compareChanges()
+    case 26: try editMissing(context)
     case 27: try followHistory()
     case 28 where random.isTrue(in256: 100): try burst()
     default: try readGeneration()
@@ -125,7 +126,7 @@ struct TileRun {
       edit = .insert("new \(nameCount)", row)
     case (1, .some(let (name, _))): edit = .delete(name)
     case (2...4, .some(let (name, row))):
-      edit = .weight(name, (row.weight + 1 + random.below(5)) % 7)
+      edit = .weight(name, weight(name, row, isOther: inChild))
     case (5...6, .some(let (name, row))):
       edit = .colour(name, row.colour == nil ? one(of: ["red", "green"]) : nil)
     case (_, .some(let (name, row))):
@@ -135,6 +136,52 @@ struct TileRun {
     begin("context \(context)\(inChild ? ", in a child" : ""): \(edit)")
     _ = try ask(context) { .edit($0, edit, inChild: inChild) }
     reference.edit(context, edit)
+  }
+
+  /// Returns a weight that a tile is set to.
+  ///
+  /// Unless `isOther` is `true`, the weight may equal the one that the context shows, or the one in
+  /// the newest generation.
+  private mutating func weight(_ name: String, _ row: TileRow, isOther: Bool) -> Int {
+    let other = (row.weight + 1 + random.below(5)) % 7
+    if isOther { return other }
+    let newest = reference.generations[reference.last].tiles[name]?.row.weight
+    return [other, other, row.weight, newest ?? other][random.below(4)]
+  }
+
+  /// Pins a context to a generation, changes a tile that the generation lacks, and then saves, or
+  /// reads the newest generation.
+  ///
+  /// In the pinned generation, the tile has default values, which are the base of the edit.
+  private mutating func editMissing(_ context: Int) throws {
+    let newest = reference.generations[reference.last].tiles
+    guard let generation = one(of: held) else { return }
+    let missing = Set(newest.keys).subtracting(reference.generations[generation].tiles.keys)
+    guard let name = one(of: missing.sorted()), let stored = newest[name], let id = ids[name]
+    else { return }
+    let weight = 1 + random.below(6)
+    begin("context \(context): rollback, pin \(generation), set the missing \(name) to \(weight)")
+    _ = try ask(context) { .rollback($0) }
+    reference.rollback(context)
+    let token = reference.generations[generation].token
+    _ = try ask(context) { .pin($0, token) }
+    _ = try ask(context) { .editMissing($0, id, weight: weight) }
+    reference.contexts[context].pin = .at(generation)
+    var copy = TileReference.Copy(version: -1, row: stored.row, originals: [.weight: TileRow()])
+    copy.row.weight = weight
+    reference.contexts[context].copies[name] = copy
+    if random.isTrue(in256: 128) {
+      try save(context)
+      _ = try ask(context) { .rollback($0) }
+      return reference.rollback(context)
+    }
+    begin("context \(context): unpin")
+    _ = try ask(context) { .pin($0, nil) }
+    reference.contexts[context].pin = .none
+    copy.version = stored.version
+    copy.originals = [.weight: stored.row]
+    reference.contexts[context].copies[name] = copy
+    try check(context)
   }
 
   private mutating func save(_ context: Int) throws {
@@ -149,6 +196,7 @@ struct TileRun {
       return begin("refused")
     }
     try require(!expected.isRefused, "a conflict was not noticed")
+    // A save may count an edit that changes nothing as a change.
     let hasChanges = !before.copies.isEmpty || !before.boxes.isEmpty
     try record(expected.tiles, boxes: before.boxes.keys.sorted())
     reference.rollback(context)
@@ -156,7 +204,7 @@ struct TileRun {
       reference.contexts[context].pin =
         answer.token == nil ? .none : answer.token == .current ? .atNextRead : .at(reference.last)
     }
-    if !before.copies.isEmpty, before.pin != .none {
+    if before.copies.contains(where: \.value.hasEdits), before.pin != .none {
       let token = unpins ? nil : reference.generations[reference.last].token
       try require(answer.token == token, "the context is not pinned to the save's generation")
     } else if !hasChanges, case .at = before.pin {

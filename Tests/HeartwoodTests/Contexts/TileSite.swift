@@ -36,6 +36,11 @@ final class TileSite {
     switch command {
     case .pin(let number, let token): try contexts[number].setQueryGenerationFrom(token)
     case .edit(let number, let edit, let inChild): try self.edit(contexts[number], edit, inChild)
+    case .editMissing(let number, let id, let weight):
+      let tile = contexts[number].object(Tile.self, with: id)
+      // The context may have loaded the tile in a newer generation.
+      try contexts[number].refresh(tile, mergeChanges: false)
+      tile.weight = weight
     case .save(let number, let policy, let unpins):
       let context = contexts[number]
       context.mergePolicy = policy.mergePolicy

@@ -68,7 +68,7 @@ final class Herd {
       animal.length = Float(random.below(5)) / 4
       animal.big = .max - UInt64(random.below(4))
       animal.mood = random.isTrue(in256: 128) ? .low : .high
-      animal.price = Decimal(random.below(40)) / 8
+      animal.price = Decimal(random.below(40)) / 10
       animal.code = Self.codes[random.below(Self.codes.count)]
       animal.place = random.isTrue(in256: 128) ? nil : Place(latitude: 1, longitude: 2)
       animal.photo = random.isTrue(in256: 80) ? nil : Self.photos[random.below(Self.photos.count)]

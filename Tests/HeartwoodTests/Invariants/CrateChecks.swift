@@ -104,6 +104,9 @@ struct CrateChecks {
         try expect(crate.total == total, "derived sums are exact", "\(total), \(details)")
       case let item as CrateItem:
         try expect(item.crateText == item.crate?.text, "derived copies are exact", details)
+      case let tag as CrateTag:
+        let count = CrewMark.count(tag.text)
+        try expect(count == 1, "awakeFromFetch stores no values", "\(count), \(details)")
       default: break
       }
     }

@@ -71,6 +71,8 @@ final class CrateTag: ManagedObject, CrateObject {
   @ToMany(inverse: \CrateTag.parent, deleteRule: .cascade) var children: Set<CrateTag>
   @ToOne(inverse: \CrateLock.tag) var lock: CrateLock?
 
+  override func awakeFromFetch() { text = CrewMark.marked(text) }
+
   override class var entity: Entity {
     Entity("CrateTag") {
       Unique(\CrateTag.code)

@@ -34,11 +34,11 @@ enum CrateText {
   }
 
   /// Returns an object's values and members, except the target of `Crate.favourite`, which R-18
-  /// allows to be deleted.
+  /// allows to be deleted, and the marks that `awakeFromFetch` adds.
   static func line(_ object: ManagedObject, withDerived: Bool) -> String {
     guard let common = object as? any CrateObject else { return "?" }
-    var line =
-      "\(name(object)) code=\(common.code ?? "-") number=\(common.number) text=\(common.text)"
+    var line = "\(name(object)) code=\(common.code ?? "-") number=\(common.number)"
+    line += " text=\(CrewMark.unmarked(common.text))"
     switch object {
     case let crate as Crate:
       line += " seal=\((crate as? SealedCrate)?.seal ?? -1)"

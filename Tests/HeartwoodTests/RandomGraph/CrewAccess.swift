@@ -73,8 +73,9 @@ enum CrewAccess {
     case .teamName: .text(team(object).name)
     case .size: .integer(team(object).size)
     case .jobTitle: .text(job(object).title)
+    case .jobCode: .optional(job(object).code.map { CrewMark.unmarked($0) })
     case .tagName: .optional(tag(object).name)
-    case .serial: .integer(badge(object).stamp.serial)
+    case .serial: .integer(CrewMark.unmarked(badge(object).stamp.serial))
     case .color: .optional(badge(object).stamp.ink.color)
     }
   }
@@ -94,12 +95,23 @@ enum CrewAccess {
     case .teamName: team(object).name = text(value) ?? ""
     case .size: team(object).size = integer(value) ?? 0
     case .jobTitle: job(object).title = text(value) ?? ""
+    case .jobCode: job(object).code = text(value)
     case .tagName: tag(object).name = text(value)
     case .serial: badge(object).stamp.serial = integer(value) ?? 0
     case .color:
       var stamp = badge(object).stamp
       stamp.ink.color = text(value)
       badge(object).stamp = stamp
+    }
+  }
+
+  /// Returns the number of marks that `awakeFromFetch` has added to an object's value, or `nil` if
+  /// it marks no value of the object.
+  static func markCount(of object: ManagedObject) -> Int? {
+    switch object {
+    case let job as CrewJob: job.code.map { CrewMark.count($0) }
+    case let badge as CrewBadge: CrewMark.count(badge.stamp.serial)
+    default: nil
     }
   }
 

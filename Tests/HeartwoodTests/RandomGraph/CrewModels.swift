@@ -59,9 +59,15 @@ final class CrewTeam: ManagedObject {
 
 final class CrewJob: ManagedObject {
   @Attribute var title: String = ""
+  /// A unique value that a cascade may free, and that `awakeFromFetch` marks in memory.
+  @Attribute var code: String? = nil
   @ToOne var owner: CrewMember?
   @ToOne var reserve: CrewTeam?
   @OrderedToMany(inverse: \CrewTag.jobs) var labels: [CrewTag]
+
+  override class var entity: Entity { Entity("CrewJob") { Unique(\CrewJob.code) } }
+
+  override func awakeFromFetch() { code = code.map { CrewMark.marked($0) } }
 }
 
 final class CrewTag: ManagedObject {
@@ -86,6 +92,24 @@ struct CrewInk: CompositeValue {
 final class CrewBadge: ManagedObject {
   @Composite var stamp = CrewStamp()
   @ToOne var holder: CrewMember?
+
+  override func awakeFromFetch() { stamp.serial = CrewMark.marked(stamp.serial) }
+}
+
+/// The marks that `awakeFromFetch` adds to the values that an object shows.
+///
+/// The row keeps the value without marks (F-13). An object in a child context has one mark more
+/// than its parent's object. A value that was set has no mark.
+enum CrewMark {
+  private static let sign: Character = ">"
+  private static let shift = 40
+
+  static func marked(_ text: String) -> String { "\(sign)\(text)" }
+  static func marked(_ number: Int) -> Int { number + 1 << shift }
+  static func count(_ text: String) -> Int { text.prefix { $0 == sign }.count }
+  static func count(_ number: Int) -> Int { (number + 1 << (shift - 1)) >> shift }
+  static func unmarked(_ text: String) -> String { String(text.drop { $0 == sign }) }
+  static func unmarked(_ number: Int) -> Int { number - count(number) << shift }
 }
 
 let crew = Schema(

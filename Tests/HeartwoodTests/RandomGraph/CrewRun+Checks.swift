@@ -98,6 +98,9 @@ extension CrewRun {
         guard let kind = CrewAccess.kind(of: object), let tag = tagsByID[object.objectID] else {
           throw CrewMismatch("the store has an unknown object: \(object.objectID)")
         }
+        guard CrewAccess.markCount(of: object) ?? 1 == 1 else {
+          throw CrewMismatch("the store has a value of \(tag) that `awakeFromFetch` has set")
+        }
         var row = CrewRow(kind)
         for field in kind.fields { row[field] = CrewAccess.value(field, of: object) }
         for link in kind.links {

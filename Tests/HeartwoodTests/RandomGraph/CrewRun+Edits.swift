@@ -46,7 +46,24 @@ extension CrewRun {
       throw CrewMismatch("a new object has the ID \(object.objectID)")
     }
     workspace.temporaryIDs[tag] = object.objectID
+    if step.b % 2 == 0 { try takeOver(workspace, tag, kind, step) }
     try expectSame(workspace, [tag])
+  }
+
+  /// Gives a new object a unique value of a row that the context has deleted, directly or through a
+  /// delete rule.
+  private func takeOver(
+    _ workspace: CrewWorkspace, _ tag: Int, _ kind: CrewKind, _ step: CrewStep
+  ) throws {
+    guard let field = kind.constraints.first?.first else { return }
+    let values = workspace.view.work.deleted.sorted().compactMap { workspace.view.base[$0] }
+      .filter { $0.kind.constraints == kind.constraints && $0[field] != .none }.map { $0[field] }
+    guard !values.isEmpty else { return }
+    let value = values[step.c % values.count]
+    CrewAccess.set(field, of: try workspace.object(tag), to: value)
+    workspace.view.now[tag]?[field] = value
+    recordSet(workspace, tag, field.rawValue)
+    record("  \(tag).\(field) = \(value), which a deletion frees")
   }
 
   private func insertAgain(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
@@ -190,6 +207,13 @@ extension CrewRun {
     let link = links[step.b % links.count]
     guard let other = one(candidates(link, workspace), step.c) else { return }
     if link == .mentor, try hasGoneMentor(workspace, tag, row) { return }
+    try toggle(workspace, tag, row, link, other)
+  }
+
+  /// Adds or removes a member of a relationship in the context and in the reference.
+  func toggle(
+    _ workspace: CrewWorkspace, _ tag: Int, _ row: CrewRow, _ link: CrewLink, _ other: Int
+  ) throws {
     begin(workspace)
     record("  \(tag).\(link) with or without \(other)")
     CrewAccess.toggle(link, of: try workspace.object(tag), try workspace.object(other))
@@ -224,19 +248,8 @@ extension CrewRun {
     begin(workspace)
     record("  deletes \(tag)")
     workspace.context.delete(try workspace.object(tag))
-    var gone: [Int] = []
-    var deleted = workspace.view.work.deleted
     let before = workspace.view.now
-    let stored = workspace.view.base
-    workspace.view.work.now.delete(tag, &deleted) { graph, tag in
-      gone.append(tag)
-      if stored[tag] == nil { graph.forget(tag) }
-    }
-    for tag in gone where workspace.view.isNew(tag) {
-      deleted.remove(tag)
-      workspace.view.work.inserted.removeAll { $0 == tag }
-    }
-    workspace.view.work.deleted = deleted
+    let gone = workspace.view.delete(tag)
     let touched = gone.flatMap { before[$0]?.links.flatMap { $0 } ?? [] }
     try expectSame(workspace, Set(touched).filter { workspace.view.isLive($0) })
     for tag in gone where !workspace.view.isNew(tag) {

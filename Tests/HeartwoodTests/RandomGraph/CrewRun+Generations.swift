@@ -7,9 +7,11 @@ extension CrewRun {
   func pin(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
     switch step.operation {
     case .pin:
+      guard !workspace.isMerging else { return }
+      if try pinToEarlierGeneration(workspace, step) { break }
       // Pinning reapplies unsaved changes to a different generation, so check that this is
       // possible.
-      guard !workspace.isMerging, workspace.view.canRebase(store) else { return }
+      guard workspace.view.canRebase(store) else { return }
       try workspace.context.setQueryGenerationFrom(.current)
       workspace.pinned = store
       try sync(workspace)
@@ -28,6 +30,30 @@ extension CrewRun {
       if workspace.view.canRebase(store) { try sync(workspace) } else { try rollback(workspace) }
     }
     try expectSame(workspace, "after \(step.operation)")
+  }
+
+  /// Pins a context to the earlier generation of another context.
+  ///
+  /// The context's changes are rolled back first, because an edit of a newer generation remains an
+  /// edit even if it equals the earlier generation (QG-22).
+  ///
+  /// - Returns: `false` if no other context is pinned to an earlier generation.
+  private func pinToEarlierGeneration(
+    _ workspace: CrewWorkspace, _ step: CrewStep
+  ) throws -> Bool {
+    let earlier = workspaces.filter {
+      $0 !== workspace && ($0.pinned?.generation ?? store.generation) < store.generation
+    }
+    guard step.b % 3 > 0, let source = one(earlier.map(\.number), step.c).map({ workspaces[$0] }),
+      let token = source.context.queryGenerationToken, token != .current
+    else { return false }
+    try rollback(workspace)
+    try workspace.context.setQueryGenerationFrom(token)
+    workspace.pinned = source.pinned
+    record("  at generation \(source.pinned?.generation ?? 0)")
+    count("pinned earlier")
+    try sync(workspace)
+    return true
   }
 
   // MARK: Merging

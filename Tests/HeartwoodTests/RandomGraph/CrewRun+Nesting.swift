@@ -31,75 +31,51 @@ extension CrewRun {
       }
       try expectSameSets(child)
     }
-    let isPushed = step.c % 4 > 0 ? try push(child, to: workspace) : false
+    let isPushed = step.c % 4 > 0 ? try change(child, workspace, step) : false
     try expectSame(workspace, "parent, after work in the child")
+    if isPushed { try expectParent(child, workspace) }
     child.dropAll()
     if isPushed, step.c % 8 > 4, workspace.number < 100 { try saveParent(child, workspace) }
   }
 
+  /// Changes the parent beside a child, and saves the child to the parent.
+  ///
+  /// - Returns: `true` if the save of the child succeeded.
+  private func change(
+    _ child: CrewWorkspace, _ workspace: CrewWorkspace, _ step: CrewStep
+  ) throws -> Bool {
+    let isChanged = try changeParent(child, workspace, step)
+    let isReleased = step.a % 3 == 0
+    if isReleased { try releaseObjects(of: workspace) }
+    let isPushed = try push(child, to: workspace, isChanged: isChanged)
+    if isReleased { try fetchReleased(workspace) }
+    return isPushed
+  }
+
+  /// Fetches everything in a child that has saved, and expects the child to equal its parent.
+  private func expectParent(_ child: CrewWorkspace, _ workspace: CrewWorkspace) throws {
+    for object in try CrewAccess.all(child.context) where child.tag(object) < 0 {
+      throw CrewMismatch("\(object) was missing in the child before its save")
+    }
+    child.view.read(parentStore(child, workspace))
+    try expectSame(child, "child, after its save")
+  }
+
   /// Returns the content that a child context reads from its parent.
-  private func parentStore(_ child: CrewWorkspace, _ workspace: CrewWorkspace) -> CrewStore {
+  func parentStore(_ child: CrewWorkspace, _ workspace: CrewWorkspace) -> CrewStore {
     var store = CrewStore()
     (store.graph, store.generation) = (workspace.view.now, workspace.view.generation)
     for tag in workspace.view.work.deleted { store.graph[tag] = nil }
     return store
   }
 
-  /// Changes an object in the parent, and expects the child to show the change after a complete
-  /// fetch.
-  private func editParent(_ child: CrewWorkspace, _ workspace: CrewWorkspace, _ step: CrewStep)
-    throws
-  {
-    guard !child.view.hasChanges, !child.context.hasChanges else { return }
-    let operations: [CrewOperation] = [.set, .relate, .toggle, .reorder]
-    var step = step
-    step.operation = operations[step.a % operations.count]
-    record("  parent:")
-    try edit(workspace, step)
-    for object in try CrewAccess.all(child.context) {
-      guard child.tag(object) >= 0 else {
-        throw CrewMismatch("\(object) was missing in the child before")
-      }
-    }
-    child.view.read(parentStore(child, workspace))
-    try expectSame(child, "child, after an edit of the parent")
-  }
-
-  /// Saves the parent, and expects the child to show the same values as the parent.
-  private func saveParent(_ child: CrewWorkspace, _ workspace: CrewWorkspace) throws {
-    record("  saves the parent")
-    let before = store.generation
-    let isOthers = workspace.view.generation != before
-    let new = workspace.view.work.inserted
-    try save(workspace, rollsBack: false)
-    // Compare only if the parent has saved and is up to date. Without automatic merging, the child
-    // does not see the saves of other contexts. If a new object was merged into an existing row,
-    // the child does not see the row's values either.
-    let isMet = new.contains { workspace.view.now[$0] == nil }
-    guard store.generation != before, !workspace.view.hasChanges, !isStale(workspace),
-      child.isMerging || !isOthers && !isMet
-    else { return }
-    for (tag, saved) in workspace.view.now.rows {
-      guard let id = ids[tag],
-        let object: ManagedObject = try child.context.existingObject(with: id)
-      else { throw CrewMismatch("\(tag) was saved in the parent, but is not in the child") }
-      var row = saved
-      // Without automatic merging, the child does not reread derived attributes.
-      if !child.isMerging {
-        for field in row.kind.fields where field.isDerived {
-          row[field] = CrewAccess.value(field, of: object)
-        }
-      }
-      try expectSame(object, tag, row, in: workspace.view.now, child.context) {
-        tagsByID[$0.objectID] ?? -1
-      }
-    }
-  }
-
   /// Saves a child context to its parent.
   ///
+  /// - Parameter isChanged: `true` if the parent may have changed since the child read it.
   /// - Returns: `true` if the save succeeded.
-  private func push(_ child: CrewWorkspace, to workspace: CrewWorkspace) throws -> Bool {
+  private func push(
+    _ child: CrewWorkspace, to workspace: CrewWorkspace, isChanged: Bool
+  ) throws -> Bool {
     record("  saves the child")
     var expected: Set<CrewFailure> = []
     do { try CrewSave(child.view, .error, CrewStore()).validate() } catch { expected = error.all }
@@ -118,7 +94,7 @@ extension CrewRun {
       try child.context.save()
     } catch {
       guard !expected.isEmpty else { throw error }
-      try expectSame(child, "after a failed save of the child")
+      if !isChanged { try expectSame(child, "after a failed save of the child") }
       return false
     }
     guard expected.isEmpty else {
@@ -127,7 +103,19 @@ extension CrewRun {
     // A child's save forms one undo group in its parent.
     if hadChanges { workspace.view.endGroup() }
     defer { if hadChanges { workspace.view.endGroup() } }
-    if child.view.hasChanges { begin(workspace) }
+    let former = workspace.view.work
+    try receive(child, workspace)
+    // If the parent had made the same changes, the save changes nothing.
+    let saved = workspace.view.work
+    guard child.view.hasChanges, !saved.isSame(as: former) else { return true }
+    workspace.view.work = former
+    begin(workspace)
+    workspace.view.work = saved
+    return true
+  }
+
+  /// Applies the changes of a child that was saved to the parent's reference.
+  private func receive(_ child: CrewWorkspace, _ workspace: CrewWorkspace) throws {
     let work = child.view.work
     for tag in work.inserted {
       let id = try child.object(tag).objectID
@@ -150,7 +138,7 @@ extension CrewRun {
       }
     }
     let before = workspace.view.now
-    workspace.view.now = work.now
+    workspace.view.now = child.view.pushed(to: before)
     for tag in workspace.view.work.deleted { workspace.view.now[tag] = before[tag] }
     for tag in work.deleted {
       if let row = before[tag] { workspace.view.now[tag]?.values = row.values }
@@ -161,6 +149,12 @@ extension CrewRun {
         workspace.view.work.deleted.insert(tag)
       }
     }
-    return true
+    // A cascade also deletes the jobs that only the parent has added to a deleted object.
+    for tag in work.deleted.sorted() {
+      let known = child.view.base.targets(tag, .jobs)
+      for job in before.targets(tag, .jobs) where !known.contains(job) {
+        _ = workspace.view.delete(job)
+      }
+    }
   }
 }

@@ -10,13 +10,7 @@ extension CrewRun {
     case .refreshAll:
       guard !isStale else { return }
       workspace.context.refreshAllObjects()
-      // Read deleted objects as well, so that their values are loaded if the objects are restored.
-      for tag in workspace.view.work.deleted {
-        guard let row = workspace.view.now[tag], let field = row.kind.fields.first else { continue }
-        let object = try workspace.object(tag)
-        _ = CrewAccess.value(field, of: object)
-        for link in row.kind.links { _ = CrewAccess.targets(link, of: object) }
-      }
+      try readDeleted(workspace)
       try expectSame(workspace, "after refreshAllObjects")
     case .refresh:
       guard !isStale, let tag = one(workspace.view.live, step.a) else { return }
@@ -26,6 +20,16 @@ extension CrewRun {
     default:
       guard !isStale, let tag = one(workspace.view.live, step.a) else { return }
       try drop(workspace, tag)
+    }
+  }
+
+  /// Reads deleted objects, so that their values are loaded if the objects are restored.
+  func readDeleted(_ workspace: CrewWorkspace) throws {
+    for tag in workspace.view.work.deleted {
+      guard let row = workspace.view.now[tag], let field = row.kind.fields.first else { continue }
+      let object = try workspace.object(tag)
+      _ = CrewAccess.value(field, of: object)
+      for link in row.kind.links { _ = CrewAccess.targets(link, of: object) }
     }
   }
 
@@ -199,5 +203,12 @@ struct CrewQuery {
       }
     },
     CrewQuery(CrewBadge.self, "holder.badge == SELF", [.badge]) { !$1[.holder].isEmpty },
+    CrewQuery(CrewBadge.self, "stamp.serial < 9", [.badge]) {
+      (CrewAccess.integer($1[.serial]) ?? 0) < 9
+    },
+    CrewQuery(CrewJob.self, "code == 'a'", [.job]) { $1[.jobCode] == .text("a") },
+    CrewQuery(CrewTag.self, "ANY jobs.code == 'b'", [.tag]) { graph, row in
+      row[.tagJobs].contains { graph[$0]?[.jobCode] == .text("b") }
+    },
   ]
 }

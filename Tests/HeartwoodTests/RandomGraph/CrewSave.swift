@@ -298,7 +298,8 @@ struct CrewSave {
     for (tag, row) in result.rows {
       for (position, constraint) in row.kind.constraints.enumerated() {
         guard let key = result.key(tag, constraint) else { continue }
-        let name = CrewValue.integer((row.kind.isMember ? 0 : 10) + position)
+        let kind = row.kind.isMember ? CrewKind.member : row.kind
+        let name = CrewValue.integer(kind.rawValue * 10 + position)
         if !seen.insert([name] + key).inserted { throw CrewFailures([.constraintConflict]) }
       }
     }

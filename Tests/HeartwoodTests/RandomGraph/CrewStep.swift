@@ -25,7 +25,7 @@ enum CrewOperation: Int, CaseIterable {
     (.reorder, 6), (.delete, 7), (.insertAgain, 2), (.save, 14), (.rollback, 2), (.reset, 1),
     (.undo, 6), (.redo, 5), (.endUndoGroup, 10), (.refresh, 2), (.drop, 1), (.refreshAll, 1),
     (.sync, 3), (.obtainIDs, 1), (.lookUp, 3), (.count, 4), (.fetch, 2), (.detectConflicts, 1),
-    (.batchInsert, 2), (.batchUpdate, 2), (.batchDelete, 1), (.nested, 2), (.pin, 2), (.unpin, 1),
+    (.batchInsert, 2), (.batchUpdate, 2), (.batchDelete, 1), (.nested, 2), (.pin, 4), (.unpin, 1),
     (.mergeHistory, 3), (.mergeChangeSet, 2), (.merging, 1), (.deleteHistory, 1),
     (.revert, 1),
   ]

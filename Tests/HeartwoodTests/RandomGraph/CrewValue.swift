@@ -91,26 +91,28 @@ enum CrewKind: Int, CaseIterable {
   var constraints: [[CrewField]] {
     switch self {
     case .member, .chief: [[.code], [.number, .weight]]
+    case .job: [[.jobCode]]
     case .tag: [[.tagName]]
-    case .team, .job, .badge: []
+    case .team, .badge: []
     }
   }
 }
 
 enum CrewField: Int, CaseIterable {
   case code, number, weight, title, note, token, search, jobCount
-  case budget, teamName, size, jobTitle, tagName, plan, serial, color
+  case budget, teamName, size, jobTitle, tagName, plan, serial, color, jobCode
 
   static let byKind: [[CrewField]] = [
     [.code, .number, .weight, .title, .note, .token, .search, .jobCount],
     [.code, .number, .weight, .title, .note, .token, .search, .jobCount, .budget],
-    [.teamName, .size], [.jobTitle], [.tagName, .plan], [.serial, .color],
+    [.teamName, .size], [.jobTitle, .jobCode], [.tagName, .plan], [.serial, .color],
   ]
 
   var name: String {
     switch self {
     case .teamName, .tagName: "name"
     case .jobTitle: "title"
+    case .jobCode: "code"
     case .serial: "stamp.serial"
     case .color: "stamp.ink.color"
     default: "\(self)"
@@ -125,7 +127,7 @@ enum CrewField: Int, CaseIterable {
 
   var initial: CrewValue {
     switch self {
-    case .code, .number, .note, .budget, .tagName, .token, .color: .none
+    case .code, .number, .note, .budget, .tagName, .token, .color, .jobCode: .none
     case .weight: .number(0.0)
     case .plan: .plan(CrewPlan())
     case .title, .search, .teamName, .jobTitle: .text("")
@@ -138,6 +140,8 @@ enum CrewField: Int, CaseIterable {
     func one<V>(_ values: [V]) -> V { values[choice % values.count] }
     switch self {
     case .code, .tagName: return .optional(one(CrewValue.codes))
+    // Most jobs have no code, so that few saves fail.
+    case .jobCode: return choice % 2 == 0 ? .none : .optional(one(CrewValue.codes))
     case .number, .budget: return .optional(one(CrewValue.numbers))
     case .weight: return .number(one(CrewValue.weights))
     case .title: return .text(one(CrewValue.titles))

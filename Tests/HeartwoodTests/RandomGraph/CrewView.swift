@@ -60,6 +60,23 @@ struct CrewView {
     !work.inserted.isEmpty || !work.deleted.isEmpty || base.rows.keys.contains { isEdited($0) }
   }
 
+  /// Deletes an object, and returns all objects that are deleted with it.
+  mutating func delete(_ tag: Int) -> [Int] {
+    var gone: [Int] = []
+    var deleted = work.deleted
+    let stored = base
+    work.now.delete(tag, &deleted) { graph, tag in
+      gone.append(tag)
+      if stored[tag] == nil { graph.forget(tag) }
+    }
+    for tag in gone where isNew(tag) {
+      deleted.remove(tag)
+      work.inserted.removeAll { $0 == tag }
+    }
+    work.deleted = deleted
+    return gone
+  }
+
   // MARK: Undo
 
   /// Records the state before a change, if no undo group is open.

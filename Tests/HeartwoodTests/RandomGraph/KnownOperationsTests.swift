@@ -53,7 +53,7 @@ enum KnownOperations {
 
   static let object: [String: Use] = [
     "validate": .steps, "awakeFromInsert": .left("the classes of the run do not implement it"),
-    "awakeFromFetch": .left("the classes of the run do not implement it"),
+    "awakeFromFetch": .steps,
     "willSave": .left("the classes of the run do not implement it"),
     "didSave": .left("is called, and changes nothing"),
     "prepareForDeletion": .left("is called, and changes nothing"),

@@ -28,7 +28,7 @@ struct RandomGraphTests {
     .evidence("R-02"), .evidence("R-03"), .evidence("R-04"), .evidence("R-05"), .evidence("R-06"),
     .evidence("R-10"), .evidence("S-02"), .evidence("S-03"), .evidence("S-05"), .evidence("S-06"),
     .evidence("S-07"), .evidence("U-01"), .evidence("U-07"), .evidence("N-01"), .evidence("N-02"),
-    .evidence("H-01"), .evidence("H-02"), arguments: seeds(120))
+    .evidence("F-13"), .evidence("H-01"), .evidence("H-02"), arguments: seeds(120))
   func `random work in one context equals a reference`(seed: UInt64) async {
     await run("one", seed)
   }
@@ -55,7 +55,7 @@ struct RandomGraphTests {
   @Test(
     .evidence("C-02"), .evidence("C-06"), .evidence("C-07"), .evidence("C-08"), .evidence("C-09"),
     .evidence("C-10"), .evidence("R-11"), .evidence("QG-26"), .evidence("QG-27"),
-    .evidence("QG-54"), .evidence("QG-55"),
+    .evidence("QG-12"), .evidence("QG-16"), .evidence("QG-54"), .evidence("QG-55"),
     arguments: seeds(40))
   func `random work in several contexts merges under every policy`(seed: UInt64) async {
     await run("several", seed, steps: Self.shortStepCount)

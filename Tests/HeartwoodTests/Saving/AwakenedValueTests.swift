@@ -63,6 +63,17 @@ private final class PlainAccount: ManagedObject, AccountObject {
   }
 }
 
+/// A class whose new objects need not report changes.
+private final class Gauge: ManagedObject {
+  @Attribute var level: Int = 0
+  @Composite var seal = AccountSeal()
+
+  override func awakeFromFetch() {
+    level += 100
+    seal = AccountSeal(serial: 9, ink: "shown")
+  }
+}
+
 private enum AccountEdit: CaseIterable {
   case note, email, area, text, ink, deletion
 
@@ -186,6 +197,29 @@ struct AwakenedValueTests {
       format: "email == 'a@x' AND rank == 1 AND area == 'north' AND seal.ink == 'green' "
         + "AND seal.serial == 0")
     #expect(try fixture.context().count(for: FetchRequest(where: stored)) == 1)
+  }
+
+  @Test(.evidence("F-13"), .evidence("S-09"), arguments: [false, true], [false, true])
+  func `are replaced by values that are set after a saved deletion`(
+    isInserted: Bool, isInChild: Bool
+  ) throws {
+    let fixture = try GraphFixture(Schema(Gauge.self))
+    try fixture.saved { Gauge(context: $0).level = 1 }
+    let root = fixture.context()
+    let context = isInChild ? fixture.child(of: root) : root
+    let gauge = try #require(try context.fetch(FetchRequest<Gauge>()).first)
+    #expect(gauge.level > 100 && gauge.seal.ink == "shown")
+    context.delete(gauge)
+    try context.save()
+    if isInserted { context.insert(gauge) }
+    (gauge.level, gauge.seal.ink) = (5, "red")
+    if !isInserted { context.insert(gauge) }
+    try context.save()
+    if isInChild { try root.save() }
+    let stored = try fixture.context().fetch(
+      FetchRequest<Gauge>(where: QueryPredicate(format: "level == 5 AND seal.ink == 'red'")))
+    #expect(stored.count == 1)
+    #expect(try fixture.context().count(for: FetchRequest<Gauge>()) == 1)
   }
 
   @Test(.evidence("F-13"), .evidence("N-02"), .evidence("S-03"), .evidence("S-07"))
