@@ -204,7 +204,7 @@ final class Maintenance: @unchecked Sendable {
     try files.opened.require()
     try files.allocator.refill(lineage: table.appended.point.lineage) { counters.appended }
     try files.maintenance.withLock { () throws(StorageError) in
-      if !files.counters.hasFailed { sealing.seal(upTo: table.durable) }
+      if !files.counters.hasFailed, let durable = table.durable { sealing.seal(upTo: durable) }
       files.closeDurableSegments()
     }
   }

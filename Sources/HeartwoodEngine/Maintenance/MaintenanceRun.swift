@@ -170,7 +170,7 @@ struct MaintenanceRun {
     }
     result.segmentCount = gone.count
     if checkpointed > old || !gone.isEmpty { try prune(checkpointed, gone, advanced) }
-    sealing.seal(upTo: table.durable)
+    if let durable = table.durable { sealing.seal(upTo: durable) }
   }
 
   /// Completes steps M3.4 and M3.5 on behalf of a process that died after writing a header slot.

@@ -55,7 +55,14 @@ package final class GenerationTable: @unchecked Sendable {
   }
 
   package var appended: GenerationState { lock.withLock { appendedState } }
-  package var durable: GenerationState { lock.withLock { durableState } }
+  /// The newest state that is known to be durable, or `nil` if there is none.
+  ///
+  /// There is none if another process committed the state at which this process attached or
+  /// resumed, and nothing has been synced since.
+  package var durable: GenerationState? {
+    let state = lock.withLock { durableState }
+    return state.generation <= files.counters.durable ? state : nil
+  }
   package var visible: GenerationState { lock.withLock { visibleState } }
 
   // MARK: Pinning
