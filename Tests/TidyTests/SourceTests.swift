@@ -11,7 +11,6 @@ struct SourceTests {
     "States/PageIndex.swift",
     "States/PageView.swift",
     "Sharing/SharedCounters.swift",
-    "Sharing/Suspensions.swift",
     "Writing/WorkingPages.swift",
     "States/WorkingTable.swift",
     "Keyspaces/LocatedValue.swift",

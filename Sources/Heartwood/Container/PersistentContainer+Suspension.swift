@@ -14,8 +14,9 @@ extension PersistentContainer {
   /// generation before the call. Batched results become invalid and must be fetched again. No
   /// thread may read from the stores during the call.
   ///
-  /// - Throws: `busy` if a transaction of another process or thread takes longer than
-  ///   `busyTimeout`; `closed` or `io`. If the method throws `busy`, nothing has changed.
+  /// - Throws: `busy` if transactions of other threads, or another process's sync, take longer than
+  ///   `busyTimeout` for one of the stores; `closed` or `io`. If the method throws `busy`, no store
+  ///   is suspended.
   /// - Complexity: The method syncs once if a commit is not yet durable.
   public func suspend() throws {
     var done: [Store] = []

@@ -8,59 +8,88 @@ package final class ExclusiveByte: Sendable {
   private let file: any File
   private let timeout: UInt64?
   private let waits: LockWaits
-  private let lock = Lock()
+  private let suspensions: Suspensions?
+  private let gate = ThreadGate()
 
   /// Creates a lock on the given byte of a file.
   ///
-  /// - Parameter timeout: The number of milliseconds to wait for another process, or `nil` to wait
-  ///   without a limit.
+  /// - Parameters:
+  ///   - timeout: The number of milliseconds to wait for another process, or `nil` to wait without
+  ///     a limit. A wait without a limit ends if a suspension is requested.
+  ///   - suspensions: The suspensions of the store. While the store is suspended, no thread locks
+  ///     the byte.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
-    waits: LockWaits = LockWaits()
+    waits: LockWaits = LockWaits(), suspensions: Suspensions? = nil
   ) {
     kind = isReadOnly ? .shared : .exclusive
     range = byte..<byte + 1
     self.file = file
     self.timeout = timeout
     self.waits = waits
+    self.suspensions = suspensions
   }
 
   /// Runs `body` while holding the lock.
   ///
-  /// - Parameter timeout: The number of milliseconds to wait for another process, or `nil` to wait
-  ///   without a limit. A timeout that was passed to the initialiser takes precedence.
-  /// - Throws: `busy` if the timeout expires before `body` runs, or any error that `body` throws.
-  package func withLock<R>(
-    timeout: UInt64? = nil, _ body: () throws(StorageError) -> R
+  /// - Throws: `busy` if the timeout expires before `body` runs, `suspended` if the store has been
+  ///   suspended, or any error that `body` throws.
+  package func withLock<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
+    try excludingThreads(until: nil) { () throws(StorageError) in
+      // The store may have been suspended while this thread waited for another thread.
+      try suspensions?.requireActive()
+      try waitForByte()
+      let result = Result(catching: body)
+      _ = try file.lock(.none, range)
+      return try result.get()
+    }
+  }
+
+  /// Runs `body` while no other thread of this process holds the lock, without locking the byte.
+  ///
+  /// - Parameter deadline: The time at which to stop waiting, in milliseconds on the monotonic
+  ///   clock, or `nil` to wait without a limit.
+  /// - Throws: `busy` if the deadline passes before `body` runs, or any error that `body` throws.
+  func excludingThreads<R>(
+    until deadline: UInt64?, _ body: () throws(StorageError) -> R
   ) throws(StorageError) -> R {
     assert(LockOrder.enter(range.lowerBound, of: file), "A thread requested locks out of order.")
     defer { assert(LockOrder.leave(range.lowerBound, of: file)) }
-    lock.acquire()
-    defer { lock.release() }
-    try waitForByte(self.timeout ?? timeout)
-    let result = Result(catching: body)
-    _ = try file.lock(.none, range)
-    return try result.get()
+    guard gate.acquire(until: deadline) else { throw Suspensions.busy }
+    defer { gate.release() }
+    return try body()
   }
 
-  private func waitForByte(_ timeout: UInt64?) throws(StorageError) {
-    guard let timeout else {
-      return try waits.during(range.lowerBound) { () throws(StorageError) in
-        try file.waitForLock(kind, range)
-      }
-    }
+  private func waitForByte() throws(StorageError) {
+    guard timeout == nil else { return try poll() }
+    try waits.during(range.lowerBound, poll)
+  }
+
+  /// Polls until the byte is locked.
+  ///
+  /// A lock request that the kernel queues would be granted even while the process is suspended.
+  private func poll() throws(StorageError) {
     let clock = SystemThread.monotonicMilliseconds
     var pause: UInt64 = 20
     while try !file.lock(kind, range) {
-      guard SystemThread.monotonicMilliseconds - clock < timeout else {
-        throw StorageError(
-          .busy,
-          "Another process has held one of the store's locks for longer than `busyTimeout`. If a "
-            + "process that has the store open is suspended, resume or end it. Then try again.",
-          file: file.path)
+      if let timeout {
+        guard SystemThread.monotonicMilliseconds - clock < timeout else {
+          throw StorageError(
+            .busy,
+            "Another process has held one of the store's locks for longer than `busyTimeout`. If a "
+              + "process that has the store open is suspended, resume or end it. Then try again.",
+            file: file.path)
+        }
+      } else {
+        try suspensions?.requireNoRequest()
       }
       SystemThread.sleep(microseconds: pause)
-      pause = min(pause * 2, 1000)
+      pause = min(pause * 2, timeout == nil ? Self.longestUnlimitedPause : Self.longestPause)
     }
   }
+
+  /// The longest pause between two attempts, in microseconds.
+  private static let longestPause: UInt64 = 1000
+  /// The longest pause, in microseconds, of a wait without a limit, which may last for hours.
+  private static let longestUnlimitedPause: UInt64 = 10_000
 }

@@ -122,4 +122,9 @@ extension StorageError {
   ) -> StorageError {
     StorageError(.corrupt, message, file: file, page: page)
   }
+
+  /// Returns the error for a call on a closed store.
+  static func closed(_ directory: String? = nil) -> StorageError {
+    StorageError(.closed, "The store has been closed. Open the store again.", file: directory)
+  }
 }

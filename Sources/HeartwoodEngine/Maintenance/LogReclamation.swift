@@ -66,6 +66,9 @@ package struct LogReclamation {
 
   /// Writes the map, deletes segments without retained frames, and punches holes in sparse
   /// segments.
+  ///
+  /// - Throws: `suspended` if a suspension is requested, or any error from the files. The next
+  ///   reclamation completes the work.
   package func run() throws(StorageError) -> Result {
     let block = map.encoded(for: files.identity)
     try RetainedFrameMap.file.replace(with: block, files.log)
@@ -78,6 +81,7 @@ package struct LogReclamation {
       // Skip the segment where the map ends, and all later ones, because newer generations read
       // frames in them. Segments before the checkpointed generation have already been deleted.
       guard last <= map.end.frame else { continue }
+      try files.suspensions.requireNoRequest()
       let here = Self.removeFrames(&retained, in: files.geometry.firstFrame(of: segment) - 1...last)
       if here.isEmpty {
         result.byteCount += try allocatedByteCount(segment)

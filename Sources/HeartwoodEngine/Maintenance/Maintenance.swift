@@ -12,11 +12,6 @@ final class Maintenance: @unchecked Sendable {
   private let table: GenerationTable
   private let queue: SyncQueue
   private let writerLock: WriterLock
-  /// The ended lineages.
-  ///
-  /// The list changes only in a replica, where the process that follows the backup runs maintenance
-  /// inline.
-  private(set) var lineages: [EndedLineage]
   private let holder: HolderEntry
   private let sealing: Sealing
   /// A Boolean value that indicates whether maintenance runs on the thread that calls `write`
@@ -34,8 +29,15 @@ final class Maintenance: @unchecked Sendable {
   /// A Boolean value that indicates whether the store has been closed.
   private var isEnded = false
   private let lock = Lock()
+  /// The ended lineages, which change in a replica, and if another process starts a lineage while
+  /// the store is suspended.
+  private var endedLineages: [EndedLineage]
   private var isStopped = false
   private var thread: SystemThread?
+  /// A Boolean value that indicates whether the thread has not ended its loop.
+  private var isWorking = false
+  /// The number of the thread, once the thread runs.
+  private var worker: UInt?
   private var isRunRequested = false
   private var runCount = 0
   private var lastError: StorageError?
@@ -58,7 +60,7 @@ final class Maintenance: @unchecked Sendable {
     self.table = table
     self.queue = queue
     self.writerLock = writerLock
-    self.lineages = lineages
+    endedLineages = lineages
     self.holder = holder
     self.schedule = schedule
     self.isInline = isInline
@@ -78,14 +80,19 @@ final class Maintenance: @unchecked Sendable {
 
   /// Starts the thread, and publishes the fact that this process has the store open.
   ///
-  /// If maintenance is inline, this method does nothing. It may be called again after ``stop()``.
+  /// If maintenance is inline, this method does nothing. It may be called again after
+  /// ``stop(until:)``.
   func start() {
     // Inline maintenance must be deterministic, so publish neither a PID nor a time.
     guard !isInline else { return }
     holder.announce(in: HolderFile(log: files.log, locks: files.locks))
     lock.withLock {
       isStopped = false
+      guard !isWorking else { return }
+      // A thread that ended after the deadline of `stop(until:)` has not been joined.
+      thread?.join()
       thread = SystemThread { [self] in work() }
+      isWorking = thread != nil
     }
     table.observe(
       pin: { [weak self] in self?.scheduleHolderCheck() },
@@ -94,14 +101,28 @@ final class Maintenance: @unchecked Sendable {
   }
 
   /// Stops the thread, and waits until it has ended and released the store's components.
-  func stop() {
+  ///
+  /// - Parameter deadline: A time in milliseconds on the monotonic clock, or `nil` to wait without
+  ///   a limit.
+  /// - Returns: `false` if the thread has not ended by the deadline. In that case, the thread still
+  ///   ends later, unless ``restart(_:)`` is called.
+  @discardableResult
+  func stop(until deadline: UInt64? = nil) -> Bool {
     lock.acquire()
     isStopped = true
     lock.wakeAll()
+    // The thread itself stops maintenance if it releases the last reference to the store.
+    while isWorking, worker != SystemThread.current {
+      guard lock.wait(until: deadline) else {
+        lock.release()
+        return false
+      }
+    }
     let running = thread
     thread = nil
     lock.release()
     running?.join()
+    return true
   }
 
   /// Runs `body` and starts the thread again, unless the store has been closed.
@@ -123,6 +144,12 @@ final class Maintenance: @unchecked Sendable {
     activation.withLock { isEnded = true }
     stop()
   }
+
+  /// The ended lineages.
+  var lineages: [EndedLineage] { lock.withLock { endedLineages } }
+
+  /// Replaces the ended lineages with those that were read from the files.
+  func adopt(_ lineages: [EndedLineage]) { lock.withLock { endedLineages = lineages } }
 
   /// Requests a run if one is due, and a new segment if the current segment is more than half full.
   ///
@@ -155,7 +182,7 @@ final class Maintenance: @unchecked Sendable {
   /// segment.
   func runAfterAdding(_ generation: FrameNumber, _ lineages: [EndedLineage]) throws(StorageError) {
     let isDue = lock.withLock {
-      self.lineages = lineages
+      endedLineages = lineages
       return schedule.isDue(at: generation, holdsOlder: table.holdsOldGenerations)
     }
     if isDue { _ = try run(isScheduled: true) }
@@ -163,7 +190,7 @@ final class Maintenance: @unchecked Sendable {
 
   /// Records that the lineage of a commit has ended with that commit.
   func recordEnd(of point: CommitPoint) {
-    lock.withLock { lineages.append(EndedLineage(lineage: point.lineage, end: point.frame)) }
+    lock.withLock { endedLineages.append(EndedLineage(lineage: point.lineage, end: point.frame)) }
   }
 
   /// Waits for a run if the log has grown faster than maintenance runs can shorten it.
@@ -188,7 +215,7 @@ final class Maintenance: @unchecked Sendable {
   private func waitForRun() -> Bool {
     let count = runCount
     let clock = SystemThread.monotonicMilliseconds
-    while runCount == count, thread != nil {
+    while runCount == count, isWorking {
       let waited = SystemThread.monotonicMilliseconds - clock
       guard waited < busyMilliseconds else { return false }
       lock.wait(milliseconds: busyMilliseconds - waited)
@@ -204,7 +231,7 @@ final class Maintenance: @unchecked Sendable {
     try files.opened.require()
     try files.allocator.refill(lineage: table.appended.point.lineage) { counters.appended }
     try files.maintenance.withLock { () throws(StorageError) in
-      if !files.counters.hasFailed { sealing.seal(upTo: table.durable) }
+      if !files.counters.hasFailed, let durable = table.durable { sealing.seal(upTo: durable) }
       files.closeDurableSegments()
     }
   }
@@ -233,8 +260,8 @@ final class Maintenance: @unchecked Sendable {
       schedule.heldStretch(retaining: files.reclaimed.last?.distinctPageCount ?? 0)
     }
     let run = MaintenanceRun(
-      files: files, table: table, queue: queue, writerLock: writerLock, lineages: lineages,
-      sealing: sealing,
+      files: files, table: table, queue: queue, writerLock: writerLock,
+      lineages: { [self] in lineages }, sealing: sealing,
       writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result = Result { () throws(StorageError) in try run.run() }
     // Record the end of the run first. Threads are waiting for it, and filling the reserve may
@@ -249,15 +276,20 @@ final class Maintenance: @unchecked Sendable {
   }
 
   private func recordRun(from start: FrameNumber, held stretch: UInt64?, error: StorageError?) {
+    // A run that was interrupted remains due.
+    let isInterrupted = error?.kind == .suspended || error?.kind == .closed
     // If the files were replaced, write nothing to them, not even the result of the run.
-    if error?.kind != .foreignStore { files.counters.publishMaintenanceResult(error) }
+    if !isInterrupted, error?.kind != .foreignStore {
+      files.counters.publishMaintenanceResult(error)
+    }
     lock.withLock {
       runCount += 1
+      isStalled.store(false, ordering: .relaxed)
+      lock.wakeAll()
+      guard !isInterrupted else { return }
       lastError = error
       schedule.recordRun(
         from: start, held: stretch, pageCount: table.visible.point.pageCount)
-      isStalled.store(false, ordering: .relaxed)
-      lock.wakeAll()
     }
   }
 
@@ -294,6 +326,7 @@ final class Maintenance: @unchecked Sendable {
   private func work() {
     var reported: StorageError?
     lock.acquire()
+    worker = SystemThread.current
     while !isStopped {
       if areSegmentsRequested {
         areSegmentsRequested = false
@@ -304,15 +337,24 @@ final class Maintenance: @unchecked Sendable {
       } else if isRunRequested {
         isRunRequested = false
         lock.release()
+        var isInterrupted = false
         do throws(StorageError) {
           _ = try run(isScheduled: true)
           reported = nil
         } catch {
-          // Do not report the same error after every run. The statistics still show it.
-          if error != reported { report(error) }
-          reported = error
+          isInterrupted = error.kind == .suspended
+          if !isInterrupted {
+            // Do not report the same error after every run. The statistics still show it.
+            if error != reported { report(error) }
+            reported = error
+          }
         }
         lock.acquire()
+        if isInterrupted {
+          isRunRequested = true
+          // The thread that suspends the store is about to stop this thread or to throw `busy`.
+          if !isStopped { lock.wait(milliseconds: 10) }
+        }
       } else if millisecondsToHolderCheck == 0 {
         lock.release()
         let holdsAny = holder.refresh(table.lockedGenerations)
@@ -341,6 +383,8 @@ final class Maintenance: @unchecked Sendable {
         lock.wait(milliseconds: millisecondsToHolderCheck)
       }
     }
+    (isWorking, worker) = (false, nil)
+    lock.wakeAll()
     lock.release()
   }
 

@@ -18,14 +18,19 @@ public struct CheckpointResult: Hashable, Sendable {
 /// The maintenance lock serialises runs. Readers do not wait for runs, with one exception: a reader
 /// that pins a specific generation waits while a run decides which generations are dead. A process
 /// may die at any step. If the process dies before it publishes the decision, nothing has changed.
-/// If the process dies later, the next run completes the work.
+/// If the process dies later, the next run completes the work. The same is true if a suspension is
+/// requested. The run then throws `suspended` before its next long step.
 struct MaintenanceRun {
   let files: StoreFiles
   let table: GenerationTable
   let queue: SyncQueue
   let writerLock: WriterLock
-  /// The ended lineages, which the run records in the header slot and the map.
-  let lineages: [EndedLineage]
+  /// A function that returns the ended lineages, which the run records in the header slot and the
+  /// map.
+  ///
+  /// The run calls the function under the maintenance lock, because the lineages may change while
+  /// the run waits for the lock.
+  let lineages: () -> [EndedLineage]
   let sealing: Sealing
   /// A Boolean value that indicates whether to write the header slot, with the durable watermark,
   /// even if no page is written.
@@ -56,6 +61,7 @@ struct MaintenanceRun {
   func run() throws(StorageError) -> CheckpointResult {
     try files.maintenance.withLock { () throws(StorageError) in
       try table.requireActive()
+      try files.suspensions.requireNoRequest()
       guard !files.counters.hasFailed else { throw SyncQueue.writesDisabled }
       try files.opened.require()
       try queue.makeDurable(files.counters.appended)
@@ -157,20 +163,21 @@ struct MaintenanceRun {
     result.checkpointedGeneration = Generation(frame: checkpointed)
     var gone = try deleteSegments(upTo: checkpointed)
     if !decision.retainedGenerations.isEmpty {
+      try files.suspensions.requireNoRequest()
       let retainedGenerations = try decision.retainedGenerations.map {
         generation throws(StorageError) in
         try retainedGeneration(generation, decision)
       }
       let reclaimed = try LogReclamation(
         files: files, retainedGenerations: retainedGenerations, checkpointed: checkpointed,
-        lineages: lineages, previous: map
+        lineages: lineages(), previous: map
       ).run()
       gone.formUnion(reclaimed.deletedSegments)
       result.reclaimedByteCount = reclaimed.byteCount
     }
     result.segmentCount = gone.count
     if checkpointed > old || !gone.isEmpty { try prune(checkpointed, gone, advanced) }
-    sealing.seal(upTo: table.durable)
+    if let durable = table.durable { sealing.seal(upTo: durable) }
   }
 
   /// Completes steps M3.4 and M3.5 on behalf of a process that died after writing a header slot.
@@ -280,6 +287,7 @@ struct MaintenanceRun {
     while start < moving.count {
       var end = start + 1
       while end < moving.count, moving[end] == moving[end - 1] + 1, end - start < 256 { end += 1 }
+      try files.suspensions.requireNoRequest()
       try copyRun(moving[start..<end], of: state)
       start = end
     }
@@ -319,7 +327,7 @@ struct MaintenanceRun {
     HeaderSlot(
       geometry: files.geometry, identity: files.identity, sequence: newest.sequence + 1,
       checkpointed: checkpointed, durableUpTo: files.counters.durable,
-      lineages: lineages.filter { $0.end < checkpointed.frame }
+      lineages: lineages().filter { $0.end < checkpointed.frame }
     ).encode(to: block.bytes)
     try files.pageFile.file.write([block.bytes.bytes], at: HeaderSlotLayout.offsets[target])
     try files.pageFile.sync()

@@ -1,11 +1,10 @@
 /// The information that this process publishes about its use of a store, for display to users.
-///
-/// - Note: `@unchecked` is safe because only the maintenance thread uses the mutable state, except
-///   before that thread starts and after it has ended.
 package final class HolderEntry: @unchecked Sendable {
+  // `@unchecked` is safe because `lock` guards every property declared after it.
   package let row: HolderRow
   package let isReadOnly: Bool
   private let locks: StoreLocks
+  private let lock = Lock()
   private var rowByte: UInt64?
   /// The generations held at the last check.
   private var seen: Set<FrameNumber> = []
@@ -22,8 +21,10 @@ package final class HolderEntry: @unchecked Sendable {
   /// A read-only process sets a lock but does not write a row, so users see only the name of its
   /// program.
   package func announce(in file: HolderFile) {
-    _ = locks.set(.open(row.process, isReadOnly: isReadOnly))
-    if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }
+    lock.withLock {
+      _ = locks.set(.open(row.process, isReadOnly: isReadOnly))
+      if !isReadOnly, rowByte == nil { rowByte = file.enter(row) }
+    }
   }
 
   /// Sets holder locks for generations that were held at two consecutive checks.
@@ -33,6 +34,11 @@ package final class HolderEntry: @unchecked Sendable {
   /// - Returns: Whether another check is needed later.
   /// - Complexity: One lock call for each holder lock that is set or released.
   package func refresh(_ held: Set<FrameNumber>) -> Bool {
+    lock.withLock { update(held) }
+    return !held.isEmpty
+  }
+
+  private func update(_ held: Set<FrameNumber>) {
     for generation in locked.subtracting(held) {
       locks.remove(.holding(generation, row.process))
       locked.remove(generation)
@@ -42,15 +48,16 @@ package final class HolderEntry: @unchecked Sendable {
       if locks.set(.holding(generation, row.process)) { locked.insert(generation) }
     }
     seen = held
-    return !held.isEmpty
   }
 
   /// Withdraws all information that this process has published about its use of the store.
   package func withdraw() {
-    _ = refresh([])
-    locks.remove(.open(row.process, isReadOnly: isReadOnly))
-    // Do not erase the row, because it has no meaning without its lock.
-    if let rowByte { try? locks.unlock(byte: rowByte) }
-    rowByte = nil
+    lock.withLock {
+      update([])
+      locks.remove(.open(row.process, isReadOnly: isReadOnly))
+      // Do not erase the row, because it has no meaning without its lock.
+      if let rowByte { try? locks.unlock(byte: rowByte) }
+      rowByte = nil
+    }
   }
 }

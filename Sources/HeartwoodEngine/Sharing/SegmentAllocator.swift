@@ -36,6 +36,15 @@ package final class SegmentAllocator: @unchecked Sendable {
     self.activity = activity
   }
 
+  /// Runs `body` while no other thread of this process creates or reclaims segments.
+  ///
+  /// - Throws: `busy` if the deadline passes before `body` runs, or any error that `body` throws.
+  func excludingThreads(
+    until deadline: UInt64, _ body: () throws(StorageError) -> Void
+  ) throws(StorageError) {
+    try making.excludingThreads(until: deadline, body)
+  }
+
   /// Returns the segments from `first` to `last`, after creating those that are missing.
   ///
   /// On return, the names of these segments are durable. The caller must hold the writer lock.

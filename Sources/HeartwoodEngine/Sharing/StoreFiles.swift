@@ -53,12 +53,15 @@ package final class StoreFiles: Sendable {
     opened = OpenedFiles(log: log, pages: pageFile.file, locks: locks.file, counters: countersFile)
     allocator = SegmentAllocator(
       files: log,
-      making: ExclusiveByte(LockByte.allocator, of: locks.file, timeout: busyMilliseconds),
+      making: ExclusiveByte(
+        LockByte.allocator, of: locks.file, timeout: busyMilliseconds, suspensions: suspensions),
       counters: counters, activity: activity)
     cache = PageCache(byteCount: cacheByteCount, pageByteCount: log.geometry.pageByteCount)
     maintenance = ExclusiveByte(
-      LockByte.maintenance, of: locks.file, isReadOnly: !log.isWritable, waits: waits)
-    keeping = ExclusiveByte(LockByte.keep, of: locks.file, timeout: busyMilliseconds)
+      LockByte.maintenance, of: locks.file, isReadOnly: !log.isWritable, waits: waits,
+      suspensions: suspensions)
+    keeping = ExclusiveByte(
+      LockByte.keep, of: locks.file, timeout: busyMilliseconds, suspensions: suspensions)
   }
 
   /// Closes the descriptors of mapped segments that will not be written to again.

@@ -7,6 +7,7 @@ package final class WriterLock: @unchecked Sendable {
   private let locks: StoreLocks
   private let counters: SharedCounters
   private let holders: HolderFile
+  private let suspensions: Suspensions
   /// The PID of this process, cached because reading it requires a system call.
   private let process = ProcessIdentity.own
   /// The value of the shared `rings` counter when this process last yielded.
@@ -27,10 +28,13 @@ package final class WriterLock: @unchecked Sendable {
     var isAdmitted = false
   }
 
-  package init(locks: StoreLocks, counters: SharedCounters, holders: HolderFile) {
+  init(
+    locks: StoreLocks, counters: SharedCounters, holders: HolderFile, suspensions: Suspensions
+  ) {
     self.locks = locks
     self.counters = counters
     self.holders = holders
+    self.suspensions = suspensions
   }
 
   package var isHeldByThisThread: Bool {
@@ -41,7 +45,9 @@ package final class WriterLock: @unchecked Sendable {
   ///
   /// - Precondition: The thread does not already hold the writer lock. Otherwise, the thread would
   ///   wait for itself.
-  /// - Throws: `busy` after `timeout` milliseconds, unless `timeout` is `nil`.
+  /// - Throws: `busy` after `timeout` milliseconds, unless `timeout` is `nil`. Throws `suspended`
+  ///   if the store has been suspended, or if a suspension is requested while this thread waits for
+  ///   another process.
   package func acquire(timeout: UInt64?) throws(StorageError) {
     let deadline = timeout.map { SystemThread.monotonicMilliseconds &+ $0 }
     precondition(
@@ -52,7 +58,7 @@ package final class WriterLock: @unchecked Sendable {
       LockOrder.enter(LockByte.writer, of: locks.file),
       "A thread requested the writer lock out of order.")
     do throws(StorageError) {
-      try waitForTurn(until: deadline)
+      try waitForTurnAndByte(until: deadline)
     } catch {
       assert(LockOrder.leave(LockByte.writer, of: locks.file))
       throw error
@@ -63,6 +69,26 @@ package final class WriterLock: @unchecked Sendable {
     counters.store(token, CountersLayout.lastWriter)
   }
 
+  /// Runs `body` while no thread of this process holds the lock, without locking the byte.
+  ///
+  /// Other processes can write in the meantime.
+  ///
+  /// - Parameter deadline: The time at which to stop waiting, in milliseconds on the monotonic
+  ///   clock.
+  /// - Throws: `busy` if the deadline passes before `body` runs, or any error that `body` throws.
+  func excludingThreads(
+    until deadline: UInt64, _ body: () throws(StorageError) -> Void
+  ) throws(StorageError) {
+    assert(
+      LockOrder.enter(LockByte.writer, of: locks.file),
+      "A thread requested the writer lock out of order.")
+    defer { assert(LockOrder.leave(LockByte.writer, of: locks.file)) }
+    try waitForTurn(until: deadline)
+    defer { admitNext() }
+    try body()
+  }
+
+  /// Waits until no other thread of this process holds the lock.
   private func waitForTurn(until deadline: UInt64?) throws(StorageError) {
     lock.acquire()
     if isHeld {
@@ -74,7 +100,13 @@ package final class WriterLock: @unchecked Sendable {
       isHeld = true
       lock.release()
     }
+  }
+
+  private func waitForTurnAndByte(until deadline: UInt64?) throws(StorageError) {
+    try waitForTurn(until: deadline)
     do throws(StorageError) {
+      // The store may have been suspended while this thread waited for its turn.
+      try suspensions.requireActive()
       try yieldToWaitingProcess()
       try lockByte(until: deadline)
     } catch {
@@ -108,6 +140,7 @@ package final class WriterLock: @unchecked Sendable {
     var pause: UInt64 = 0
     var ringsAt: UInt64 = 0
     while try !locks.tryLock(.exclusive, byte: LockByte.writer) {
+      try suspensions.requireNoRequest()
       let now = SystemThread.monotonicMilliseconds
       if let deadline, now >= deadline { throw busy() }
       if now >= ringsAt {

@@ -1,12 +1,13 @@
 extension GenerationTable {
-  package var isSuspended: Bool { lock.withLock { suspended } }
+  package var isSuspended: Bool { lock.withLock { phase == .suspended } }
 
-  /// Acquires the table's lock, or throws `suspended` without acquiring it.
+  /// Acquires the table's lock, or throws `suspended` or `closed` without acquiring it.
   func acquireActive() throws(StorageError) {
     lock.acquire()
-    guard suspended else { return }
+    guard phase != .active else { return }
+    let isEnded = phase == .ended
     lock.release()
-    throw Suspensions.suspended
+    throw isEnded ? .closed(files.directory) : Suspensions.suspended
   }
 
   package func requireActive() throws(StorageError) {
@@ -17,12 +18,18 @@ extension GenerationTable {
   /// Performs step S1: releases every live generation, invalidates its snapshots, and prevents
   /// pinning.
   ///
-  /// - Throws: `suspended` if the table is already suspended. Throws `io` if a lock could not be
-  ///   released, but only after all other locks have been released.
+  /// If the store has been closed, the method ends the snapshots that are still held.
+  ///
+  /// - Throws: `io` if a lock could not be released, but only after all other locks have been
+  ///   released.
   package func suspend() throws(StorageError) {
-    try acquireActive()
-    defer { lock.release() }
-    suspended = true
+    let (failure, onUnused) = lock.withLock { (releaseAll(), takeOnUnused()) }
+    onUnused?()
+    if let failure { throw failure }
+  }
+
+  private func releaseAll() -> StorageError? {
+    if phase == .active { phase = .suspended }
     // Wait for threads that are building a state. Each such thread holds a lock that must be
     // released too.
     while !building.isEmpty { lock.wait(milliseconds: 1) }
@@ -36,7 +43,7 @@ extension GenerationTable {
     }
     entries = [:]
     newest = nil
-    if let failure { throw failure }
+    return failure
   }
 
   /// Performs step S3: continues from a state that was read from the files.
@@ -45,7 +52,32 @@ extension GenerationTable {
       appendedState = state
       visibleState = state
       durableState = state
-      suspended = false
+      phase = .active
     }
+  }
+
+  // MARK: Closing
+
+  /// Prevents pinning, because the store has been closed.
+  ///
+  /// - Parameter onUnused: A function that is called once, when no snapshot holds a generation any
+  ///   more.
+  package func end(_ onUnused: @escaping @Sendable () -> Void) {
+    stopLingering()
+    let present = lock.withLock {
+      phase = .ended
+      self.onUnused = onUnused
+      return takeOnUnused()
+    }
+    present?()
+  }
+
+  /// Returns the function to call if the store has been closed and no generation is live any more.
+  ///
+  /// The caller must hold the table's lock, and must release it before it calls the function.
+  func takeOnUnused() -> (@Sendable () -> Void)? {
+    guard let found = onUnused, entries.isEmpty, building.isEmpty else { return nil }
+    onUnused = nil
+    return found
   }
 }

@@ -25,10 +25,15 @@ package final class GenerationTable: @unchecked Sendable {
   /// A Boolean value that indicates whether `onLinger` has been called for a pin that may still
   /// linger.
   private var isAging = false
-  var suspended = false
+  var phase = Phase.active
+  /// The function to call when the store has been closed and no generation is live any more.
+  var onUnused: (@Sendable () -> Void)?
   private var onLinger: (@Sendable () -> Void)?
   private var onExpiry: (@Sendable () -> Void)?
   private var onPin: (@Sendable () -> Void)?
+
+  /// Whether generations can be pinned.
+  enum Phase { case active, suspended, ended }
 
   package init(_ state: GenerationState, files: StoreFiles, lingers: Bool) {
     self.files = files
@@ -55,7 +60,14 @@ package final class GenerationTable: @unchecked Sendable {
   }
 
   package var appended: GenerationState { lock.withLock { appendedState } }
-  package var durable: GenerationState { lock.withLock { durableState } }
+  /// The newest state that is known to be durable, or `nil` if there is none.
+  ///
+  /// There is none if another process committed the state at which this process attached or
+  /// resumed, and nothing has been synced since.
+  package var durable: GenerationState? {
+    let state = lock.withLock { durableState }
+    return state.generation <= files.counters.durable ? state : nil
+  }
   package var visible: GenerationState { lock.withLock { visibleState } }
 
   // MARK: Pinning
@@ -207,12 +219,17 @@ package final class GenerationTable: @unchecked Sendable {
     notify?()
     let built = Result { () throws(StorageError) in try state(at: generation) }
     lock.acquire()
-    defer { lock.release() }
+    var onUnused: (@Sendable () -> Void)?
+    defer {
+      lock.release()
+      onUnused?()
+    }
     let others = (building[generation] ?? 1) - 1
     building[generation] = others == 0 ? nil : others
     switch built {
     case .failure(let error):
       if others == 0, entries[generation] == nil { try? files.locks.unlockLive(generation) }
+      onUnused = takeOnUnused()
       throw error
     case .success(let state):
       if isNewest, state.generation > visibleState.generation { visibleState = state }
@@ -265,8 +282,10 @@ package final class GenerationTable: @unchecked Sendable {
     }
     drop(entry)
     let notify = onExpiry
+    let onUnused = takeOnUnused()
     lock.release()
     notify?()
+    onUnused?()
   }
 
   /// Removes an entry that has no references, and unlocks its generation.

@@ -49,18 +49,26 @@ extension OpenSequence {
       options.isReadOnly ? counters : try countersFile(pages, .write)?.counters ?? counters
     let files = files(
       pages, log, shared, locks, start: start?.point ?? header.checkpointed, file)
-    let generation = try lockNewest(files)
-    defer { try? locks.unlockLive(generation) }
-    let found = try files.located(at: generation, isMapped: isMapped)
-    let state = try GenerationState(
-      point: found.walk.point, index: found.walk.index, segments: found.segments, files: files)
+    let (state, walk) = try newest(of: files)
     var report = RecoveryReport()
-    report.generation = Generation(frame: generation)
-    report.commitCount = found.walk.commitCount
-    report.segmentFooterCount = found.walk.footerCount
+    report.generation = Generation(frame: state.generation)
+    report.commitCount = walk.commitCount
+    report.segmentFooterCount = walk.footerCount
     report.durableWatermark = Generation(frame: counters.durable)
     report.duration = .milliseconds(SystemThread.monotonicMilliseconds - clock)
-    return Opened(files: files, state: state, lineages: found.walk.lineages, recovery: report)
+    return Opened(files: files, state: state, lineages: walk.lineages, recovery: report)
+  }
+
+  /// Reads the state of the newest generation from the files.
+  private func newest(
+    of files: StoreFiles
+  ) throws(StorageError) -> (state: GenerationState, walk: LogWalk) {
+    let generation = try lockNewest(files)
+    defer { try? files.locks.unlockLive(generation) }
+    let found = try files.located(at: generation, isMapped: files.log.isMapped)
+    let state = try GenerationState(
+      point: found.walk.point, index: found.walk.index, segments: found.segments, files: files)
+    return (state, found.walk)
   }
 
   /// Returns the newest header slot, after checking the length of the page file.
@@ -106,11 +114,15 @@ extension OpenSequence {
   }
 
   /// Performs step S3: acquires the presence lock again, and returns the state of the newest
-  /// generation.
+  /// generation and the ended lineages.
+  ///
+  /// The lineages are `nil` if they cannot have changed.
   ///
   /// Cached log frames are still valid, because frames never change. If another process has run a
   /// checkpoint during the suspension, the pages of the page file are verified again.
-  func reattach(_ core: StoreCore) throws(StorageError) -> GenerationState {
+  func reattach(
+    _ core: StoreCore
+  ) throws(StorageError) -> (state: GenerationState, lineages: [EndedLineage]?) {
     let files = core.files
     let presence = core.presence
     let clock = SystemThread.monotonicMilliseconds
@@ -119,10 +131,10 @@ extension OpenSequence {
       try requireSameFiles(as: core)
       // A private core uses the visible state. The state may be outdated, but each later pin checks
       // for a newer state (P2).
-      if core.isPrivate { return try core.table.visible.renewed() }
-      let generation = try lockNewest(files)
-      defer { try? files.locks.unlockLive(generation) }
-      return try files.state(at: generation)
+      if core.isPrivate { return (try core.table.visible.renewed(), nil) }
+      let (state, walk) = try newest(of: files)
+      files.closeDurableSegments()
+      return (state, walk.lineages)
     } catch {
       try? files.locks.unlock(byte: presence)
       throw error
@@ -136,8 +148,12 @@ extension OpenSequence {
     let counters = try pages.flatMap { pages throws(StorageError) in
       try countersFile(pages, .read)
     }
+    let header = try pages.flatMap { pages throws(StorageError) in
+      HeaderSlot.newest(try HeaderSlot.readBoth(pages))
+    }
     guard try pages?.identity() == files.pageFile.file.identity(),
       try locks?.identity() == files.locks.file.identity(),
+      header.map({ $0.identity == files.identity }) ?? true,
       core.isPrivate || counters?.identity == files.counters.load(CountersLayout.ready)
     else {
       throw StorageError(

@@ -1,10 +1,15 @@
 extension Store {
-  /// Releases all pins and locks of this process until ``resume()`` is called.
+  /// Releases all pins and locks that this process has on the store, until ``resume()`` is called.
   ///
   /// Call this method when an app is about to be suspended. Some systems terminate a suspended
   /// process that holds a lock on a shared file. All committed transactions are durable on return,
   /// unless an earlier sync has failed. The call affects every `Store` object that this process has
-  /// for the same store.
+  /// for the same store, and the snapshots of objects that have been closed. It does not affect a
+  /// ``Replica``, which must be closed instead.
+  ///
+  /// The method waits for running transactions of this process, but not for transactions and
+  /// maintenance runs of other processes. It interrupts this process's maintenance runs, and calls
+  /// that wait for another process's transaction or run. Interrupted calls throw `suspended`.
   ///
   /// Earlier snapshots become invalid and remain invalid after ``resume()``. Reading from such a
   /// snapshot throws `generationExpired`, because other processes may overwrite its pages. No
@@ -12,26 +17,19 @@ extension Store {
   /// change. While the store is suspended, every other call except ``close()`` throws `suspended`,
   /// and ``commits()`` keeps waiting. Suspending a store that is already suspended has no effect.
   ///
-  /// - Throws: `busy` if a transaction or a replacement of the list of named generations takes
-  ///   longer than `busyTimeout`. In that case, nothing has changed. Also throws `closed` or `io`.
-  /// - Complexity: One sync of the log, if a commit is not durable yet.
+  /// - Throws: `busy` if the waits take longer than `busyTimeout` in total. In that case, the store
+  ///   is not suspended. Also throws `closed` or `io`.
+  /// - Complexity: One sync of the log, if a commit is not durable yet. In addition, the method
+  ///   waits for the current step of a maintenance run, such as a sync or the reading of an index.
   public func suspend() throws {
     try requireOpen()
-    precondition(
-      !writerLock.isHeldByThisThread,
-      "A store was suspended inside a write. Suspend it after the write has returned.")
-    guard firstCore.isPrivate else { return try core.suspend(timeout: options.busyMilliseconds) }
-    // Suspend a private read-only core within `renew`, so that no other thread can replace the core
-    // with an active core during the call.
-    _ = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in
-      try core.suspend(timeout: options.busyMilliseconds)
-      return nil
-    }
+    try StoreRegistry.ofThisProcess.suspend(registryKey, timeout: options.busyMilliseconds)
   }
 
   /// Resumes a suspended store.
   ///
-  /// The resumed store shows the changes that other processes made during the suspension.
+  /// The resumed store shows the changes that other processes made during the suspension. The call
+  /// affects the same `Store` objects as ``suspend()``.
   ///
   /// Resuming a store that is not suspended has no effect.
   ///
@@ -43,56 +41,130 @@ extension Store {
   public func resume() throws {
     try requireOpen()
     // Return if this thread is performing a write: the store is then not suspended, and the thread
-    // must not wait for maintenance.
+    // must not wait for a thread that suspends the store.
     guard !writerLock.isHeldByThisThread else { return }
-    try core.resume(sequence)
+    try StoreRegistry.ofThisProcess.resume(registryKey, sequence)
+    // The store may have been closed while this thread waited.
+    try requireOpen()
   }
 }
 
-extension StoreCore {
-  /// Performs step S1: suspends the store, after the operations in progress have ended.
-  func suspend(timeout: UInt64) throws(StorageError) {
-    // Stop the maintenance thread first. Otherwise, the maintenance thread could wait for locks
-    // held here while this thread waits for the maintenance thread to end.
-    maintenance.stop()
+extension StoreRegistry {
+  private static func deadline(after timeout: UInt64) -> UInt64 {
+    let now = SystemThread.monotonicMilliseconds
+    return now + min(timeout, .max - now)
+  }
+
+  /// Performs step S1: suspends all cores that this process has for a store.
+  func suspend(_ key: Key, timeout: UInt64) throws(StorageError) {
+    let deadline = Self.deadline(after: timeout)
+    guard suspending.acquire(until: deadline) else { throw Suspensions.busy }
+    defer { suspending.release() }
+    let cores = try requestSuspension(of: key, until: deadline)
     do throws(StorageError) {
-      try files.maintenance.withLock(timeout: timeout) { () throws(StorageError) in
-        guard !isReadOnly else { return try releaseAll() }
-        try writerLock.acquire(timeout: timeout)
-        defer { writerLock.release() }
-        // If writing is disabled after a failure, the appended commits can no longer be made
-        // durable. Suspend the store anyway, because a later `.full` commit or sync reports the
-        // failure.
-        if !files.counters.hasFailed { try queue.makeDurable(files.counters.appended) }
-        try files.keeping.withLock { () throws(StorageError) in try releaseAll() }
+      try StoreCore.suspend(cores[...], until: deadline) { () throws(StorageError) in
+        var failure: StorageError?
+        for core in cores where !core.table.isSuspended {
+          do throws(StorageError) { try core.releaseAll() } catch { failure = error }
+        }
+        if let failure { throw failure }
       }
     } catch {
-      if error.kind == .suspended { return }
-      if !table.isSuspended { _ = maintenance.restart() }
+      for core in cores { core.withdrawRequest() }
       throw error
     }
   }
 
-  private func releaseAll() throws(StorageError) {
-    holder.withdraw()
-    try table.suspend()
-    signal.suspend()
-    try files.locks.unlock(byte: presence)
+  /// Performs step S3: resumes all cores of a store that `Store` objects use.
+  ///
+  /// If a core cannot be resumed, all of them remain suspended.
+  func resume(_ key: Key, _ sequence: OpenSequence) throws(StorageError) {
+    let deadline = Self.deadline(after: sequence.options.busyMilliseconds)
+    guard suspending.acquire(until: deadline) else { throw Suspensions.busy }
+    defer { suspending.release() }
+    var attached: [(core: StoreCore, state: GenerationState, lineages: [EndedLineage]?)] = []
+    do throws(StorageError) {
+      for core in cores(of: key) where core.table.isSuspended {
+        let (state, lineages) = try sequence.reattach(core)
+        attached.append((core, state, lineages))
+      }
+    } catch {
+      for (core, _, _) in attached { try? core.files.locks.unlock(byte: core.presence) }
+      throw error
+    }
+    for (core, state, lineages) in attached { core.activate(at: state, lineages) }
+  }
+}
+
+extension StoreCore {
+  /// Runs `release` while no operation of this process is in progress in any of the given cores.
+  ///
+  /// Commits are durable when `release` runs, unless a sync has failed.
+  fileprivate static func suspend(
+    _ cores: ArraySlice<StoreCore>, until deadline: UInt64,
+    _ release: () throws(StorageError) -> Void
+  ) throws(StorageError) {
+    guard let core = cores.first else { return try release() }
+    try core.whileIdle(until: deadline) { () throws(StorageError) in
+      try suspend(cores.dropFirst(), until: deadline, release)
+    }
   }
 
-  /// Performs step S3: resumes the store.
-  func resume(_ sequence: OpenSequence) throws(StorageError) {
-    try files.maintenance.withLock { () throws(StorageError) in
-      guard table.isSuspended else { return }
-      let state = try sequence.reattach(self)
-      let isOpen = maintenance.restart {
-        table.resume(at: state)
-        signal.resume()
+  /// Runs `body` while no operation of this process is in progress.
+  ///
+  /// The method does not wait for the locks of other processes, except for the sync lock. It takes
+  /// the thread locks in the order of the byte locks.
+  private func whileIdle(
+    until deadline: UInt64, _ body: () throws(StorageError) -> Void
+  ) throws(StorageError) {
+    precondition(
+      !writerLock.isHeldByThisThread,
+      "A store was suspended inside a write. Suspend it after the write has returned.")
+    guard !table.isSuspended else { return try body() }
+    // Stop the maintenance thread first. Otherwise, the maintenance thread could wait for locks
+    // held here while this thread waits for the maintenance thread to end.
+    guard maintenance.stop(until: deadline) else { throw Suspensions.busy }
+    try files.maintenance.excludingThreads(until: deadline) { () throws(StorageError) in
+      guard !isReadOnly else { return try body() }
+      try writerLock.excludingThreads(until: deadline) { () throws(StorageError) in
+        // If writing is disabled after a failure, the appended commits can no longer be made
+        // durable. Suspend the store anyway, because a later `.full` commit or sync reports the
+        // failure.
+        if !files.counters.hasFailed {
+          try queue.makeDurable(files.counters.appended, until: deadline)
+        }
+        try queue.waitUntilIdle(until: deadline)
+        try files.allocator.excludingThreads(until: deadline) { () throws(StorageError) in
+          try files.keeping.excludingThreads(until: deadline, body)
+        }
       }
-      guard !isOpen else { return }
-      // The store was closed while this thread waited, so release the lock acquired since.
-      try? files.locks.unlock(byte: presence)
-      throw .closed(files.directory)
     }
+  }
+
+  fileprivate func releaseAll() throws(StorageError) {
+    files.suspensions.begin()
+    holder.withdraw()
+    let result = Result { () throws(StorageError) in try table.suspend() }
+    signal.suspend()
+    try files.locks.unlock(byte: presence)
+    try result.get()
+  }
+
+  /// Continues as before, unless the store has been suspended.
+  fileprivate func withdrawRequest() {
+    files.suspensions.withdrawRequest()
+    if !table.isSuspended { _ = maintenance.restart() }
+  }
+
+  /// Continues at a state that was read from the files.
+  fileprivate func activate(at state: GenerationState, _ lineages: [EndedLineage]?) {
+    let isOpen = maintenance.restart {
+      if let lineages { maintenance.adopt(lineages) }
+      table.resume(at: state)
+      files.suspensions.end()
+      signal.resume()
+    }
+    // If the store was closed in the meantime, release the lock acquired since.
+    if !isOpen { try? files.locks.unlock(byte: presence) }
   }
 }

@@ -148,19 +148,24 @@ public final class Store: Sendable {
   ) throws(StorageError) -> Snapshot {
     var attempts = Attempts()
     while true {
-      let core = try StoreRegistry.ofThisProcess.renew(registryKey) { core throws(StorageError) in
+      let (core, replaced) = try StoreRegistry.ofThisProcess.renew(registryKey) {
+        core throws(StorageError) in
         // Do not replace a suspended core, because a new core would acquire locks again.
-        try core.table.requireActive()
+        try core.files.suspensions.requireNoRequest()
         guard core.isPrivate, try !sequence.isCurrent(core) else { return nil }
-        let new = StoreCore(try sequence.run(try sequence.prepare()), options)
-        try core.end(withCheckpoint: false)
-        return new
+        return StoreCore(try sequence.run(try sequence.prepare()), options)
       }
-      let snapshot = Snapshot(try pin(core.table), table: core.table)
-      // If the counters are shared, the table ensures that the pin is valid, so return the
-      // snapshot.
-      guard core.isPrivate else { return snapshot }
-      if try sequence.isCurrent(core) { return snapshot }
+      try replaced?.end(withCheckpoint: false)
+      do throws(StorageError) {
+        let snapshot = Snapshot(try pin(core.table), table: core.table)
+        // If the counters are shared, the table ensures that the pin is valid, so return the
+        // snapshot.
+        guard core.isPrivate else { return snapshot }
+        if try sequence.isCurrent(core) { return snapshot }
+      } catch {
+        // Try again if another thread has replaced the core.
+        guard error.kind == .closed, !isOver else { throw error }
+      }
       try attempts.next("pin a generation", sequence.path)
     }
   }
@@ -240,8 +245,9 @@ public final class Store: Sendable {
   /// When the last `Store` object that this process has for a store is closed, the process runs a
   /// final checkpoint, records the durable watermark, and releases the store's locks. Later
   /// operations on a closed object throw `closed`. Snapshots that are still held remain readable.
-  /// The store then remains locked until the last of these snapshots and the object itself have
-  /// been released. Closing an object that is already closed has no effect.
+  /// The store then remains locked until the last of these snapshots has been released. If the
+  /// store is suspended, there is no final checkpoint. Closing an object that is already closed has
+  /// no effect.
   ///
   /// - Throws: Any error from the final checkpoint, or `writesDisabled` after an earlier failure.
   ///   The store is closed in any case. Durable commits remain durable. If an error is thrown,

@@ -25,7 +25,7 @@ final class StoreCore: Sendable {
     queue = SyncQueue(files: files, table: table)
     writerLock = WriterLock(
       locks: files.locks, counters: files.counters,
-      holders: HolderFile(log: files.log, locks: files.locks))
+      holders: HolderFile(log: files.log, locks: files.locks), suspensions: files.suspensions)
     holder = HolderEntry(
       HolderRow(
         process: ProcessIdentity.own, opened: files.fileSystem.wallClockMilliseconds,
@@ -57,23 +57,34 @@ final class StoreCore: Sendable {
     maintenance.start()
   }
 
-  /// Shuts down the shared state.
+  /// Shuts down the shared state, and removes it from the registry once it holds no lock.
   ///
   /// If no checkpoint is requested, the files are left as if the process had died.
   func end(withCheckpoint: Bool) throws(StorageError) {
     maintenance.end()
     defer { releaseLocks() }
-    guard withCheckpoint, !isReadOnly, !table.isSuspended else { return }
+    guard withCheckpoint, !isReadOnly else { return }
     table.stopLingering()
-    _ = try maintenance.run(writesWatermark: true)
+    // If the run is interrupted because another thread suspends the store, wait for that thread.
+    // If the thread fails to suspend the store, run the checkpoint again.
+    while !table.isSuspended {
+      do throws(StorageError) {
+        _ = try maintenance.run(writesWatermark: true)
+        return
+      } catch {
+        guard error.kind == .suspended else { throw error }
+        SystemThread.sleep(milliseconds: 1)
+      }
+    }
   }
 
   private func releaseLocks() {
     signal.suspend()
-    table.stopLingering()
-    guard table.liveReferences.isEmpty else { return }
-    holder.withdraw()
-    // Ignore a failure, because the lock is also released when the descriptor is closed.
-    try? files.locks.unlock(byte: presence)
+    table.end { [files, holder, presence, id = ObjectIdentifier(self)] in
+      holder.withdraw()
+      // Ignore a failure, because the lock is also released when the descriptor is closed.
+      try? files.locks.unlock(byte: presence)
+      StoreRegistry.ofThisProcess.forget(id)
+    }
   }
 }

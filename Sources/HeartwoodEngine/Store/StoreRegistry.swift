@@ -5,7 +5,7 @@ import Synchronization
 /// A store has one entry, however often and through whichever paths it was opened. The exception is
 /// a store that was opened first for reading only and later for writing, which has two entries.
 final class StoreRegistry: @unchecked Sendable {
-  // `@unchecked` is safe because `lock` guards `stores`.
+  // `@unchecked` is safe because `lock` guards `stores` and `ended`.
 
   /// The identity of an open store.
   ///
@@ -14,6 +14,8 @@ final class StoreRegistry: @unchecked Sendable {
     let domain: ObjectIdentifier
     let file: FileIdentity
     let isReadOnly: Bool
+
+    func isOfSameStore(as other: Key) -> Bool { domain == other.domain && file == other.file }
   }
 
   private enum State {
@@ -45,6 +47,12 @@ final class StoreRegistry: @unchecked Sendable {
   private let origin = ProcessOrigin()
   private let lock = Lock()
   private var stores: [Key: State] = [:]
+  /// The cores that no `Store` object uses any more, but that may still hold locks.
+  ///
+  /// Such a core is running its final checkpoint, or snapshots hold its generations.
+  private var ended: [(key: Key, core: StoreCore)] = []
+  /// The gate through which one thread at a time suspends or resumes a store.
+  let suspending = ThreadGate()
 
   /// Returns the core of a store and the key of its entry.
   ///
@@ -84,16 +92,20 @@ final class StoreRegistry: @unchecked Sendable {
   }
 
   /// Replaces and returns the core of a store, unless `make` returns `nil` for the current core.
+  ///
+  /// - Returns: The current core, and the replaced core if there is one. The caller must shut down
+  ///   the replaced core.
   func renew(
     _ key: Key, _ make: (StoreCore) throws(StorageError) -> StoreCore?
-  ) throws(StorageError) -> StoreCore {
+  ) throws(StorageError) -> (current: StoreCore, replaced: StoreCore?) {
     try lock.withLock { () throws(StorageError) in
       guard case .open(let core, let count) = stores[key] else {
         throw .closed()
       }
-      guard let new = try make(core) else { return core }
+      guard let new = try make(core) else { return (core, nil) }
       stores[key] = .open(new, count: count)
-      return new
+      ended.append((key, core))
+      return (new, core)
     }
   }
 
@@ -104,16 +116,62 @@ final class StoreRegistry: @unchecked Sendable {
   func leave(_ key: Key) -> StoreCore? {
     lock.withLock {
       guard case .open(let core, let count) = stores[key] else { return nil }
-      stores[key] = count == 1 ? nil : .open(core, count: count - 1)
-      return count == 1 ? core : nil
+      guard count == 1 else {
+        stores[key] = .open(core, count: count - 1)
+        return nil
+      }
+      stores[key] = nil
+      ended.append((key, core))
+      return core
     }
   }
-}
 
-extension StorageError {
-  /// Returns the error for a call on a closed store.
-  static func closed(_ directory: String? = nil) -> StorageError {
-    StorageError(
-      .closed, "The store has been closed. Open the store again.", file: directory)
+  /// Removes a core that has been shut down and holds no lock any more.
+  func forget(_ core: ObjectIdentifier) {
+    let forgotten = lock.withLock {
+      let index = ended.firstIndex { ObjectIdentifier($0.core) == core }
+      return index.map { ended.remove(at: $0) }
+    }
+    // Release the core only now, because its deinitialiser may take time.
+    withExtendedLifetime(forgotten) {}
+  }
+
+  // MARK: Suspension
+
+  /// Returns the cores that `Store` objects use for a store.
+  func cores(of key: Key) -> [StoreCore] { lock.withLock { openCores(of: key) } }
+
+  /// Asks all cores of a store to interrupt their maintenance, and returns them.
+  ///
+  /// From now on, no core is replaced. The caller must suspend all the cores or withdraw the
+  /// requests.
+  ///
+  /// - Throws: `busy` if another thread has not finished opening the store by the deadline.
+  func requestSuspension(
+    of key: Key, until deadline: UInt64
+  ) throws(StorageError) -> [StoreCore] {
+    try lock.withLock { () throws(StorageError) in
+      while isOpening(key) {
+        guard lock.wait(until: deadline) else { throw Suspensions.busy }
+      }
+      let cores =
+        openCores(of: key) + ended.filter { $0.key.isOfSameStore(as: key) }.map(\.core)
+      for core in cores { core.files.suspensions.request() }
+      return cores
+    }
+  }
+
+  private func isOpening(_ key: Key) -> Bool {
+    stores.contains { other, state in
+      guard case .opening = state else { return false }
+      return other.isOfSameStore(as: key)
+    }
+  }
+
+  private func openCores(of key: Key) -> [StoreCore] {
+    stores.compactMap { other, state in
+      guard case .open(let core, _) = state, other.isOfSameStore(as: key) else { return nil }
+      return core
+    }
   }
 }

@@ -20,11 +20,15 @@ package final class SyncQueue: @unchecked Sendable {
   /// The calling thread either syncs the log or waits for another thread that is already syncing
   /// it.
   ///
+  /// - Parameter deadline: The time at which to stop waiting for another thread or process, in
+  ///   milliseconds on the monotonic clock, or `nil` to wait without a limit.
   /// - Throws: `writesDisabled` after an earlier failure, or any error from the sync. A failed sync
   ///   disables writing and is never repeated, because the system may have discarded the bytes that
-  ///   it could not write.
+  ///   it could not write. Throws `busy` if the deadline has passed.
   /// - Complexity: At most one sync for each segment that has received frames since the last sync.
-  package func makeDurable(_ generation: FrameNumber) throws(StorageError) {
+  package func makeDurable(
+    _ generation: FrameNumber, until deadline: UInt64? = nil
+  ) throws(StorageError) {
     assert(
       LockOrder.enter(LockByte.sync, of: files.locks.file),
       "A thread requested a sync out of lock order.")
@@ -35,7 +39,7 @@ package final class SyncQueue: @unchecked Sendable {
     while files.counters.durable < generation {
       guard !files.counters.hasFailed else { throw Self.writesDisabled }
       if isSyncing {
-        lock.wait()
+        guard lock.wait(until: deadline) else { throw Suspensions.busy }
         continue
       }
       isSyncing = true
@@ -45,7 +49,18 @@ package final class SyncQueue: @unchecked Sendable {
         isSyncing = false
         lock.wakeAll()
       }
-      try syncOrWait(generation)
+      try syncOrWait(generation, until: deadline)
+    }
+  }
+
+  /// Waits until no thread of this process is syncing the log or waiting for the sync lock.
+  ///
+  /// - Throws: `busy` if the deadline has passed.
+  func waitUntilIdle(until deadline: UInt64) throws(StorageError) {
+    try lock.withLock { () throws(StorageError) in
+      while isSyncing {
+        guard lock.wait(until: deadline) else { throw Suspensions.busy }
+      }
     }
   }
 
@@ -56,13 +71,15 @@ package final class SyncQueue: @unchecked Sendable {
   /// the other process's sync did not cover a thread's commit, the thread then waits only for the
   /// exclusive lock. If threads alternated between the two kinds of lock, they would block each
   /// other.
-  private func syncOrWait(_ generation: FrameNumber) throws(StorageError) {
+  private func syncOrWait(
+    _ generation: FrameNumber, until deadline: UInt64?
+  ) throws(StorageError) {
     let locks = files.locks
     if try !locks.tryLock(.exclusive, byte: LockByte.sync) {
-      try waitForByte(.shared)
+      try waitForByte(.shared, until: deadline)
       try locks.unlock(byte: LockByte.sync)
       guard files.counters.durable < generation else { return }
-      try waitForByte(.exclusive)
+      try waitForByte(.exclusive, until: deadline)
     }
     let result = Result { () throws(StorageError) in
       // Check again, because another process may have synced the commit in the meantime.
@@ -72,7 +89,16 @@ package final class SyncQueue: @unchecked Sendable {
     try result.get()
   }
 
-  private func waitForByte(_ kind: LockKind) throws(StorageError) {
+  private func waitForByte(
+    _ kind: LockKind, until deadline: UInt64?
+  ) throws(StorageError) {
+    if let deadline {
+      while try !files.locks.tryLock(kind, byte: LockByte.sync) {
+        guard SystemThread.monotonicMilliseconds < deadline else { throw Suspensions.busy }
+        SystemThread.sleep(milliseconds: 1)
+      }
+      return
+    }
     try files.waits.during(LockByte.sync) { () throws(StorageError) in
       try files.locks.waitForLock(kind, byte: LockByte.sync)
     }

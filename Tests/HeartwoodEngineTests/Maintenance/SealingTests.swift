@@ -81,6 +81,20 @@ struct SealingTests {
     try store.close()
   }
 
+  /// A footer would show that the commits of the other process are durable.
+  @Test(.evidence("D3")) func `waits for a sync of commits by another process`() throws {
+    let fixture = StoreFixture.inMemory(Self.options())
+    let store = try fixture.open()
+    try write(store, 0..<200, .normal)
+    try fixture.elsewhere().run { other in
+      try write(other, 200..<240, .normal)
+      #expect(try footers(fixture).values.allSatisfy { $0 == nil })
+      try write(other, 240..<300)
+      #expect(try footers(fixture).values.contains { $0 != nil })
+    }
+    try store.close()
+  }
+
   /// The footer of this segment cannot be built, because the commits before the page file's state
   /// are no longer known.
   @Test func `skips the segment of the page file's state`() throws {

@@ -45,6 +45,18 @@ struct LockByteTests {
     #expect(try !isHeld(LockByte.presenceReadOnly, other))
   }
 
+  @Test(.evidence("I6")) func `are released with the last snapshot of a closed store`() throws {
+    let fixture = fixture()
+    let store = try fixture.open()
+    var held = [try store.snapshot()]
+    try store.close()
+    let other = try other(fixture)
+    #expect(try other.lockedByOthers(in: 0..<1 << 62) != nil && held.count == 1)
+    held.removeAll()
+    #expect(try other.lockedByOthers(in: 0..<1 << 62) == nil)
+    withExtendedLifetime(store) {}
+  }
+
   /// A process may run recovery only if no other process has the store open.
   ///
   /// Otherwise, recovery would end the decisions of other processes, and would treat commits as

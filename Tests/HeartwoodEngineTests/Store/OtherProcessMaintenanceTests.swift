@@ -216,7 +216,7 @@ struct OtherProcessMaintenanceTests {
         }
         #expect(table.needsLog)
         try table.releaseCheckpointedSegments()
-        for state in [table.appended, table.visible, table.durable] {
+        for state in [table.appended, table.visible, try #require(table.durable)] {
           #expect(state.segments.segments.count <= 1)
         }
         try expectReadable()

@@ -194,9 +194,9 @@ struct SuspensionTests {
     suspended.options.isReadOnly = isReadOnly
     let store = try suspended.open()
     try store.suspend()
-    // Another process performs a maintenance run.
+    // Another process is opening the store.
     let other = try #require(try PosixFileSystem().open(fixture.path(of: "locks"), .write))
-    let bytes = LockByte.maintenance..<LockByte.maintenance + 1
+    let bytes = LockByte.presenceReadWrite..<LockByte.presenceReadOnly + 1
     #expect(try other.lock(.exclusive, bytes))
     let result = Mutex<StorageError.Kind?>(nil)
     let thread = SystemThread {

@@ -1,0 +1,79 @@
+import Synchronization
+
+/// The suspensions of a store.
+///
+/// A count of suspensions is used to reject pages that were read before the latest suspension.
+package final class Suspensions: @unchecked Sendable {
+  // `@unchecked` is safe because the phase and the memory behind the pointer are atomic.
+  private let count: UnsafeMutablePointer<Atomic<UInt64>> = .allocate(capacity: 1)
+  private let phase = Atomic(Phase.active)
+
+  private enum Phase: UInt8, AtomicRepresentable {
+    case active
+    /// A thread waits to suspend the store, so maintenance stops at its next step.
+    case requested
+    case suspended
+  }
+
+  init() { count.initialize(to: Atomic(0)) }
+
+  deinit {
+    count.deinitialize(count: 1)
+    count.deallocate()
+  }
+
+  /// Asks this process's maintenance, and its threads that wait for another process, to stop.
+  func request() {
+    _ = phase.compareExchange(
+      expected: .active, desired: .requested, ordering: .sequentiallyConsistent)
+  }
+
+  /// Withdraws a request, unless the store has been suspended.
+  func withdrawRequest() {
+    _ = phase.compareExchange(
+      expected: .requested, desired: .active, ordering: .sequentiallyConsistent)
+  }
+
+  func begin() { phase.store(.suspended, ordering: .sequentiallyConsistent) }
+  func end() { phase.store(.active, ordering: .sequentiallyConsistent) }
+
+  /// Throws `suspended` if the store is suspended.
+  func requireActive() throws(StorageError) {
+    if phase.load(ordering: .sequentiallyConsistent) == .suspended { throw Self.suspended }
+  }
+
+  /// Throws `suspended` if the store is suspended or a thread waits to suspend it.
+  func requireNoRequest() throws(StorageError) {
+    if phase.load(ordering: .sequentiallyConsistent) != .active { throw Self.suspended }
+  }
+
+  func add() { count.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+  var period: Period { Period(count: count, value: count.pointee.load(ordering: .relaxed)) }
+
+  /// A period between two suspensions.
+  ///
+  /// The period is checked whenever a page is read. It retains no object, and is valid only while
+  /// its `Suspensions` object exists.
+  struct Period {
+    fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
+    fileprivate let value: UInt64
+
+    /// A Boolean value that indicates whether the store was suspended after the period began.
+    var hasPassed: Bool {
+      @inline(__always) get { count.pointee.load(ordering: .relaxed) != value }
+    }
+  }
+
+  static let ended = StorageError(
+    .generationExpired,
+    "The store was suspended after this snapshot was taken, so the snapshot's generation was "
+      + "released. Take a new snapshot after resuming the store.")
+
+  static let busy = StorageError(
+    .busy,
+    "The store was neither suspended nor resumed, because another call or a maintenance run took "
+      + "longer than `busyTimeout`. Wait until it has ended, then try again.")
+
+  static let suspended = StorageError(
+    .suspended, "The store is suspended. Call `resume()` before using it again.")
+}

@@ -1,0 +1,44 @@
+/// A mutex for the threads of one process that limits how long a thread waits.
+final class ThreadGate: @unchecked Sendable {
+  // `@unchecked` is safe because `lock` guards `isHeld`.
+  private let lock = Lock()
+  private var isHeld = false
+
+  /// Acquires the gate, or returns `false` if another thread still holds it at the deadline.
+  ///
+  /// - Parameter deadline: A time in milliseconds on the monotonic clock, or `nil` to wait without
+  ///   a limit.
+  func acquire(until deadline: UInt64?) -> Bool {
+    lock.withLock {
+      while isHeld {
+        guard lock.wait(until: deadline) else { return false }
+      }
+      isHeld = true
+      return true
+    }
+  }
+
+  func release() {
+    lock.withLock {
+      isHeld = false
+      lock.wakeAll()
+    }
+  }
+}
+
+extension Lock {
+  /// Waits like ``wait(milliseconds:)``, or returns `false` if the deadline has passed.
+  ///
+  /// - Parameter deadline: A time in milliseconds on the monotonic clock, or `nil` to wait without
+  ///   a limit.
+  func wait(until deadline: UInt64?) -> Bool {
+    guard let deadline else {
+      wait()
+      return true
+    }
+    let now = SystemThread.monotonicMilliseconds
+    guard now < deadline else { return false }
+    wait(milliseconds: deadline - now)
+    return true
+  }
+}
