@@ -219,7 +219,7 @@ struct FormatParser {
     case .integer(let value) where value != .min:
       return .constant(QueryConstant(value: .integer(-value), type: .integer))
     case .double(bits: let bits):
-      return .constant(QueryConstant(value: .double(-Double(bitPattern: bits)), type: .number))
+      return .constant(QueryConstant(value: .double(-Double(bitPattern: bits)), type: .number()))
     default: return .negation(operand)
     }
   }
@@ -244,7 +244,7 @@ struct FormatParser {
       return .constant(QueryConstant(value: .unsigned(value), type: .integer))
     case .number(let value):
       advance()
-      return .constant(QueryConstant(value: .double(value), type: .number))
+      return .constant(QueryConstant(value: .double(value), type: .number()))
     case .text(let text):
       advance()
       return .constant(QueryConstant(value: .string(text), type: .text))

@@ -51,7 +51,7 @@ struct RandomCondition {
     }
   }
 
-  private static func comparison<Value: Comparable>(
+  static func comparison<Value: Comparable>(
     _ random: inout SeededGenerator, _ type: Value.Type
   ) -> (String, (Value?, Value?) -> Bool) {
     func ordered(_ test: @escaping (Value, Value) -> Bool) -> (Value?, Value?) -> Bool {
@@ -68,8 +68,9 @@ struct RandomCondition {
   }
 
   private static func leaf(_ random: inout SeededGenerator, _ prefix: String) -> RandomCondition {
-    switch random.below(10) {
+    switch random.below(11) {
     case 0, 1: integer(&random, prefix)
+    case 10: mixedNumbers(&random, prefix)
     case 2: number(&random, prefix)
     case 3, 4: text(&random, prefix)
     case 5: list(&random, prefix)
