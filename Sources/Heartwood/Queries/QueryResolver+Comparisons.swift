@@ -160,14 +160,16 @@ extension QueryResolver {
 
   /// Resolves a test of whether a list of expressions contains a value.
   ///
-  /// If an element is not a constant, each element is compared with the value like the operand of
-  /// a comparison.
+  /// If an element is not a constant, or if the value is a decimal number, each element is compared
+  /// with the value like the operand of a comparison.
   func membership(
     _ element: QueryExpression, _ expressions: [QueryExpression], _ options: StringDifferences
   ) throws -> QueryTerm {
     let (value, elements) = (try resolve(element), try expressions.map { try resolve($0) })
     let list = try list(elements)
-    guard list.constants == nil else { return try membership(value, list, options) }
+    guard list.constants == nil || value.type.isDecimal else {
+      return try membership(value, list, options)
+    }
     let tests = try elements.map { try condition(compare(value, .equal, $0, options)) }
     return QueryTerm("\(value.name) in \(list.name)") { scope in
       for test in tests where try test(scope) { return true }

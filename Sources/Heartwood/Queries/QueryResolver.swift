@@ -194,7 +194,9 @@ final class QueryResolver {
   /// have replaced the temporary number in the ID.
   private func term(_ constant: QueryConstant) -> QueryTerm {
     guard let other = constant.space, case .integer(let bits) = constant.value else {
-      return QueryTerm(constant: constant.value, constant.type)
+      var term = QueryTerm(constant: constant.value, constant.type)
+      term.decimal = constant.decimal
+      return term
     }
     // Check the store. The ID of an object in another store must not match an object with the same
     // number in this store.
@@ -296,7 +298,9 @@ final class QueryResolver {
     case .value(let value):
       guard type.isDecimal, !term.type.isDecimal else { return value }
       let isFloat = term.type.isFloat
-      if let constant = term.constant?.asDecimal(isFloat: isFloat) { return { _ in constant } }
+      if let constant = term.decimal ?? term.constant?.asDecimal(isFloat: isFloat) {
+        return { _ in constant }
+      }
       return { try value($0).asDecimal(isFloat: isFloat) }
     case .values:
       throw Self.unsupported(

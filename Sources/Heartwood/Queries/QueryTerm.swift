@@ -19,6 +19,9 @@ struct QueryTerm {
   let content: Content
   /// The term's value if the term is a constant; otherwise, `nil`.
   var constant: StoredValue?
+  /// The constant as a decimal number, if this number differs from the shortest decimal number that
+  /// stands for `constant`.
+  var decimal: StoredValue?
   /// The term's values if the term is a list of constants; otherwise, `nil`.
   var constants: [StoredValue]?
   /// The property if the term is a property of the fetched object; otherwise, `nil`.

@@ -124,6 +124,21 @@ struct NumberComparisonTests {
     }
   }
 
+  @Test(
+    .evidence("P-05"), .evidence("V-02"),
+    arguments: [
+      "10e127", "340282366920938463463374607431768211455e127", "18446744073709551616",
+      "12345678901234567890.123", "-0.12345678901234567890", "-1e-128",
+    ])
+  func `a decimal number equals its digits in a format string`(text: String) throws {
+    let number = try #require(Decimal(string: text))
+    let cases: [Case] = [
+      ("price = \(number)", [], 1), ("price IN {7, \(number)}", [], 1),
+      ("price < \(number) OR price > \(number)", [], 0), ("price - \(number) = 0", [], 1),
+    ]
+    try expect(cases) { context in Ware(context: context).price = number }
+  }
+
   @Test(.evidence("P-02"), .evidence("P-05"), arguments: ["1e-70", "-7e-128", "1e100"])
   func `a product that no decimal number can represent has no value`(price: String) throws {
     try expect([("price * price = nil", [], 1), ("price * 10 = nil", [], 0)]) { context in
