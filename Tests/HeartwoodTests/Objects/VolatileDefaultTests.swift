@@ -91,6 +91,19 @@ struct VolatileDefaultTests {
     #expect(found.map(\.author) == ["Ada", "Ada", "Grace", "Grace"])
   }
 
+  @Test(.mustEnd, .evidence("V-07"), .evidence("CF-08"))
+  func `a volatile default is computed for each object that a feed inserts`() async throws {
+    let (source, copy) = (try GraphFixture(Earlier.schema), try GraphFixture(Later.schema))
+    let context = source.context()
+    for number in 0..<5 { Earlier.Note(context: context).title = "\(number)" }
+    try context.save()
+    let feed = try source.container.changeFeed(from: .oldestTransaction)
+    let events = try await feed.all(of: source.container)
+    try copy.container.apply(events: events.map { try $0.json() })
+    let found = try copy.context().fetch(FetchRequest<Later.Note>())
+    #expect(Set(found.map(\.id)).count == 5)
+  }
+
   @Test(.evidence("V-07")) func `existing rows share one volatile default after a migration`()
     throws
   {
