@@ -11,11 +11,11 @@ extension BatchInsertRequest: ExecutableBatch {
         "\(entity.name) is abstract and cannot have rows. Insert rows of a subclass instead.")
     }
     let storage = run.model.storage(of: entity)
-    let constants = try entity.initialValues()
+    let declared = try entity.declaredValues()
     let content = BatchRowContent(entity, run.model.schema)
     var row = BatchRow<M>(content: content)
     while true {
-      content.begin(entity.hasVolatileDefaults ? try entity.initialValues() : constants)
+      content.begin(try entity.initialValues(declared))
       let isFinished = try handler(&row)
       try content.requireSuccess()
       if isFinished { return }

@@ -1,5 +1,5 @@
 extension BatchRun {
-  /// Adds a change that inserts an object with its entity's initial values.
+  /// Adds a change that inserts an object with its entity's declared values.
   ///
   /// - Throws: `unknownEntity` if the entity is abstract; `tooLarge` if there are no more row IDs.
   func insert(_ entity: EntityDescription) throws -> RowChange {
@@ -11,8 +11,7 @@ extension BatchRun {
     }
     let storage = model.storage(of: entity)
     let change = RowChange(
-      try rows.nextNumber(storage), storage, before: nil,
-      after: entity.properties.map(\.initialValue))
+      try rows.nextNumber(storage), storage, before: nil, after: try entity.declaredValues())
     change.isNew = true
     changes.add(change)
     return change

@@ -28,6 +28,8 @@ public struct ImportReport: Sendable {
   /// ``refusedCount`` counts all elements that were not imported.
   public internal(set) var refusals: [Refusal] = []
 
+  private static let refusalLimit = 100
+
   /// The element keys that do not correspond to a property, if the import reports such keys.
   package internal(set) var ignoredKeys: Set<String> = []
 
@@ -36,9 +38,11 @@ public struct ImportReport: Sendable {
 
   mutating func refuse(_ position: Int, _ path: String, _ error: any Error) {
     refusedCount += 1
-    if refusals.count < 100 {
-      refusals.append(Refusal(position: position, path: path, error: error))
-    }
+    // Search from the end, because most elements are refused in order.
+    let index = refusals.lastIndex { $0.position <= position }.map { $0 + 1 } ?? 0
+    guard index < Self.refusalLimit else { return }
+    refusals.insert(Refusal(position: position, path: path, error: error), at: index)
+    if refusals.count > Self.refusalLimit { refusals.removeLast() }
   }
 }
 

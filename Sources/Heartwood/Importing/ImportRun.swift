@@ -2,6 +2,8 @@ import Foundation
 
 /// An import of JSON elements into a context that works within a transaction.
 struct ImportRun {
+  private typealias Element = (position: Int, row: ImportedRow)
+
   /// The effect of an element.
   private enum Outcome { case inserted, updated, unchanged }
 
@@ -12,11 +14,14 @@ struct ImportRun {
   private let decoder = JSONDecoder()
   private var elements: JSONElements
   private var report = ImportReport()
-  /// The objects that the current element has created or changed.
-  private var touched: [ManagedObject] = []
+  /// The objects to which the current element has assigned values, and whether unique values are
+  /// among these values.
+  private var touched: [(object: ManagedObject, claimsValues: Bool)] = []
 
-  /// The number of elements that are saved together.
+  /// The number of consecutive elements that are saved together.
   private static let batchCount = 1000
+  /// The number of attempts to save a batch without the elements that have caused conflicts.
+  private static let attemptCount = 8
 
   init(
     _ context: ManagedObjectContext, _ plan: ImportPlan, matching property: PropertyDescription,
@@ -37,8 +42,9 @@ struct ImportRun {
     var position = 0
     var isFinished = false
     while !isFinished {
-      var batch: [(position: Int, row: ImportedRow)] = []
-      while batch.count < Self.batchCount {
+      var batch: [Element] = []
+      let end = position + Self.batchCount
+      while position < end {
         guard let element = try elements.next() else {
           isFinished = true
           break
@@ -57,23 +63,44 @@ struct ImportRun {
       try save(batch)
       options.progress?(position, elements.byteCount)
     }
-    report.refusals.sort { $0.position < $1.position }
     return report
   }
 
-  /// Saves the objects of a batch.
+  /// Saves the objects of a batch together.
   ///
-  /// If saving fails, the method saves the elements one by one to find the invalid elements.
-  private mutating func save(_ batch: [(position: Int, row: ImportedRow)]) throws {
-    defer { context.reset() }
-    guard (try? saveTogether(batch[...])) == nil else { return }
-    for position in batch.indices {
+  /// If an element is invalid, all others are still saved together, because an object may take over
+  /// a unique value that an object of another element releases.
+  private mutating func save(_ batch: [Element]) throws {
+    defer {
+      touched = []
       context.reset()
-      do { try saveTogether(batch[position...position]) } catch let error as StorageError {
-        // Do not report the element as invalid, because the error comes from the store.
+    }
+    guard (try? saveTogether(batch)) == nil else { return }
+    var rest = batch
+    for _ in 0..<Self.attemptCount {
+      context.reset()
+      let (outcomes, claims) = try applyValid(&rest)
+      do {
+        try context.save()
+        return count(outcomes)
+      } catch let error as StorageError {
+        // Do not report an element as invalid, because the error comes from the store.
         throw error
       } catch {
-        try refuse(batch[position].position, error)
+        let conflicts = Self.conflicts(in: error, claims)
+        guard !conflicts.isEmpty else { break }
+        for (position, error) in conflicts.sorted(by: { $0.key < $1.key }) {
+          try refuse(position, error)
+        }
+        rest.removeAll { conflicts[$0.position] != nil }
+      }
+    }
+    for element in rest {
+      context.reset()
+      do { try saveTogether([element]) } catch let error as StorageError {
+        throw error
+      } catch {
+        try refuse(element.position, error)
       }
     }
   }
@@ -81,31 +108,82 @@ struct ImportRun {
   /// Saves the objects of several elements together.
   ///
   /// If saving fails, nothing changes.
-  private mutating func saveTogether(
-    _ batch: ArraySlice<(position: Int, row: ImportedRow)>
-  ) throws {
-    let before = report
-    do {
-      for element in batch {
-        touched = []
-        defer { touched = [] }
-        switch try apply(element.row, matching: property).outcome {
-        case .inserted: report.insertedCount += 1
-        case .updated: report.updatedCount += 1
-        case .unchanged: report.unchangedCount += 1
-        }
-        // Validate now, because each element must be valid on its own, without corrections by later
-        // elements.
-        for object in touched where object.isInserted || object.isUpdated {
-          do { try object.validate() } catch {
-            throw context.validationFailure(of: object, error)
-          }
-        }
+  private mutating func saveTogether(_ batch: [Element]) throws {
+    var outcomes: [Outcome] = []
+    for element in batch { outcomes.append(try apply(element)) }
+    try context.save()
+    count(outcomes)
+  }
+
+  private mutating func count(_ outcomes: [Outcome]) {
+    for outcome in outcomes {
+      switch outcome {
+      case .inserted: report.insertedCount += 1
+      case .updated: report.updatedCount += 1
+      case .unchanged: report.unchangedCount += 1
       }
-      try context.save()
-    } catch {
-      report = before
-      throw error
+    }
+  }
+
+  /// Applies an element, and validates the objects that it has created or changed.
+  private mutating func apply(_ element: Element) throws -> Outcome {
+    touched = []
+    let outcome = try apply(element.row, matching: property).outcome
+    // Validate now, because each element must be valid on its own, without corrections by later
+    // elements.
+    for (object, _) in touched where object.isInserted || object.isUpdated {
+      do { try object.validate() } catch {
+        throw context.validationFailure(of: object, error)
+      }
+    }
+    return outcome
+  }
+
+  // MARK: Invalid elements
+
+  /// Applies the valid elements of a batch, and removes and refuses the others.
+  ///
+  /// - Returns: The effects of the elements and, for each object to which elements have assigned
+  ///   unique values, the position of the last of these elements.
+  private mutating func applyValid(
+    _ batch: inout [Element]
+  ) throws -> (outcomes: [Outcome], claims: [ManagedObjectID: Int]) {
+    context.tracksUndo = true
+    defer { context.tracksUndo = false }
+    var outcomes: [Outcome] = []
+    var claims: [ManagedObjectID: Int] = [:]
+    var valid: [Element] = []
+    for element in batch {
+      context.forgetUndo()
+      do {
+        outcomes.append(try apply(element))
+        for (object, claimsValues) in touched where claimsValues {
+          claims[object.objectID] = element.position
+        }
+        valid.append(element)
+      } catch let error as StorageError {
+        throw error
+      } catch {
+        if context.canUndo { context.undo() }
+        try refuse(element.position, error)
+      }
+    }
+    batch = valid
+    return (outcomes, claims)
+  }
+
+  /// Returns the conflicts over unique values in an error, keyed by the position of the element
+  /// that has assigned the value.
+  private static func conflicts(
+    in error: any Error, _ claims: [ManagedObjectID: Int]
+  ) -> [Int: ObjectGraphError] {
+    guard let error = error as? ObjectGraphError, error.kind == .constraintConflict else {
+      return [:]
+    }
+    let failures = error.failures.isEmpty ? [error] : error.failures
+    return failures.reduce(into: [:]) { result, failure in
+      guard let position = failure.objectID.flatMap({ claims[$0] }) else { return }
+      result[position] = result[position] ?? failure
     }
   }
 
@@ -122,17 +200,19 @@ struct ImportRun {
   ) throws -> (object: ManagedObject, outcome: Outcome) {
     let (object, isNew) = try object(
       of: row.plan.entity, with: row.key(property), of: property)
-    touched.append(object)
+    let index = touched.count
+    touched.append((object, isNew))
     var isChanged = false
-    if object.isInserted { recordAssignments(row, of: object) }
     for (property, value) in row.attributes where try !isSame(value, property, of: object) {
       try object.assign(value, property)
       isChanged = true
+      if row.plan.uniqueSlots.contains(property.slot) { touched[index].claimsValues = true }
     }
     for (property, targets) in row.targets {
       let objects = try targets.map { try target($0, path: row.path) }
       if relate(object, property, to: objects) { isChanged = true }
     }
+    if object.isInserted { recordAssignments(row, of: object) }
     return (object, isNew ? .inserted : isChanged ? .updated : .unchanged)
   }
 

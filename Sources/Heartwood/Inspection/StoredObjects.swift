@@ -224,7 +224,7 @@ extension StoredValue {
     case .null, .bool: .bool
     case .integer: .int64
     case .largeInteger: .uint64
-    case .double: .double
+    case .double: type?.isFloat == true ? .float : .double
     case .date: .date
     case .uuid: .uuid
     case .string: type?.isDecimal == true ? .decimal : .string

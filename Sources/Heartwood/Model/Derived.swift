@@ -52,6 +52,9 @@ struct DerivationFormula {
   /// time of the save.
   let compute: ([StoredValue]) throws -> StoredValue?
 
+  /// A Boolean value that indicates whether the function depends on the order of the values.
+  var comparesValues: Bool { name == "min" || name == "max" }
+
   static func first(_ values: [StoredValue]) -> StoredValue? { values.first ?? .null }
 }
 

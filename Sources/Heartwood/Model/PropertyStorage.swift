@@ -24,6 +24,11 @@ protocol PropertyStorage: SendableMetatype {
   /// A Boolean value that indicates whether the property is an attribute of a type that the library
   /// itself can store, rather than of a type that the program defines.
   static var isStandardType: Bool { get }
+  /// The stored values of the attribute's type in the order that the type's `<` defines.
+  ///
+  /// The array is empty if the order is unknown. The property is `nil` if the stored values are in
+  /// their own order, as for all standard types.
+  static var valueOrder: [StoredValue]? { get }
   /// Returns the stored representation of the attribute at a location in memory.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue
   /// Decodes an attribute value from another format, and returns its stored representation.
@@ -96,6 +101,7 @@ extension PropertyStorage {
   static var isNestedOptional: Bool { false }
   static func isValue(of type: Any.Type) -> Bool { true }
   static var isStandardType: Bool { false }
+  static var valueOrder: [StoredValue]? { nil }
   static func value(at location: UnsafeRawPointer) throws -> StoredValue { .null }
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue { .null }
   static func encode(

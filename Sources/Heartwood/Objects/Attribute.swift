@@ -185,6 +185,15 @@ extension Attribute: PropertyStorage {
     return StandardTypes.all.contains(ObjectIdentifier(own))
   }
 
+  static var valueOrder: [StoredValue]? {
+    func values<Known: AttributeValue & CaseIterable & Comparable>(_: Known.Type) -> [StoredValue] {
+      Known.allCases.sorted().compactMap { try? $0.storedValue }
+    }
+    guard !isStandardType else { return nil }
+    let own = (Value.self as? any NestableOptional.Type)?.wrappedType ?? Value.self
+    return (own as? any (AttributeValue & CaseIterable & Comparable).Type).map { values($0) } ?? []
+  }
+
   static func decodedValue(_ decoder: any Decoder) throws -> StoredValue {
     try Value.decodedValue(decoder)
   }

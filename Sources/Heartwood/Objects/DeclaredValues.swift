@@ -1,15 +1,28 @@
 extension EntityDescription {
-  /// Returns the initial values of a new object.
+  /// Returns the declared values of a new object, evaluated now.
   ///
-  /// If an initial value, such as `UUID()`, can differ between objects, each call evaluates it
-  /// again.
-  func initialValues() throws -> [StoredValue] {
-    guard hasVolatileDefaults, let type = type as? ManagedObject.Type else {
-      return properties.map(\.initialValue)
-    }
+  /// If the entity has no class, the values are those that the store's model records.
+  func declaredValues() throws -> [StoredValue] {
+    try evaluating(properties.map(\.initialValue)) { $0.isAttribute }
+  }
+
+  /// Returns the initial values of another object.
+  ///
+  /// Only those values that can differ between objects, such as `UUID()`, are evaluated again.
+  ///
+  /// - Parameter declared: The result of ``declaredValues()``.
+  func initialValues(_ declared: [StoredValue]) throws -> [StoredValue] {
+    hasVolatileDefaults ? try evaluating(declared, where: \.isVolatile) : declared
+  }
+
+  /// Replaces the values of the selected properties with those of a new object.
+  private func evaluating(
+    _ values: [StoredValue], where isSelected: (PropertyDescription) -> Bool
+  ) throws -> [StoredValue] {
+    guard let type = type as? ManagedObject.Type else { return values }
     let object = type.init()
-    return try properties.map { property in
-      property.isVolatile ? try object.storedValue(property) : property.initialValue
+    return try zip(properties, values).map { property, value in
+      isSelected(property) ? try object.storedValue(property) : value
     }
   }
 }

@@ -140,8 +140,8 @@ struct FormatLexer {
       }
     }
     if isInteger, let value = UInt64(text) { return .integer(value) }
-    guard !isInteger, let value = Double(text) else {
-      throw Self.error(start + 1, "expected an integer that fits in 64 bits")
+    guard let value = Double(text), !isInteger || value.isFinite else {
+      throw Self.error(start + 1, "expected a smaller integer")
     }
     return .number(value)
   }

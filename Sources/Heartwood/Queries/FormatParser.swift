@@ -214,14 +214,10 @@ struct FormatParser {
       return .constant(QueryConstant(value: .integer(.min), type: .integer))
     }
     let operand = try power()
-    guard case .constant(let constant) = operand else { return .negation(operand) }
-    switch constant.value {
-    case .integer(let value) where value != .min:
-      return .constant(QueryConstant(value: .integer(-value), type: .integer))
-    case .double(bits: let bits):
-      return .constant(QueryConstant(value: .double(-Double(bitPattern: bits)), type: .number))
-    default: return .negation(operand)
+    guard case .constant(let constant) = operand, let negated = constant.negated else {
+      return .negation(operand)
     }
+    return .constant(negated)
   }
 
   // MARK: Values
@@ -244,7 +240,7 @@ struct FormatParser {
       return .constant(QueryConstant(value: .unsigned(value), type: .integer))
     case .number(let value):
       advance()
-      return .constant(QueryConstant(value: .double(value), type: .number))
+      return .constant(QueryConstant(literal: token.source, value))
     case .text(let text):
       advance()
       return .constant(QueryConstant(value: .string(text), type: .text))

@@ -6,10 +6,40 @@ struct QueryConstant: Sendable {
   let type: QueryType
   /// The ID space of the object, if the constant is an object ID.
   var space: ManagedObjectID.Space?
+  /// The decimal number that a literal represents, if it differs from the shortest decimal number
+  /// that stands for `value`.
+  var decimal: StoredValue?
 
   static let null = QueryConstant(value: .null, type: .nothing)
   static let yes = QueryConstant(value: .bool(true), type: .bool)
   static let no = QueryConstant(value: .bool(false), type: .bool)
+}
+
+extension QueryConstant {
+  /// Creates the constant for a number literal.
+  ///
+  /// - Parameters:
+  ///   - text: The literal.
+  ///   - value: The floating-point number that is closest to the literal.
+  init(literal text: String, _ value: Double) {
+    self.init(value: .double(value), type: .number())
+    let exact = StoredValue.string(text).decimal
+    if exact != self.value.decimal { decimal = exact?.storedValue }
+  }
+
+  /// The number with the opposite sign, or `nil` if the constant is not a number or if its type
+  /// cannot represent the result.
+  var negated: QueryConstant? {
+    switch value {
+    case .integer(let number) where number != .min:
+      return QueryConstant(value: .integer(-number), type: .integer)
+    case .double(bits: let bits):
+      var result = QueryConstant(value: .double(-Double(bitPattern: bits)), type: type)
+      result.decimal = decimal?.decimal.map { (-$0).storedValue }
+      return result
+    default: return nil
+    }
+  }
 }
 
 extension QueryExpression {

@@ -68,8 +68,9 @@ extension QueryResolver {
     let result: QueryType =
       switch summary {
       case .count: .integer
-      case .average: type.isDecimal ? .decimal : .number
-      case .sum, .min, .max: type
+      case .average: type.isDecimal ? .decimal : .number()
+      case .sum: type.isFloat ? .number() : type
+      case .min, .max: type
       }
     return QueryTerm(name, result) { summary.result(try values($0), type) }
   }

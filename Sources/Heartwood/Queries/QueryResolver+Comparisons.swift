@@ -95,8 +95,7 @@ extension QueryResolver {
     }
   }
 
-  func list(_ elements: [QueryExpression]) throws -> QueryTerm {
-    let terms = try elements.map { try resolve($0) }
+  func list(_ terms: [QueryTerm]) throws -> QueryTerm {
     var type = QueryType.nothing
     for term in terms {
       guard let joined = type.commonType(with: term.type) else {
@@ -125,18 +124,19 @@ extension QueryResolver {
     try requireComparable(element, sample)
     let name = "\(element.name) in \(collection.name)"
     if element.type.isDecimal || type.isDecimal {
-      let value = try value(element, as: .decimal)
+      let (value, isFloat) = (try value(element, as: .decimal), type.isFloat)
       return QueryTerm(name) { scope in
         let wanted = try value(scope)
         return try values(scope).contains {
-          QueryComparison.equal.holdsForDecimals(wanted, $0)
+          QueryComparison.equal.holdsForDecimals(
+            wanted, isFloat ? $0.asDecimal(isFloat: true) : $0)
         }
       }
     }
-    let value = try folded(element, options)
     if let constants = collection.constants {
+      let value = try folded(element, options)
       // Use hashing only if equal values have the same representation.
-      let fitted = constants.map { $0.fitted(to: element).folded(options) }
+      let fitted = constants.map { $0.fitted(to: element.type).folded(options) }
       let isAlike = fitted.allSatisfy(\.isHashedAsCompared) && !element.type.isFloating
       let set = Set(fitted)
       var result: QueryTerm
@@ -151,9 +151,29 @@ extension QueryResolver {
       if options.isEmpty { result.demands = QueryDemand(element, among: fitted).map { [$0] } ?? [] }
       return result
     }
+    let value = try folded(element.fitted(to: sample), options)
     return QueryTerm(name) { scope in
       let wanted = try value(scope)
       return try values(scope).contains { $0.folded(options).isEqual(to: wanted) }
+    }
+  }
+
+  /// Resolves a test of whether a list of expressions contains a value.
+  ///
+  /// If an element is not a constant, or if the value is a decimal number, each element is compared
+  /// with the value like the operand of a comparison.
+  func membership(
+    _ element: QueryExpression, _ expressions: [QueryExpression], _ options: StringDifferences
+  ) throws -> QueryTerm {
+    let (value, elements) = (try resolve(element), try expressions.map { try resolve($0) })
+    let list = try list(elements)
+    guard list.constants == nil || value.type.isDecimal else {
+      return try membership(value, list, options)
+    }
+    let tests = try elements.map { try condition(compare(value, .equal, $0, options)) }
+    return QueryTerm("\(value.name) in \(list.name)") { scope in
+      for test in tests where try test(scope) { return true }
+      return false
     }
   }
 
@@ -172,12 +192,16 @@ extension QueryResolver {
     }
     let isInteger = if case .integer = type, operation != .power { true } else { false }
     let (left, right) = (try value(first, as: type), try value(second, as: type))
-    return QueryTerm("a calculation", type.isDecimal ? .decimal : isInteger ? .integer : .number) {
-      function(try left($0), try right($0))
-    }
+    let result: QueryType =
+      type.isDecimal ? .decimal : isInteger ? .integer : .number(isFloat: isFloat)
+    return QueryTerm("a calculation", result) { function(try left($0), try right($0)) }
   }
 
   func negation(_ term: QueryTerm) throws -> QueryTerm {
-    try arithmetic(QueryTerm(constant: .integer(0), .integer), .minus, term)
+    // Subtract floating-point numbers from -0.0, because 0.0 - 0.0 is 0.0 rather than -0.0.
+    let zero =
+      term.type.isFloating
+      ? QueryTerm(constant: .double(-0.0), term.type) : QueryTerm(constant: .integer(0), .integer)
+    return try arithmetic(zero, .minus, term, isFloat: term.type.isFloat)
   }
 }

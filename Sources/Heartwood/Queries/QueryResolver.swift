@@ -84,7 +84,7 @@ final class QueryResolver {
     // would take kilobytes of stack for each level of nesting.
     switch expression {
     case .constant(let constant): return term(constant)
-    case .list(let elements): return try list(elements)
+    case .list(let elements): return try list(elements.map { try resolve($0) })
     case .variable(let variable): return try self.variable(variable)
     case .all(let operands): return try all(operands)
     case .any(let operands): return try any(operands)
@@ -104,6 +104,8 @@ final class QueryResolver {
       return try compare(resolve(first), comparison, resolve(second), options)
     case .range(let value, let lower, let upper, let isClosed):
       return try range(value, lower, upper, isClosed)
+    case .membership(let value, .list(let elements), let options):
+      return try membership(value, elements, options)
     case .membership(let value, let collection, let options):
       return try membership(resolve(value), resolve(collection), options)
     case .text(let subject, let test, let pattern, let options):
@@ -192,7 +194,9 @@ final class QueryResolver {
   /// have replaced the temporary number in the ID.
   private func term(_ constant: QueryConstant) -> QueryTerm {
     guard let other = constant.space, case .integer(let bits) = constant.value else {
-      return QueryTerm(constant: constant.value, constant.type)
+      var term = QueryTerm(constant: constant.value, constant.type)
+      term.decimal = constant.decimal
+      return term
     }
     // Check the store. The ID of an object in another store must not match an object with the same
     // number in this store.
@@ -293,8 +297,11 @@ final class QueryResolver {
     case .condition(let condition): return { .bool(try condition($0)) }
     case .value(let value):
       guard type.isDecimal, !term.type.isDecimal else { return value }
-      if let constant = term.constant?.asDecimal { return { _ in constant } }
-      return { try value($0).asDecimal }
+      let isFloat = term.type.isFloat
+      if let constant = term.decimal ?? term.constant?.asDecimal(isFloat: isFloat) {
+        return { _ in constant }
+      }
+      return { try value($0).asDecimal(isFloat: isFloat) }
     case .values:
       throw Self.unsupported(
         "A single value is required, but \(term.name) is a collection. Use an aggregate, such as "

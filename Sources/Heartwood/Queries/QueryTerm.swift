@@ -19,6 +19,9 @@ struct QueryTerm {
   let content: Content
   /// The term's value if the term is a constant; otherwise, `nil`.
   var constant: StoredValue?
+  /// The constant as a decimal number, if this number differs from the shortest decimal number that
+  /// stands for `constant`.
+  var decimal: StoredValue?
   /// The term's values if the term is a list of constants; otherwise, `nil`.
   var constants: [StoredValue]?
   /// The property if the term is a property of the fetched object; otherwise, `nil`.
@@ -66,7 +69,7 @@ struct QueryTerm {
 }
 
 extension QueryTerm {
-  /// Converts this term, if it is a constant, to the type of `other` for an index lookup.
+  /// Converts this term, if it is a constant, to the type of `other`.
   ///
   /// `other` is the term with which this term is compared.
   ///
@@ -74,30 +77,28 @@ extension QueryTerm {
   ///   `other` is also a constant, or if the type of `other` cannot represent the constant.
   func fitted(to other: QueryTerm) -> QueryTerm {
     guard let constant, other.constant == nil else { return self }
-    let value = constant.fitted(to: other)
+    let value = constant.fitted(to: other.type)
     guard value != constant else { return self }
     return QueryTerm(constant: value, other.type)
   }
 }
 
 extension StoredValue {
-  /// Converts this value to the type of `term`, the term with which it is compared.
+  /// Converts this value to the type of the value with which it is compared.
   ///
-  /// - Returns: The converted value, or this value if that type cannot represent it.
-  func fitted(to term: QueryTerm) -> StoredValue {
-    switch (self, term.type) {
+  /// - Returns: The converted value, or this value if the type cannot represent it.
+  func fitted(to type: QueryType) -> StoredValue {
+    switch (self, type) {
     case (.double(bits: let bits), .integer):
       return Int64(exactly: Double(bitPattern: bits)).map { .integer($0) } ?? self
     case (.integer(let value), .number):
       guard let number = Double(exactly: value) else { return self }
-      return StoredValue.double(number).fitted(to: term)
-    case (.double(bits: let bits), .number):
-      // Round the number to a `Float`, because a literal may have more digits than the attribute
-      // can store.
-      guard case .attribute(.float, _) = term.property?.kind else { return self }
+      return StoredValue.double(number).fitted(to: type)
+    case (.double(bits: let bits), .number(isFloat: true)):
+      // Round the number, because a literal may have more digits than a `Float` can represent.
       let (number, rounded) = (Double(bitPattern: bits), Float(Double(bitPattern: bits)))
       // Do not convert a number that rounding would turn into infinity or zero, because such a
-      // number does not equal any value of the attribute's type.
+      // number does not equal any `Float`.
       guard rounded.isInfinite == number.isInfinite, rounded.isZero == number.isZero else {
         return self
       }

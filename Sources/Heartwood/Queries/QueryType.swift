@@ -7,7 +7,8 @@ indirect enum QueryType: Sendable {
   case nothing
   case bool
   case integer
-  case number
+  /// A floating-point number, whose values are `Float`s if `isFloat` is `true`.
+  case number(isFloat: Bool = false)
   case decimal
   case date
   case uuid
@@ -25,7 +26,8 @@ indirect enum QueryType: Sendable {
     switch storageType {
     case .bool: self = .bool
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64: self = .integer
-    case .float, .double: self = .number
+    case .float: self = .number(isFloat: true)
+    case .double: self = .number()
     case .date: self = .date
     case .uuid: self = .uuid
     case .string: self = .text
@@ -69,6 +71,11 @@ indirect enum QueryType: Sendable {
 
   var isFloating: Bool {
     if case .number = self { return true }
+    return false
+  }
+
+  var isFloat: Bool {
+    if case .number(isFloat: true) = self { return true }
     return false
   }
 
@@ -122,7 +129,7 @@ indirect enum QueryType: Sendable {
     }
     guard isComparable(with: other) else { return nil }
     if isDecimal || other.isDecimal { return .decimal }
-    if case .number = other { return .number }
+    if isFloating || other.isFloating { return .number(isFloat: isFloat && other.isFloat) }
     return self
   }
 

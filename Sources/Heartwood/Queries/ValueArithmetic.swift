@@ -46,11 +46,23 @@ extension ArithmeticOperation {
       switch self {
       case .plus: first + second
       case .minus: first - second
-      case .times: first * second
+      case .times: Self.product(first, second)
       case .divided: second == 0 ? nil : first / second
       case .remainder, .power: nil
       }
     return result.flatMap { $0.isNaN ? nil : .string($0.description) } ?? .null
+  }
+
+  /// Returns the product of two decimal numbers, or `nil` if a decimal number cannot represent it.
+  private static func product(_ first: Decimal, _ second: Decimal) -> Decimal? {
+    // Multiply only the significands, because `*` traps if the exponent of the product is less than
+    // -128.
+    let exponent = first.exponent + second.exponent
+    guard exponent < 0 else { return first * second }
+    let product = first.significand * second.significand
+    let sign = first.isSignMinus == second.isSignMinus ? FloatingPointSign.plus : .minus
+    guard exponent + product.exponent >= -128 else { return nil }
+    return Decimal(sign: sign, exponent: exponent, significand: product)
   }
 
   /// Returns the function that performs the operation on values of a type, or `nil` if the
@@ -128,7 +140,7 @@ extension Summary {
       guard !type.isDecimal else {
         return ArithmeticOperation.divided.decimals(Self.sum(present, type), count)
       }
-      return ArithmeticOperation.divided.numbers(Self.sum(present, .number), count)
+      return ArithmeticOperation.divided.numbers(Self.sum(present, .number()), count)
     }
   }
 

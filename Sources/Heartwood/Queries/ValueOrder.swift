@@ -72,10 +72,15 @@ extension StoredValue {
   // MARK: Decimal numbers
 
   /// The value as a decimal number, or `nil` if the conversion is impossible.
+  var decimal: Decimal? { decimal(isFloat: false) }
+
+  /// Returns the value as a decimal number, or `nil` if the conversion is impossible.
   ///
   /// The conversion is impossible for infinity, NaN, and floating-point numbers that are too large
   /// or too small for a decimal number.
-  var decimal: Decimal? {
+  ///
+  /// - Parameter isFloat: Whether the value, if it is a floating-point number, is a `Float`.
+  private func decimal(isFloat: Bool) -> Decimal? {
     switch self {
     case .string(let text): try? Decimal(storedValue: .string(text))
     case .integer(let value): Decimal(value)
@@ -84,13 +89,23 @@ extension StoredValue {
       // Convert the shortest text of the number, because the conversion that Foundation offers
       // rounds numbers such as 19.99. Foundation would read the text "-inf" as 0.
       Double(bitPattern: bits).isFinite
-        ? try? Decimal(storedValue: .string("\(Double(bitPattern: bits))")) : nil
+        ? try? Decimal(storedValue: .string(Self.shortestText(bits, isFloat: isFloat))) : nil
     default: nil
     }
   }
 
-  /// The value as a stored decimal number, or the value itself if the conversion is impossible.
-  var asDecimal: StoredValue { decimal.map { .string($0.description) } ?? self }
+  private static func shortestText(_ bits: UInt64, isFloat: Bool) -> String {
+    let number = Double(bitPattern: bits)
+    return isFloat ? "\(Float(number))" : "\(number)"
+  }
+
+  /// Returns the value as a stored decimal number, or the value itself if the conversion is
+  /// impossible.
+  ///
+  /// - Parameter isFloat: Whether the value, if it is a floating-point number, is a `Float`.
+  func asDecimal(isFloat: Bool) -> StoredValue {
+    decimal(isFloat: isFloat).map { .string($0.description) } ?? self
+  }
 
   /// Compares two values, at least one of which is a decimal number.
   ///

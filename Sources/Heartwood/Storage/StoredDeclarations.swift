@@ -27,6 +27,11 @@ package struct StoredDeclarations: Codable, Equatable {
     /// A Boolean value that indicates whether the history keeps the property's value when an object
     /// is deleted.
     var isPreservedOnDeletion: Bool?
+    /// The stored values of the property's type in ascending order, if a minimum or maximum is
+    /// derived from the property and the program defines the type.
+    ///
+    /// The array is empty if the order is unknown.
+    var valueOrder: [StoredValue]?
   }
 
   /// The key of the declarations in ``StoredModel/keyspace``.
@@ -80,6 +85,7 @@ extension StoredDeclarations.Declaration {
     self.entity = stored.number
     superentity = entity.superentity.flatMap { model.entity(named: $0.name)?.number }
     isAbstract = entity.isAbstract
+    let orderedSlots = entity.orderedSlots
     let properties = try entity.properties.compactMap { property in
       property.storedKind == nil
         ? nil
@@ -89,8 +95,19 @@ extension StoredDeclarations.Declaration {
           deleteRule: property.isRelationship ? property.options.deleteRule ?? .nullify : nil,
           initialValue:
             property.isVolatile || property.initialValue.isNull ? nil : property.initialValue,
-          isPreservedOnDeletion: property.options.isPreservedOnDeletion ? true : nil)
+          isPreservedOnDeletion: property.options.isPreservedOnDeletion ? true : nil,
+          valueOrder: orderedSlots.contains(property.slot) ? property.storage.valueOrder : nil)
     }
     self.properties = properties.sorted { $0.number < $1.number }
+  }
+}
+
+extension EntityDescription {
+  /// The slots of the attributes from which a minimum or maximum is derived.
+  fileprivate var orderedSlots: Set<Int> {
+    let derived = dependencies.flatMap { dependency in
+      dependency.entity.derived.filter { $0.relationship === dependency.relationship }
+    }
+    return Set(derived.filter { $0.formula.comparesValues }.compactMap { $0.attribute?.slot })
   }
 }

@@ -46,8 +46,12 @@ extension DerivationFormula {
   /// - Parameters:
   ///   - type: The type of the derived attribute.
   ///   - sourceType: The type of the source attribute, if there is one.
+  ///   - order: The possible values of the source attribute in ascending order, or `nil` if they are
+  ///     in their own order. The array is empty if the order is unknown.
+  ///   - path: The name of the derived attribute, for error messages.
   static func stored(
-    _ name: String, _ type: StorageType, from sourceType: StorageType?
+    _ name: String, _ type: StorageType, from sourceType: StorageType?, order: [StoredValue]?,
+    _ path: String
   ) -> DerivationFormula? {
     let compute: Compute? =
       switch name {
@@ -55,11 +59,31 @@ extension DerivationFormula {
       case "count": type.integerType.map { count($0) }
       case "sum": type.numberType.map { sum($0) }
       case "average": mean
-      case "min": sourceType?.orderedType.map { least($0) }
-      case "max": sourceType?.orderedType.map { greatest($0) }
+      case "min": order.map { first(in: $0, path) } ?? sourceType?.orderedType.map { least($0) }
+      case "max":
+        order.map { first(in: $0.reversed(), path) }
+          ?? sourceType?.orderedType.map { greatest($0) }
       default: TextForm(rawValue: name)?.compute
       }
     return compute.map { DerivationFormula(name: name, compute: $0) }
+  }
+
+  /// Returns a function that finds the value that is the first one in the given order.
+  ///
+  /// If the order is empty, the function throws `incompatibleSchema` unless all values are equal.
+  private static func first(in order: [StoredValue], _ path: String) -> Compute {
+    { values in
+      let present = Set(values)
+      guard order.isEmpty else { return order.first { present.contains($0) } ?? .null }
+      guard present.count <= 1 else {
+        throw ObjectGraphError(
+          .incompatibleSchema,
+          "\(path) cannot be computed, because only the program defines the order of the values "
+            + "from which it is derived. Change the objects with the program, or conform the type "
+            + "of the values to CaseIterable.")
+      }
+      return present.first ?? .null
+    }
   }
 }
 

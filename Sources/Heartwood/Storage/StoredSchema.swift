@@ -145,7 +145,8 @@ struct StoredSchema {
       else { throw Self.damage(entity.name) }
       guard
         let formula = DerivationFormula.stored(
-          found.formula, type, from: attribute?.fieldStorageType)
+          found.formula, type, from: attribute?.fieldStorageType, order: order(found),
+          "\(entity.name).\(property.name)")
       else {
         throw StorageError(
           .incompatibleFormat,
@@ -162,6 +163,12 @@ struct StoredSchema {
         entity: entity, relationship: relationship, slot: attribute?.slot)
       for member in destination.family { member.dependencies.append(dependency) }
     }
+  }
+
+  /// Returns the declared order of the values from which an attribute is derived.
+  private func order(_ derivation: StoredDerivation) -> [StoredValue]? {
+    let source = derivation.relationship.flatMap { declarations[$0.destination] }
+    return source?.properties.first { $0.number == derivation.attribute }?.valueOrder
   }
 
   /// Returns the property with the given number in the store, or `nil` if the entity has no such

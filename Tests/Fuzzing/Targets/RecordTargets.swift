@@ -92,7 +92,7 @@ extension FuzzTarget {
       "form", "isOptional", "declaration", "inverse", "targets", "place", "columns", "constants",
       "property", "value", "_0", "null", "bool", "integer", "largeInteger", "date", "uuid",
       "string", "bytes", "entity", "superentity", "isAbstract", "deleteRule", "initialValue",
-      "isPreservedOnDeletion", "declarations",
+      "isPreservedOnDeletion", "declarations", "valueOrder",
     ].map { "\"\($0)\":" } + ["{", "}", "[", "]", "true", "false", "null", "18446744073709551615"]
 
   /// Returns a row from the model keyspace of the store that ``FuzzedObjects`` creates.

@@ -65,10 +65,10 @@ final class Herd {
       animal.weight = RandomCondition.numbers[random.below(RandomCondition.numbers.count)]
       animal.isTame = random.isTrue(in256: 128)
       animal.born = Date(timeIntervalSinceReferenceDate: Double(random.below(5)) / 3)
-      animal.length = Float(random.below(5)) / 4
+      animal.length = Float(random.below(5)) / 10
       animal.big = .max - UInt64(random.below(4))
       animal.mood = random.isTrue(in256: 128) ? .low : .high
-      animal.price = Decimal(random.below(40)) / 10
+      animal.price = Decimal(random.below(40)) / 20
       animal.code = Self.codes[random.below(Self.codes.count)]
       animal.place = random.isTrue(in256: 128) ? nil : Place(latitude: 1, longitude: 2)
       animal.photo = random.isTrue(in256: 80) ? nil : Self.photos[random.below(Self.photos.count)]

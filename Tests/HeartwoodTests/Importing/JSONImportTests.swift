@@ -174,6 +174,34 @@ struct JSONImportTests {
   }
 
   @Test(
+    .evidence("IE-03"), .evidence("C-04"),
+    arguments: [
+      nil, #"{"code": "e", "magnitude": 99}"#, #"{"code": "e", "count": true}"#,
+      #"{"code": "e", "serial": 4}"#, #"{"code": "a", "magnitude": 99, "serial": 9}"#,
+    ])
+  func `exchange unique values whatever elements are refused`(other: String?) throws {
+    _ = try upsert(#"{"code": "a", "serial": 1} {"code": "b", "serial": 2}"#)
+    _ = try upsert(#"{"code": "d", "serial": 4}"#)
+    let elements = [#"{"code": "a", "serial": 2}"#, other, #"{"code": "b", "serial": 1}"#]
+    let text = elements.compactMap(\.self).joined(separator: "\n")
+    let report = try upsert(text) { $0.invalidElements = .skip }
+    #expect(counts(report) == [0, 2, 0, other == nil ? 0 : 1])
+    #expect(try [tremor("a")?.serial, tremor("b")?.serial, tremor("d")?.serial] == [2, 1, 4])
+    #expect(try tremor("e") == nil && tremor("a")?.magnitude == nil)
+  }
+
+  @Test(.evidence("IE-03")) func `take over no unique value from a refused element`() throws {
+    func element(_ code: Int, _ serial: Int) -> String {
+      "{\"code\": \"\(code)\", \"serial\": \(serial)}\n"
+    }
+    _ = try upsert((1...4).map { element($0, $0) }.joined())
+    let text = (1...3).map { element($0, $0 + 1) }.joined()
+    let report = try upsert(text) { $0.invalidElements = .skip }
+    #expect(report.refusals.map(\.path) == ["[0]", "[1]", "[2]"])
+    #expect(try (1...4).map { try tremor("\($0)")?.serial } == [1, 2, 3, 4])
+  }
+
+  @Test(
     .evidence("IE-02"), .evidence("C-11"), arguments: [MergePolicy.Each.objectTrump, .custom],
     [false, true])
   func `set equal values in an object that another unique value identifies`(

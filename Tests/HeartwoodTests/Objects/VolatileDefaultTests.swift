@@ -25,6 +25,13 @@ private final class DatedMemo: Note {
   @Attribute var same: Int = 7
 }
 
+private let currentAuthor = Mutex("nobody")
+
+private final class Draft: ManagedObject {
+  @Attribute var author: String = currentAuthor.withLock { $0 }
+  @Attribute var serial: Int = next()
+}
+
 /// The model before the attribute `id` was added to the class.
 private enum Earlier {
   final class Note: ManagedObject {
@@ -65,6 +72,36 @@ struct VolatileDefaultTests {
     #expect(found.allSatisfy { $0.created >= start && $0.same == 7 })
     #expect(Set(found.map(\.created)).count > 1)
     #expect(found.map(\.title).prefix(3) == ["0", "untitled", "2"])
+  }
+
+  @Test(.evidence("V-07")) func `a batch insert uses the defaults of the time when it begins`()
+    throws
+  {
+    let fixture = try GraphFixture(Schema(Draft.self))
+    for author in ["Ada", "Grace"] {
+      currentAuthor.withLock { $0 = author }
+      var count = 0
+      try fixture.context().execute(
+        BatchInsertRequest<Draft> { _ in
+          count += 1
+          return count > 2
+        })
+    }
+    let found = try fixture.context().fetch(FetchRequest<Draft>())
+    #expect(found.map(\.author) == ["Ada", "Ada", "Grace", "Grace"])
+  }
+
+  @Test(.mustEnd, .evidence("V-07"), .evidence("CF-08"))
+  func `a volatile default is computed for each object that a feed inserts`() async throws {
+    let (source, copy) = (try GraphFixture(Earlier.schema), try GraphFixture(Later.schema))
+    let context = source.context()
+    for number in 0..<5 { Earlier.Note(context: context).title = "\(number)" }
+    try context.save()
+    let feed = try source.container.changeFeed(from: .oldestTransaction)
+    let events = try await feed.all(of: source.container)
+    try copy.container.apply(events: events.map { try $0.json() })
+    let found = try copy.context().fetch(FetchRequest<Later.Note>())
+    #expect(Set(found.map(\.id)).count == 5)
   }
 
   @Test(.evidence("V-07")) func `existing rows share one volatile default after a migration`()

@@ -8,6 +8,13 @@ private final class Ware: ManagedObject {
   @Attribute var weight: Double = 0
   @Attribute var big: UInt64 = 0
   @Attribute var length: Float = 0
+  @Attribute var sizes: [Float] = []
+  @ToOne var pallet: Pallet?
+}
+
+private final class Pallet: ManagedObject {
+  @ToOne var label: Ware?
+  @ToMany(inverse: \Ware.pallet) var wares: Set<Ware>
 }
 
 /// A format string, its arguments, and the number of objects that it should find.
@@ -99,6 +106,52 @@ struct NumberComparisonTests {
       }
     }
   }
+
+  @Test(
+    .evidence("P-05"), .evidence("P-12"),
+    arguments: [
+      "length = 0.1", "-length = -0.1", "length BETWEEN {0.1, 0.1}", "length IN {0.1, weight}",
+      "pallet.label.length = 0.1", "pallet.label.length >= 0.1", "ANY pallet.wares.length = 0.1",
+      "SUBQUERY(pallet.wares, $ware, $ware.length = 0.1).@count = 1",
+      "pallet.wares.@min.length = 0.1", "0.1 IN pallet.wares.length", "0.1 IN sizes",
+      "ALL sizes <= 0.1", "price = length", "price = pallet.label.length", "price IN sizes",
+    ])
+  func `a literal equals a Float wherever it comes from`(format: String) throws {
+    try expect([(format, [], 1), ("NOT \(format)", [], 0)]) { context in
+      let (ware, pallet) = (Ware(context: context), Pallet(context: context))
+      (ware.length, ware.sizes, ware.price) = (0.1, [0.1], Decimal(string: "0.1"))
+      (ware.pallet, pallet.label) = (pallet, ware)
+    }
+  }
+
+  @Test(
+    .evidence("P-05"), .evidence("V-02"),
+    arguments: [
+      "10e127", "340282366920938463463374607431768211455e127", "18446744073709551616",
+      "12345678901234567890.123", "-0.12345678901234567890", "-1e-128",
+    ])
+  func `a decimal number equals its digits in a format string`(text: String) throws {
+    let number = try #require(Decimal(string: text))
+    let cases: [Case] = [
+      ("price = \(number)", [], 1), ("price IN {7, \(number)}", [], 1),
+      ("price < \(number) OR price > \(number)", [], 0), ("price - \(number) = 0", [], 1),
+    ]
+    try expect(cases) { context in Ware(context: context).price = number }
+  }
+
+  @Test(.evidence("P-02"), .evidence("P-05"), arguments: ["1e-70", "-7e-128", "1e100"])
+  func `a product that no decimal number can represent has no value`(price: String) throws {
+    try expect([("price * price = nil", [], 1), ("price * 10 = nil", [], 0)]) { context in
+      Ware(context: context).price = Decimal(string: price)
+    }
+  }
+
+  @Test(.evidence("P-01")) func `a minus sign changes the sign of zero`() throws {
+    try expect([("1 / -weight < 0", [], 1), ("1 / -(-weight) < 0", [], 0)]) { context in
+      _ = Ware(context: context)
+    }
+  }
+
   @Test(.evidence("P-01"), arguments: [0.1, 0.2, 0.3, 0.6, 3, 10] as [Float])
   func `a calculation with Float has the same result as in Swift`(operand: Float) throws {
     let fixture = try GraphFixture(Schema(Ware.self))

@@ -95,8 +95,8 @@ struct PredicateModelTests {
   ) -> Triple {
     let high = low + random.below(4)
     let date = Date(timeIntervalSinceReferenceDate: Double(random.below(5)) / 3)
-    let price = Decimal(random.below(40)) / 10
-    let (length, big) = (Float(random.below(5)) / 4, UInt64.max - UInt64(random.below(4)))
+    let price = Decimal(random.below(40)) / 8
+    let (length, big) = (Float(random.below(5)) / 10, UInt64.max - UInt64(random.below(4)))
     switch kind {
     case 8:
       let legs = [low, high, 0]

@@ -169,7 +169,7 @@ extension RandomTerms {
         value: { Self.both($0, $1, /) })
     case 4:
       return Number(
-        operands.0, { "-(\($0))" }, node: { negative($0) }, value: { $0.map { 0 - $0 } })
+        operands.0, { "-(\($0))" }, node: { negative($0) }, value: { $0.map { -$0 } })
     case 100: return choice(condition(depth - 1), operands.0, operands.1)
     case 200, 201:
       return Number(
@@ -207,7 +207,7 @@ extension RandomTerms {
 
   /// Returns a comparison of numbers of a rarely used type.
   mutating func rareNumbers() -> Condition {
-    let (tenth, quarter) = (Decimal(random.below(40)) / 10, Float(random.below(5)) / 4)
+    let (eighth, tenth) = (Decimal(random.below(40)) / 8, Float(random.below(5)) / 10)
     let price = property("price", \.price) { $0 as Decimal? }
     let big = property("big", \.big) { Int128($0) }
     let large = constant(UInt64.max - UInt64(random.below(4)), nil as Int128?)
@@ -215,13 +215,13 @@ extension RandomTerms {
       format: "%@", arguments: large.arguments, node: large.node,
       value: { _ in (large.arguments.first as? UInt64).map { Int128($0) } })
     switch form(both: 5, format: 3) {
-    case 0: return comparison(price, constant(tenth, tenth))
+    case 0: return comparison(price, constant(eighth, eighth))
     case 1:
       let sum = Term<Decimal, Decimal>(
-        price, constant(tenth, tenth), { "\($0) + \($1)" }, node: { arithmetic($0, "+", $1) },
+        price, constant(eighth, eighth), { "\($0) + \($1)" }, node: { arithmetic($0, "+", $1) },
         value: { Self.both($0, $1, +) })
       return comparison(sum, price)
-    case 2: return comparison(property("length", \.length) { $0 }, constant(quarter, quarter))
+    case 2: return comparison(property("length", \.length) { $0 }, constant(tenth, tenth))
     case 3: return comparison(big, largeConstant)
     case 4:
       let first = calculation(big, one(of: ["+", "-", "*"]), largeConstant)
