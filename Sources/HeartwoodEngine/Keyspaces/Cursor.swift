@@ -2,8 +2,8 @@
 ///
 /// A cursor is not `Sendable`: only one thread at a time may use it. A transaction's cursor sees
 /// the transaction's changes. After a change, the cursor uses its current key to find its position
-/// again. Do not use a cursor after the transaction's closure has returned, or while its keyspace is
-/// removed or being bulk-loaded.
+/// again. Do not use a cursor after the transaction's closure has returned, after its keyspace was
+/// removed, or during a bulk load of the keyspace.
 public final class Cursor {
   enum Owner {
     case snapshot(Snapshot)
