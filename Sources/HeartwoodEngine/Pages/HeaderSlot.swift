@@ -163,9 +163,9 @@ package struct HeaderSlot: Hashable, Sendable {
 
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
-  /// - Throws: `corrupt` if a frame number or the sequence number is impossible, or `incompatibleFormat` if the version is
-  ///   unsupported, a feature is unknown, or the geometry is impossible. An intact slot with one of
-  ///   the last three faults is not corrupt.
+  /// - Throws: `corrupt` if a frame number or the sequence number is impossible, or
+  ///   `incompatibleFormat` if the version is unsupported, a feature is unknown, or the geometry is
+  ///   impossible. An intact slot with one of the last three faults is not corrupt.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
     guard bytes.count >= Layout.byteCount,
