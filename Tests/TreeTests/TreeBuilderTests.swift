@@ -54,6 +54,19 @@ struct TreeBuilderTests {
     try fixture.check(entryCount: 2)
   }
 
+  @Test func `changes no page if nothing is appended`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
+    for key in 0..<100 { _ = try fixture.put([UInt8(key)], [UInt8](repeating: 1, count: 300)) }
+    let balancing = try TreeBuilder(continuing: fixture.root, pages: fixture.pages)
+    try balancing.finish()
+    try fixture.beginTransaction()
+    let builder = try TreeBuilder(continuing: fixture.root, pages: fixture.pages)
+    #expect(fixture.pages.isUnchanged)
+    try builder.finish()
+    #expect(fixture.pages.isUnchanged)
+    try fixture.check(entryCount: 100)
+  }
+
   @Test func `rejects a tree with entries`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
     _ = try fixture.put([1], [1])

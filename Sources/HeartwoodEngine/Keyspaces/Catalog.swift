@@ -42,9 +42,9 @@ package enum Catalog {
 
   package static func nextTree(in view: PageView) throws(StorageError) -> TreeID {
     try value(of: nextTreeKey, in: view) { value throws(StorageError) in
-      guard value.count == 4 else { throw damaged }
+      guard value.count == 4, value.load32(0) > root.tree else { throw damaged }
       return value.load32(0)
-    } ?? 1
+    } ?? root.tree + 1
   }
 
   @inline(__always)
@@ -88,6 +88,7 @@ package enum Catalog {
 
   package static func decode(_ bytes: Bytes) throws(StorageError) -> Row {
     guard bytes.count == CatalogLayout.byteCount,
+      bytes.load32(CatalogLayout.tree.offset) > root.tree,
       bytes.load64(CatalogLayout.count.offset) <= Limits.maxEntryCount
     else { throw damaged }
     return Row(

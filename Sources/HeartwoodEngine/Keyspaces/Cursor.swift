@@ -2,11 +2,12 @@
 ///
 /// A cursor is not `Sendable`: only one thread at a time may use it. A transaction's cursor sees
 /// the transaction's changes. After a change, the cursor uses its current key to find its position
-/// again. Do not use a cursor after the transaction's closure has returned.
+/// again. Do not use a cursor after the transaction's closure has returned, after its keyspace was
+/// removed, or during a bulk load of the keyspace.
 public final class Cursor {
   enum Owner {
     case snapshot(Snapshot)
-    case transaction(TransactionScope)
+    case transaction(KeyspaceScope)
   }
 
   private let reads: KeyspaceReads
@@ -22,7 +23,11 @@ public final class Cursor {
     cursor = TreeCursor(view: reads.view, root: reads.root, savesKey: savesKey)
   }
 
-  /// Traps if the transaction has ended.
+  // Release the leaf before the stored properties are destroyed. Releasing it uses memory that
+  // `owner` keeps alive, and `owner` may be destroyed before `cursor`.
+  deinit { cursor.releaseLeaf() }
+
+  /// Traps if the transaction has ended, or if its keyspace was removed or is being bulk-loaded.
   ///
   /// The method throws `forked` in a child process, or `generationExpired` if the generation
   /// expired when the store was suspended.
@@ -38,7 +43,7 @@ public final class Cursor {
   }
 
   private func check() {
-    if case .transaction(let scope) = owner { scope.requireOpen() }
+    if case .transaction(let keyspace) = owner { keyspace.requireUsable() }
   }
 
   /// Moves to the first entry whose key is at least `key`, or returns `false` if there is none.
@@ -94,13 +99,13 @@ public final class Cursor {
   }
 
   /// A Boolean value that indicates whether the cursor is positioned at an entry.
-  public var isValid: Bool { isPositioned && reads.view.isCurrent && cursor.isValid }
+  public var isValid: Bool {
+    check()
+    return isPositioned && reads.view.isCurrent && cursor.isValid
+  }
 
   /// The encoded key of the current entry, or `nil` if the cursor is not at an entry.
-  public var key: [UInt8]? {
-    check()
-    return isValid ? cursor.key.copied() : nil
-  }
+  public var key: [UInt8]? { isValid ? cursor.key.copied() : nil }
 
   /// A copy of the current entry's value, or `nil` if the cursor is not at an entry.
   ///
@@ -109,7 +114,7 @@ public final class Cursor {
   public var value: [UInt8]? {
     get throws {
       try checkMove()
-      guard isValid, let found = try cursor.value() else { return nil }
+      guard let found = try cursor.value() else { return nil }
       guard found.isOverflow else { return found.value.copied() }
       return try reads.copiedValue(found.value)
     }
@@ -126,7 +131,7 @@ public final class Cursor {
   /// - Complexity: No page reads if the value is stored in the leaf.
   public func withEntry<R>(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> R) throws -> R? {
     try checkMove()
-    guard isValid, let found = try cursor.value() else { return nil }
+    guard let found = try cursor.value() else { return nil }
     guard found.isOverflow else {
       return try body(cursor.key.buffer.bytes, found.value.buffer.bytes)
     }

@@ -34,7 +34,14 @@ public struct KeyRange: Hashable, Sendable {
     case .string, .bytes: end += [0, .max]
     default: end.append(.max)
     }
-    self.init(from: key, upTo: Key(unverified: end))
+    let limit = Limits.maxKeyByteCount
+    guard key.encoded.count <= limit, end.count > limit else {
+      self.init(from: key, upTo: Key(unverified: end))
+      return
+    }
+    // The bound is too long for a key. No key has more than `limit` bytes, so a key precedes the
+    // bound if and only if it does not follow the first `limit` bytes of the bound.
+    self.init(from: key, upTo: Key.successor(of: Array(end.prefix(limit))))
   }
 
   /// Creates the range of keys that start with `components`, followed by a string with the given

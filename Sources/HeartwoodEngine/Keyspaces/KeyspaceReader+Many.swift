@@ -13,7 +13,7 @@ extension KeyspaceReader {
   public func getMany(
     _ keys: [Int64], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
-    try reads.getMany(keys, body)
+    try reads.getMany(keys, in: nil, body)
   }
 
   /// Calls `body` with the index and the value of each integer key, in the order of `keys`.
@@ -22,7 +22,7 @@ extension KeyspaceReader {
   public func getMany(
     _ keys: [Int], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
-    try reads.getMany(keys, body)
+    try reads.getMany(keys, in: nil, body)
   }
 
   /// Calls `body` with the index and the value of each string key, in the order of `keys`.
@@ -34,6 +34,6 @@ extension KeyspaceReader {
   public func getMany(
     _ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
-    try reads.getMany(keys, body)
+    try reads.getMany(keys, in: nil, body)
   }
 }

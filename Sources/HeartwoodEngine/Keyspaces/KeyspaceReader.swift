@@ -38,7 +38,7 @@ public struct KeyspaceReader: @unchecked Sendable {
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws {
-    try reads.forEach(from: lower, upTo: upper, reversed: reversed, savesKey: false, body)
+    try reads.forEach(from: lower, upTo: upper, reversed: reversed, in: nil, body)
   }
 
   /// Returns a cursor over this keyspace, positioned before the first entry.

@@ -4,7 +4,10 @@ extension KeyspaceReads {
     // Use `Key()` as the lowest bound. It sorts before every key in the keyspace, because no key
     // there is empty.
     let first = try position(of: lower ?? Key())
-    guard let upper else { return count - (try position(of: Key())).distance(to: first, of: count) }
+    guard let upper else {
+      if let rest = first.countToEnd { return rest }
+      return count - (try position(of: Key())).distance(to: first, of: count)
+    }
     return first.distance(to: try position(of: upper), of: count)
   }
 
@@ -58,9 +61,9 @@ extension KeyspaceReader {
 
   /// Returns an estimate of the number of entries in a range of keys.
   ///
-  /// Use the estimate to choose between ways of reading the entries. The estimate is exact if the
-  /// range is within one leaf of the tree. Otherwise, the error depends on how evenly the nodes are
-  /// filled, but is usually less than a third.
+  /// Use the estimate to choose between ways of reading the entries. The estimate is exact if both
+  /// ends of the range are in the same leaf of the tree. Otherwise, the error depends on how evenly
+  /// the nodes are filled, but is usually less than a third.
   ///
   /// - Parameters:
   ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.

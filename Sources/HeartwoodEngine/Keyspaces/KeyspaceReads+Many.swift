@@ -1,10 +1,12 @@
 extension KeyspaceReads {
   /// Looks up `keys` in order.
   ///
-  /// Each encoded key, including its padding, has at most `byteCount` bytes.
+  /// Each encoded key, including its padding, has at most `byteCount` bytes. `keyspace` is the
+  /// keyspace of a transaction, which `body` may change but not remove, or `nil` for a snapshot.
   @inline(__always)
   private func getMany<K>(
-    _ keys: [K], byteCount: Int, _ body: (_ index: Int, _ value: RawSpan?) throws -> Void,
+    _ keys: [K], byteCount: Int, in keyspace: KeyspaceScope?,
+    _ body: (_ index: Int, _ value: RawSpan?) throws -> Void,
     encode: (K, MutableBytes) throws(StorageError) -> Bytes
   ) throws {
     var batch = TreeBatch(view: view, root: root)
@@ -22,9 +24,14 @@ extension KeyspaceReads {
         try pass(batch.found(passed), first + passed, body)
         passed += 1
       }
-      // If `body` makes a change, values that were already found may move, so look up the remaining
-      // keys again.
-      limit = view.changeCount == changeCount ? min(limit * 2, TreeBatch.capacity) : 1
+      if view.changeCount == changeCount {
+        limit = min(limit * 2, TreeBatch.capacity)
+      } else {
+        // If `body` makes a change, values that were already found may move, so look up the
+        // remaining keys again.
+        keyspace?.requireUsable()
+        limit = 1
+      }
       first += passed
       batch.clear()
     }
@@ -46,16 +53,29 @@ extension KeyspaceReads {
     try large(cell).use { try body(index, $0) }
   }
 
-  func getMany(_ keys: [Int64], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void) throws {
-    try getMany(keys, byteCount: 24, body) { key, room in storeSearchKey(key, to: room) }
+  func getMany(
+    _ keys: [Int64], in keyspace: KeyspaceScope?,
+    _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
+  ) throws {
+    try getMany(keys, byteCount: 24, in: keyspace, body) { key, room in
+      storeSearchKey(key, to: room)
+    }
   }
 
-  func getMany(_ keys: [Int], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void) throws {
-    try getMany(keys, byteCount: 24, body) { key, room in storeSearchKey(Int64(key), to: room) }
+  func getMany(
+    _ keys: [Int], in keyspace: KeyspaceScope?,
+    _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
+  ) throws {
+    try getMany(keys, byteCount: 24, in: keyspace, body) { key, room in
+      storeSearchKey(Int64(key), to: room)
+    }
   }
 
-  func getMany(_ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void) throws {
-    try getMany(keys, byteCount: Limits.maxKeyByteCount + 8, body) {
+  func getMany(
+    _ keys: [String], in keyspace: KeyspaceScope?,
+    _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
+  ) throws {
+    try getMany(keys, byteCount: Limits.maxKeyByteCount + 8, in: keyspace, body) {
       key, room throws(StorageError) in
       try storeSearchKey(key, to: room)
     }

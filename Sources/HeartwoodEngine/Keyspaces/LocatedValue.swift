@@ -150,11 +150,15 @@ package struct KeyspaceReads {
     }
   }
 
+  /// Calls `body` for every entry in a range of keys, until `body` returns `false`.
+  ///
+  /// `keyspace` is the keyspace of a transaction, which `body` may change but not remove, or `nil`
+  /// for a snapshot.
   func forEach(
-    from lower: Key?, upTo upper: Key?, reversed: Bool, savesKey: Bool,
+    from lower: Key?, upTo upper: Key?, reversed: Bool, in keyspace: KeyspaceScope?,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws {
-    let cursor = TreeCursor(view: view, root: root, savesKey: savesKey)
+    let cursor = TreeCursor(view: view, root: root, savesKey: keyspace != nil)
     var isValid = try Self.start(cursor, lower, upper, reversed: reversed)
     let bound = reversed ? lower : upper
     let block = ByteBlock(count: (bound?.bytes.count ?? 0) + 8)
@@ -164,7 +168,7 @@ package struct KeyspaceReads {
       block.bytes.store64(0, $0.count)
     }
     let end = bound.map { block.bytes.bytes.slice(0, $0.bytes.count) }
-    if !savesKey, !reversed {
+    if keyspace == nil, !reversed {
       while isValid, try passLeaf(cursor, before: end.map { SearchKey($0) }, body) {
         isValid = try cursor.moveToNext()
       }
@@ -173,6 +177,7 @@ package struct KeyspaceReads {
     while isValid, end.map({ (cursor.key.compare($0) >= 0) == reversed }) ?? true,
       try pass(cursor, body)
     {
+      keyspace?.requireUsable()
       isValid = reversed ? try cursor.moveToPrevious() : try cursor.moveToNext()
     }
   }

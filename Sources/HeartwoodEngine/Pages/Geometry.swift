@@ -25,6 +25,7 @@ package struct Geometry: Hashable, Sendable {
       segmentByteCount > 0, segmentByteCount <= Limits.maxSegmentByteCount
     else { return nil }
     let frames = segmentByteCount / pageByteCount
+    guard frames * pageByteCount == segmentByteCount else { return nil }
     self.init(
       pageByteCount: pageByteCount, framesPerSegment: frames,
       footerFrames: Self.footerFrames(pageByteCount, frames))

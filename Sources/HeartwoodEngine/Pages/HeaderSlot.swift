@@ -32,6 +32,8 @@ package enum HeaderSlotLayout {
   /// "HEARTWD1" as a little-endian number.
   package static let magicNumber: UInt64 = 0x3144_5754_5241_4548
   package static let currentVersion: UInt32 = 1
+  /// The largest sequence number, which no store reaches.
+  package static let maxSequence: UInt64 = 1 << 62
 }
 
 /// The identity of a store.
@@ -161,9 +163,9 @@ package struct HeaderSlot: Hashable, Sendable {
 
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
-  /// - Throws: `corrupt` if a frame number is impossible, or `incompatibleFormat` if the version is
-  ///   unsupported, a feature is unknown, or the geometry is impossible. An intact slot with one of
-  ///   the last three faults is not corrupt.
+  /// - Throws: `corrupt` if a frame number or the sequence number is impossible, or
+  ///   `incompatibleFormat` if the version is unsupported, a feature is unknown, or the geometry is
+  ///   impossible. An intact slot with one of the last three faults is not corrupt.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
     guard bytes.count >= Layout.byteCount,
@@ -197,10 +199,12 @@ package struct HeaderSlot: Hashable, Sendable {
         file: "pages")
     }
     guard bytes.load64(Layout.checkpointed.offset) <= Limits.maxFrame,
-      bytes.load64(Layout.durableUpTo.offset) <= Limits.maxFrame
+      bytes.load64(Layout.durableUpTo.offset) <= Limits.maxFrame,
+      bytes.load64(Layout.sequence.offset) <= Layout.maxSequence
     else {
       throw .corrupt(
-        "The page file's header contains invalid frame numbers. Restore a backup.", file: "pages")
+        "The page file's header contains an invalid frame number or sequence number. Restore a "
+          + "backup.", file: "pages")
     }
     let lineageCount = min(Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
     let lineages = [EndedLineage](bytes, at: Layout.lineages.offset, count: lineageCount)

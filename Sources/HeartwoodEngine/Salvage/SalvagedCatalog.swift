@@ -64,8 +64,7 @@ struct SalvagedCatalog {
       case .nextTree: break
       case .tree(let tree):
         // Reject duplicates, because each tree has one row, and each name belongs to one tree.
-        let isNew = tree.tree != Catalog.root.tree && found[tree.tree] == nil
-        if isNew, names.insert(tree.name).inserted {
+        if found[tree.tree] == nil, names.insert(tree.name).inserted {
           found[tree.tree] = tree
         } else {
           areValid = false

@@ -108,11 +108,14 @@ package struct Compaction {
 
   /// Moves pages of large values, tree by tree.
   private mutating func walk(_ mover: inout PageMover) throws(StorageError) {
-    let rows = try Catalog.rows(in: mover.pages.view)
+    var roots: [TreeID: TreeRoot] = [:]
+    for entry in try Catalog.rows(in: mover.pages.view) {
+      roots[entry.row.root.tree] = entry.row.root
+    }
     while mover.budget > 0, let current = tree ?? trees.first {
       // If the keyspace has since been removed, it has no pages left to move.
       var next: [UInt8]?
-      if let root = rows.first(where: { $0.row.root.tree == current })?.row.root {
+      if let root = roots[current] {
         next = try mover.moveValues(of: root, from: key)
       }
       if let next {

@@ -99,6 +99,8 @@ public struct KeyspaceLoader: ~Copyable {
 
   /// Appends a key and its value.
   ///
+  /// The value may be borrowed from this transaction.
+  ///
   /// - Throws: `invalidArgument` if the key does not follow the previous key, or `tooLarge` if the
   ///   key or the value exceeds its limit. After an error, the transaction can only be rolled back.
   @inlinable
@@ -133,8 +135,11 @@ public struct KeyspaceLoader: ~Copyable {
   func finish() throws {
     try session.changing { () throws(StorageError) in
       try builder.finish()
+      // Without new entries, leave `hasNewCount` as it is, because earlier changes in this
+      // transaction may have set it.
+      guard keyspace.row.count != count else { return }
       keyspace.row.count = count
-      keyspace.hasNewCount = count > 0
+      keyspace.hasNewCount = true
     }
   }
 

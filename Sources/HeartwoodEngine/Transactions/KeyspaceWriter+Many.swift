@@ -6,8 +6,8 @@ extension KeyspaceWriter {
   ///
   /// This method is faster than separate reads, whatever the order of the keys. Each span is valid
   /// only until the call to `body` that receives it returns, or until this transaction makes a
-  /// change, whichever comes first. `body` may change the keyspace, and later calls to `body` see
-  /// the changes.
+  /// change, whichever comes first. `body` may change the keyspace but not remove it, and later
+  /// calls to `body` see the changes.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/getMany(_:_:)-([Int64],_)``.
   /// - Complexity: One page read for each key and each level of the tree. Adjacent keys share page
@@ -15,7 +15,7 @@ extension KeyspaceWriter {
   public func getMany(
     _ keys: [Int64], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
-    try reads.getMany(keys, body)
+    try reads.getMany(keys, in: keyspace, body)
   }
 
   /// Looks up several integer keys in this transaction.
@@ -24,7 +24,7 @@ extension KeyspaceWriter {
   public func getMany(
     _ keys: [Int], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
-    try reads.getMany(keys, body)
+    try reads.getMany(keys, in: keyspace, body)
   }
 
   /// Looks up several string keys in this transaction.
@@ -36,6 +36,6 @@ extension KeyspaceWriter {
   public func getMany(
     _ keys: [String], _ body: (_ index: Int, _ value: RawSpan?) throws -> Void
   ) throws {
-    try reads.getMany(keys, body)
+    try reads.getMany(keys, in: keyspace, body)
   }
 }

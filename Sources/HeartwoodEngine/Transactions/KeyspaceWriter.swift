@@ -11,10 +11,7 @@ public struct KeyspaceWriter {
     return KeyspaceReads(view: session.pages.view, root: keyspace.row.root)
   }
 
-  func requireOpen() {
-    session.requireOpen()
-    keyspace.requireFree()
-  }
+  func requireOpen() { keyspace.requireUsable() }
 
   /// Returns the number of keys.
   ///
@@ -26,18 +23,18 @@ public struct KeyspaceWriter {
 
   /// Calls `body` for every entry in a range of keys, in key order, until `body` returns `false`.
   ///
-  /// `body` may change the keyspace. The iteration then includes entries that `body` adds after the
-  /// current entry, and skips entries that `body` removes. The spans become invalid when `body`
-  /// returns or makes a change.
+  /// `body` may change the keyspace, but must not remove it. The iteration includes entries that
+  /// `body` adds after the current entry, and skips entries that `body` removes. The spans become
+  /// invalid when `body` returns or makes a change.
   public func forEach(
     from lower: Key? = nil, upTo upper: Key? = nil, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws {
-    try reads.forEach(from: lower, upTo: upper, reversed: reversed, savesKey: true, body)
+    try reads.forEach(from: lower, upTo: upper, reversed: reversed, in: keyspace, body)
   }
 
   /// Returns a cursor over this keyspace, positioned before the first entry.
-  public func cursor() -> Cursor { Cursor(reads, owner: .transaction(session.scope)) }
+  public func cursor() -> Cursor { Cursor(reads, owner: .transaction(keyspace)) }
 
   func put(_ key: Bytes, _ value: Bytes) throws(StorageError) {
     requireOpen()

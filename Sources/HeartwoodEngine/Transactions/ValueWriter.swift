@@ -6,6 +6,8 @@ public struct ValueWriter: ~Copyable {
   private let session: WriteSession
   private let keyspace: OpenKeyspace
   private let byteCount: Int
+  /// The number of savepoints that were open when the value began.
+  private let savepointCount: Int
   private var givenByteCount = 0
   /// The bytes appended so far to a value that is small enough to be stored in its leaf.
   private var collected: [UInt8] = []
@@ -18,6 +20,7 @@ public struct ValueWriter: ~Copyable {
     self.session = session
     self.keyspace = keyspace
     self.byteCount = byteCount
+    savepointCount = session.pages.savepoints.count
     let fitsInline = NodeLayout.fitsInline(
       keyCount: key.count, valueCount: byteCount, pageByteCount: session.pages.view.pageByteCount)
     if fitsInline {
@@ -31,6 +34,7 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends the bytes of a span to the value.
   ///
+  /// - Precondition: No savepoint is open that began after the value.
   /// - Throws: `invalidArgument` if more bytes are written than were declared; in that case,
   ///   nothing is appended. Throws `io` or `diskFull` if a page cannot be allocated or spilled to
   ///   the log. After such an error, the transaction can only be rolled back.
@@ -41,13 +45,24 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends bytes to the value.
   ///
+  /// - Precondition: No savepoint is open that began after the value.
   /// - Throws: The same errors as ``append(_:)-(RawSpan)``.
   public mutating func append(_ bytes: [UInt8]) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
   }
 
+  /// Traps if the value began within other savepoints, because a rollback would undo only a part of
+  /// the value.
+  private func requireSameSavepoint() {
+    precondition(
+      session.pages.savepoints.count == savepointCount,
+      "A value was written within a savepoint that had begun after the value. Begin the value and "
+        + "write all its bytes within the same savepoint.")
+  }
+
   private mutating func append(_ chunk: Bytes) throws(StorageError) {
     session.requireOpen()
+    requireSameSavepoint()
     guard chunk.count <= byteCount - givenByteCount else {
       throw StorageError(
         .invalidArgument,
@@ -68,6 +83,7 @@ public struct ValueWriter: ~Copyable {
       writer.keyspace === keyspace,
       "A value writer was replaced with the writer of another keyspace. Use each writer only in "
         + "the closure that receives it.")
+    requireSameSavepoint()
     guard givenByteCount == byteCount else {
       try discard()
       throw StorageError(
@@ -84,6 +100,7 @@ public struct ValueWriter: ~Copyable {
   }
 
   mutating func discard() throws(StorageError) {
+    requireSameSavepoint()
     try session.changing { () throws(StorageError) in try overflow?.discard() }
     overflow = nil
   }

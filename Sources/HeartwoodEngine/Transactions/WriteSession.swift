@@ -1,5 +1,5 @@
 /// A keyspace that a transaction has opened.
-final class OpenKeyspace {
+final class OpenKeyspace: KeyspaceScope {
   let name: String
   let writer: TreeWriter
   /// The catalog row before the transaction, or `nil` if the transaction created the keyspace.
@@ -7,27 +7,13 @@ final class OpenKeyspace {
   var row: Catalog.Row
   /// A Boolean value that indicates whether the commit must update the catalog.
   var hasNewCount = false
-  var isRemoved = false
-  /// A Boolean value that indicates whether the keyspace is being bulk-loaded.
-  ///
-  /// During a bulk load, no other code may use the keyspace.
-  var isLoading = false
 
-  func requireFree() {
-    precondition(
-      !isRemoved,
-      "A keyspace was used after it had been removed, or after the savepoint that created it had "
-        + "been rolled back. Get the keyspace from the transaction again.")
-    precondition(
-      !isLoading,
-      "A keyspace was used while it was being loaded. Use it after the bulk load has returned.")
-  }
-
-  init(name: String, row: Catalog.Row, original: Catalog.Row?, pages: WorkingPages) {
+  init(name: String, row: Catalog.Row, original: Catalog.Row?, in transaction: TransactionScope) {
     self.name = name
     self.original = original
     self.row = row
-    writer = TreeWriter(pages: pages, root: row.root)
+    writer = TreeWriter(pages: transaction.pages, root: row.root)
+    super.init(transaction: transaction)
   }
 
   func restore(_ row: Catalog.Row, hasNewCount: Bool = false, isRemoved: Bool = false) {
@@ -142,7 +128,7 @@ final class WriteSession {
     }
     let opened: OpenKeyspace
     if keyspaces[key] == nil, let row = try Catalog.row(name, in: pages.view) {
-      opened = OpenKeyspace(name: name, row: row, original: row, pages: pages)
+      opened = OpenKeyspace(name: name, row: row, original: row, in: scope)
     } else {
       opened = try changing { () throws(StorageError) in try create(name) }
     }
@@ -172,7 +158,7 @@ final class WriteSession {
     try Catalog.set(Catalog.nextTreeKey, to: block.bytes.bytes, in: pages)
     let root = try TreeWriter.create(pages, tree: number)
     let created = OpenKeyspace(
-      name: name, row: Catalog.Row(root: root, count: 0), original: nil, pages: pages)
+      name: name, row: Catalog.Row(root: root, count: 0), original: nil, in: scope)
     try Catalog.set(created.row, of: name, in: pages)
     return created
   }
@@ -181,7 +167,7 @@ final class WriteSession {
   func removeKeyspace(_ name: String) throws(StorageError) -> Bool {
     requireOpen()
     let key = Array(name.utf8)
-    if let open = keyspaces[key], !open.isRemoved { open.requireFree() }
+    if let open = keyspaces[key], !open.isRemoved { open.requireUsable() }
     guard keyspaces[key].map({ !$0.isRemoved }) ?? true,
       let row = try Catalog.row(name, in: pages.view)
     else { return false }
@@ -193,7 +179,7 @@ final class WriteSession {
         try catalog.delete(SearchKey(key))
       }
     }
-    let removed = keyspaces[key] ?? OpenKeyspace(name: name, row: row, original: row, pages: pages)
+    let removed = keyspaces[key] ?? OpenKeyspace(name: name, row: row, original: row, in: scope)
     removed.isRemoved = true
     keyspaces[key] = removed
     return true

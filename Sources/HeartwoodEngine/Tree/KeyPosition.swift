@@ -6,6 +6,9 @@ package struct KeyPosition {
   private let leaf: PageNumber
   private let slot: Int
   private let share: Double
+  /// The number of entries at or after the position, or `nil` if the position is not in the last
+  /// leaf.
+  package let countToEnd: Int?
 
   package init(of key: SearchKey, _ view: PageView, _ root: TreeRoot) throws(StorageError) {
     var reference = try view.root(root)
@@ -13,10 +16,12 @@ package struct KeyPosition {
     var node = NodeView(reference.bytes)
     var level = node.level
     var (share, width) = (0.0, 1.0)
+    var isLast = true
     while level > 0 {
       let slot = NodeSearch.childSlot(node, key)
       width /= Double(node.count)
       share += Double(slot) * width
+      isLast = isLast && slot == node.count &- 1
       number = node.child(slot)
       view.release(reference)
       level &-= 1
@@ -25,6 +30,7 @@ package struct KeyPosition {
     }
     leaf = number
     slot = NodeSearch.leafSlot(node, key).slot
+    countToEnd = isLast ? node.count - slot : nil
     self.share = node.count == 0 ? share : share + width * Double(slot) / Double(node.count)
     view.release(reference)
   }

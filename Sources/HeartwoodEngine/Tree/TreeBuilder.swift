@@ -12,16 +12,17 @@ package struct TreeBuilder {
   private var changeCount = -1
   /// The rightmost leaf.
   ///
-  /// The leaf's address is valid while `moveCount` equals the pages' `moveCount`.
+  /// The leaf's address is valid while `moveCount` equals the pages' `moveCount`. The first append
+  /// sets both, so that a bulk load of no entries changes no page.
   private var leaf: NodeEditor
-  private var moveCount: Int
+  private var moveCount = -1
 
   /// Begins a bulk load of an empty tree.
   ///
   /// The initialiser throws `invalidArgument` if the tree has entries.
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
     try self.init(continuing: root, pages: pages)
-    guard writer.path.top == 0, leaf.node.count == 0 else {
+    guard writer.path.top == 0, lastCount < 0 else {
       throw StorageError(
         .invalidArgument, "Only an empty tree can be bulk-loaded. Append to this tree instead.")
     }
@@ -34,11 +35,11 @@ package struct TreeBuilder {
     writer = TreeWriter(pages: pages, root: root)
     view = pages.view
     lastKey = block.bytes
-    leaf = try Self.lastLeaf(writer)
-    moveCount = pages.moveCount
-    if leaf.node.count > 0 {
-      lastCount = leaf.node.copyKey(leaf.node.count - 1, to: lastKey).count
-    }
+    leaf = NodeEditor(block.bytes)
+    let last = try writer.path.descend(toLast: true, view, root)
+    let node = NodeView(last.bytes)
+    if node.count > 0 { lastCount = node.copyKey(node.count - 1, to: lastKey).count }
+    view.release(last)
   }
 
   /// Appends an entry in place if it fits in the last leaf and nothing else has changed the tree.
@@ -68,13 +69,13 @@ package struct TreeBuilder {
     let fitsInline = NodeLayout.fitsInline(
       keyCount: key.count, valueCount: value.count, pageByteCount: writer.pageByteCount)
     if fitsInline {
-      try insert(NodeEntry(key: key, value: value, isOverflow: false))
+      try insert(key, value, isOverflow: false)
     } else {
       var overflow = try OverflowWriter(pages: pages, tree: writer.root.tree, length: value.count)
       try overflow.append(value)
       let reference = writer.workspace.reference
       try overflow.finish().store(to: reference)
-      try insert(NodeEntry(key: key, value: reference.bytes, isOverflow: true))
+      try insert(key, reference.bytes, isOverflow: true)
     }
     recordLast(key)
   }
@@ -87,7 +88,7 @@ package struct TreeBuilder {
     writer.pages.recordChange()
     let bytes = writer.workspace.reference
     reference.store(to: bytes)
-    try insert(NodeEntry(key: key, value: bytes.bytes, isOverflow: true))
+    try insert(key, bytes.bytes, isOverflow: true)
     recordLast(key)
   }
 
@@ -109,6 +110,7 @@ package struct TreeBuilder {
 
   /// Ends the bulk load, and merges or balances underfull nodes at the right edge.
   package func finish() throws(StorageError) {
+    writer.pages.recordChange()
     var level = 0
     while true {
       writer.view.release(try writer.path.descend(toLast: true, writer.view, writer.root))
@@ -118,8 +120,12 @@ package struct TreeBuilder {
     }
   }
 
-  private mutating func insert(_ entry: NodeEntry) throws(StorageError) {
+  private mutating func insert(
+    _ key: SearchKey, _ value: Bytes, isOverflow: Bool
+  ) throws(StorageError) {
     if moveCount != writer.pages.moveCount { try findLeaf() }
+    let entry = NodeEntry(
+      key: key, value: writer.unmoved(value, by: leaf.page), isOverflow: isOverflow)
     let slot = leaf.node.count
     if leaf.insert(entry, at: slot) { return }
     writer.view.release(try writer.path.descend(toLast: true, writer.view, writer.root))
@@ -136,12 +142,8 @@ package struct TreeBuilder {
   }
 
   private mutating func findLeaf() throws(StorageError) {
-    leaf = try Self.lastLeaf(writer)
-    moveCount = writer.pages.moveCount
-  }
-
-  private static func lastLeaf(_ writer: TreeWriter) throws(StorageError) -> NodeEditor {
     writer.view.release(try writer.path.descend(toLast: true, writer.view, writer.root))
-    return NodeEditor(try writer.pages.writable(writer.path.page(0)))
+    leaf = NodeEditor(try writer.pages.writable(writer.path.page(0)))
+    moveCount = writer.pages.moveCount
   }
 }

@@ -231,7 +231,8 @@ package final class TreeCursor {
     return true
   }
 
-  private func releaseLeaf() {
+  /// Releases the leaf, after which the cursor must be moved before it is read again.
+  func releaseLeaf() {
     guard let leaf else { return }
     self.leaf = nil
     view.release(leaf)

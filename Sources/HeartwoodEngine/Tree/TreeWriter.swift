@@ -95,10 +95,7 @@ package struct TreeWriter {
     let (slot, found, replaced) = try find(key)
     pages.recordChange()
     let page = try pages.writable(path.page(0))
-    // Copy a value that is in this leaf, because the leaf's cells move during the change. Values in
-    // other pages do not move.
-    let value =
-      value.liesIn(page.bytes) ? workspace.copy(value, pageByteCount: pageByteCount) : value
+    let value = unmoved(value, by: page)
     let editor = NodeEditor(page)
     let entry = NodeEntry(key: key, value: value, isOverflow: isOverflow)
     let isDone =
@@ -108,6 +105,15 @@ package struct TreeWriter {
     if !isDone { try rewrite(entry, at: slot, level: 0, inserting: !found) }
     if let replaced { try free(replaced) }
     return !found
+  }
+
+  /// Returns a value that stays in place while `leaf` changes.
+  ///
+  /// The result is a copy if the value is in the leaf, because the leaf's cells move during a
+  /// change. Values in other pages do not move.
+  @inline(__always)
+  func unmoved(_ value: Bytes, by leaf: MutableBytes) -> Bytes {
+    value.liesIn(leaf.bytes) ? workspace.copy(value, pageByteCount: pageByteCount) : value
   }
 
   func overflow(of node: NodeView, _ slot: Int) throws(StorageError) -> OverflowReference? {

@@ -55,7 +55,7 @@ struct FreeSpace {
       throw .corrupt(
         "The store refers to a page that cannot be freed. Restore a backup.", page: number)
     }
-    let reference = try pages.view.page(PageNumber(bitmapPage))
+    let reference = try pages.view.bitmap(PageNumber(bitmapPage))
     let isUsed = Bitmap.bit(Int(number) - bitmapPage, in: reference.bytes)
     pages.view.release(reference)
     guard isUsed else {

@@ -13,4 +13,21 @@ struct CatalogTests {
     }
     #expect(error?.kind == .corrupt, "\(key)")
   }
+
+  /// The catalog itself is the tree with number 0.
+  @Test(.evidence("B3"), .evidence("B5"), arguments: [true, false])
+  func `reports the tree number 0 of a keyspace or of the next tree as corrupt`(isNext: Bool) throws
+  {
+    var pages = try DamagedPages()
+    let offset = isNext ? try pages.nextTreeOffset() : try pages.row("numbers").offset
+    pages.change(1) { $0.store32(0, offset) }
+    #expect(try pages.findings().contains { $0.contains("A row in the catalog is corrupt") })
+    let fixture = StoreFixture.inMemory()
+    try fixture.write(pages.bytes, to: "pages")
+    let store = try fixture.open()
+    let error = #expect(throws: StorageError.self) {
+      try store.write { _ = try $0.keyspace(isNext ? "new" : "numbers") }
+    }
+    #expect(error?.kind == .corrupt)
+  }
 }

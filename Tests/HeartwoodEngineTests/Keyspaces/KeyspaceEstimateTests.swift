@@ -62,6 +62,17 @@ struct KeyspaceEstimateTests {
     }
   }
 
+  @Test func `are exact for a range from within the last leaf to the end`() throws {
+    try StoreFixture.inMemory().run { store in
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("k")
+        try keyspace.load(sorted: (0..<1000).map { (Key($0), [1, 2, 3]) })
+        let estimates = try (990...1001).map { try keyspace.estimatedCount(from: Key($0)) }
+        #expect(estimates == (0...10).reversed() + [0])
+      }
+    }
+  }
+
   @Test func `are 0 for an empty keyspace`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in

@@ -90,6 +90,55 @@ struct KeyspaceLoadTests {
     }
   }
 
+  /// The ways to load no entries into an empty keyspace.
+  private static let emptyLoads: [@Sendable (KeyspaceWriter) throws -> Void] = [
+    { try $0.load(sorted: [(Key, [UInt8])]()) }, { try $0.load { _ in } },
+    { try $0.append { _ in } },
+  ]
+
+  @Test func `of no entries keeps the changes that preceded it`() throws {
+    try StoreFixture.inMemory().run { store in
+      for load in Self.emptyLoads {
+        try store.write { try $0.keyspace("k").put(1, [1]) }
+        try store.write { transaction in
+          let keyspace = try transaction.keyspace("k")
+          try keyspace.delete(1)
+          try load(keyspace)
+        }
+        #expect(try store.snapshot().keyspace("k")?.count() == 0)
+      }
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("k")
+        for number in 0..<3 { try keyspace.put(number, [1]) }
+        try keyspace.append { _ in }
+      }
+      #expect(try store.snapshot().keyspace("k")?.count() == 3)
+    }
+  }
+
+  /// An empty bulk load may balance the last leaves, so that entries move from one to the other.
+  @Test func `of no entries leaves cursors at their entries`() throws {
+    func value(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 100) }
+    try StoreFixture.inMemory().run { store in
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("k")
+        var wrong: [Int] = []
+        for count in 1...120 {
+          try keyspace.put(count, value(count))
+          let numbers = max(1, count - 45)...count
+          let cursors = try numbers.map { number in
+            let cursor = keyspace.cursor()
+            try cursor.seek(Key(number))
+            return cursor
+          }
+          try keyspace.append { _ in }
+          wrong += try zip(numbers, cursors).filter { try $1.value != value($0) }.map(\.0)
+        }
+        #expect(wrong == [])
+      }
+    }
+  }
+
   @Test func `into a keyspace with entries throws and changes nothing`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in

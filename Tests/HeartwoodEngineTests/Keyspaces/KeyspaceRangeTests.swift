@@ -152,6 +152,36 @@ struct KeyspaceRangeTests {
     }
   }
 
+  /// The upper bound of such a range would be longer than the longest key.
+  @Test func `of a prefix near the length limit is passed, estimated and deleted`() throws {
+    func text(_ count: Int, _ end: String = "") -> String {
+      String(repeating: "s", count: count) + end
+    }
+    let single = (955...959).map { text($0) } + (955...958).map { text($0, "t") }
+    let pairs = (955...957).map { (text($0), Key(text($0), Int?.none)) }
+    let keys = (single.map { Key($0) } + pairs.map(\.1)).sorted()
+    let ranges =
+      single.map { text in (Key(text), [Key(text)] + pairs.filter { $0.0 == text }.map(\.1)) }
+      + pairs.map { ($0.1, [$0.1]) }
+    try StoreFixture.inMemory().run { store in
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("k")
+        for (prefix, expected) in ranges {
+          for key in keys { try keyspace.put(key, [1]) }
+          let range = KeyRange(prefix: prefix)
+          var found: [Key] = []
+          try keyspace.forEach(in: range, reversed: true) { key, _ in
+            found.append(Key(unverified: key.array))
+            return true
+          }
+          _ = try keyspace.estimatedCount(from: range.lower, upTo: range.upper)
+          let deletedCount = try keyspace.delete(in: range)
+          #expect(found == expected.reversed() && deletedCount == expected.count, "\(prefix)")
+        }
+      }
+    }
+  }
+
   // MARK: Cursors
 
   @Test(arguments: TestScale.seeds(quick: 1, all: 6)) func `is walked by a cursor`(seed: UInt64)

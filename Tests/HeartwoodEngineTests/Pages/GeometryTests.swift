@@ -38,7 +38,7 @@ struct GeometryTests {
   @Test(arguments: [
     (0, 4096), (-4096, 32_768), (2048, 65_536), (5000, 40_000), (131_072, 1 << 20),
     (4096, 0), (4096, 16_384), (4096, -32_768), (4096, 36_864), (4096, 4096 << 25),
-    (4096, Int.max), (Int.min, 4096),
+    (4096, Int.max), (Int.min, 4096), (4096, 33_000), (4096, 32_769), (8192, 69_632),
   ])
   func `rejects sizes that no new store can have`(page: Int, segment: Int) {
     #expect(Geometry(pageByteCount: page, segmentByteCount: segment) == nil)

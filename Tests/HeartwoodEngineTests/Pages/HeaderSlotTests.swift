@@ -88,6 +88,16 @@ struct HeaderSlotTests {
     #expect(try decoded(bytes(try slot(), field, Limits.maxFrame)) != nil)
   }
 
+  @Test(.evidence("B3")) func `with an impossible sequence number is corrupt`() throws {
+    let limit = HeaderSlotLayout.maxSequence
+    for sequence in [limit + 1, .max] {
+      let bytes = bytes(try slot(sequence: sequence))
+      let error = #expect(throws: StorageError.self) { try decoded(bytes) }
+      #expect(error?.kind == .corrupt)
+    }
+    #expect(try decoded(bytes(try slot(sequence: limit))) != nil)
+  }
+
   @Test(.evidence("B2")) func `is rejected if it is truncated`() throws {
     let complete = bytes(try slot())
     for count in [0, 1, 7, 8, 4087, 4088, 4095] {

@@ -4,6 +4,17 @@ import Testing
 
 @Suite("Misuse of a store")
 struct MisuseTests {
+  /// Runs `body` in a transaction with a keyspace that has entries.
+  private static func write(
+    _ body: (inout WriteTransaction, KeyspaceWriter) throws -> Void
+  ) throws {
+    try Store.inMemory().write { transaction in
+      let keyspace = try transaction.keyspace("a")
+      for number in 0..<5 { try keyspace.put(number, [1]) }
+      try body(&transaction, keyspace)
+    }
+  }
+
   @Test(.spawning, .evidence("U1"))
   func `traps when a write is started inside a write`() async {
     await #expect(processExitsWith: .failure) {
@@ -62,6 +73,11 @@ struct MisuseTests {
       }
       try escaped?.moveToNext()
     }
+    await #expect(processExitsWith: .failure) {
+      var escaped: Cursor?
+      try MisuseTests.write { _, keyspace in escaped = keyspace.cursor() }
+      _ = escaped?.isValid
+    }
   }
 
   @Test(.spawning, .evidence("U2"))
@@ -77,6 +93,55 @@ struct MisuseTests {
   }
 
   @Test(.spawning, .evidence("U2"))
+  func `traps when a cursor of a removed or loading keyspace is used`() async {
+    await #expect(processExitsWith: .failure) {
+      try MisuseTests.write { transaction, keyspace in
+        let cursor = keyspace.cursor()
+        try cursor.moveToFirst()
+        try transaction.removeKeyspace("a")
+        try cursor.moveToNext()
+      }
+    }
+    await #expect(processExitsWith: .failure) {
+      try MisuseTests.write { _, keyspace in
+        let cursor = keyspace.cursor()
+        try cursor.moveToFirst()
+        try keyspace.append { _ in _ = cursor.isValid }
+      }
+    }
+  }
+
+  @Test(.spawning, .evidence("U2"))
+  func `traps when a keyspace is removed by the closure of an iteration over it`() async {
+    await #expect(processExitsWith: .failure) {
+      try MisuseTests.write { transaction, keyspace in
+        try keyspace.forEach { _, _ in
+          try transaction.removeKeyspace("a")
+          return true
+        }
+      }
+    }
+    await #expect(processExitsWith: .failure) {
+      try MisuseTests.write { transaction, keyspace in
+        try keyspace.getMany([0, 1, 2]) { _, _ in try transaction.removeKeyspace("a") }
+      }
+    }
+  }
+
+  @Test(.spawning, .evidence("U6"))
+  func `traps when a value is continued in a later savepoint`() async {
+    await #expect(processExitsWith: .failure) {
+      let chunk = [UInt8](repeating: 1, count: 3000)
+      try MisuseTests.write { transaction, keyspace in
+        try keyspace.put(1, byteCount: 6000) { value in
+          try value.append(chunk)
+          try transaction.savepoint { _ in try value.append(chunk) }
+        }
+      }
+    }
+  }
+
+  @Test(.spawning, .evidence("U2"), .evidence("U6"))
   func `traps when a keyspace is used while it is loaded`() async {
     await #expect(processExitsWith: .failure) {
       let store = try Store.inMemory()

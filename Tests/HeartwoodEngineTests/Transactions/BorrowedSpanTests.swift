@@ -21,6 +21,28 @@ struct BorrowedSpanTests {
     }
   }
 
+  /// The borrowed value is moved within the last leaf, or is divided from it, while it is being
+  /// appended to this leaf.
+  @Test(.evidence("I4")) func `is appended as it was when it was passed`() throws {
+    try StoreFixture.inMemory().run { store in
+      try store.write { transaction in
+        func value(_ key: Int) -> [UInt8] { [UInt8](repeating: UInt8(key), count: 100) }
+        for count in 25..<45 {
+          let keyspace = try transaction.keyspace("\(count)")
+          for key in 0..<count - 5 { try keyspace.put(key, value(key)) }
+          try keyspace.delete(0)
+          for key in count - 5..<count { try keyspace.put(key, value(key)) }
+          _ = try keyspace.withValue(10) { span in
+            try keyspace.append { try $0.append(100, span) }
+          }
+          let found = try (1..<count).map { try keyspace.get($0) } + [keyspace.get(100)]
+          let isRight = found == (1..<count).map { value($0) } + [value(10)]
+          #expect(isRight, "\(count)")
+        }
+      }
+    }
+  }
+
   @Test(.evidence("I4"), arguments: TestScale.seeds(quick: 2, all: 12))
   func `can be passed to any write of the same or another keyspace`(seed: UInt64) throws {
     var options = StoreOptions()
@@ -56,7 +78,7 @@ private struct BorrowingRun {
         model[to][key] = value
         continue
       }
-      switch random.below(8) {
+      switch random.below(9) {
       case 0: _ = try source.withValue(known) { try target.put(key, $0) }
       case 1:
         try source.getMany([known]) { _, value in if let value { try target.put(key, value) } }
@@ -75,6 +97,9 @@ private struct BorrowingRun {
         continue
       case 6:
         try load(&transaction, source, from)
+        continue
+      case 7:
+        try append(known, source, from)
         continue
       default: try store(known, source, key, target, &transaction)
       }
@@ -129,6 +154,15 @@ private struct BorrowingRun {
     try transaction.savepoint { _ in
       _ = try source.withValue(known) { try target.put(key, $0) }
     }
+  }
+
+  /// Stores a value again in the same keyspace, after the last key.
+  private mutating func append(_ known: Int, _ source: KeyspaceWriter, _ from: Int) throws {
+    let key = (model[from].keys.max() ?? 0) + 1
+    _ = try source.withValue(known) { value in
+      try source.append { try $0.append(key, value) }
+    }
+    model[from][key] = model[from][known]
   }
 
   /// Copies all entries of a keyspace to a new keyspace.

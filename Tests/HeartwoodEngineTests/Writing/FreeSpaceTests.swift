@@ -65,6 +65,15 @@ struct FreeSpaceTests {
     #expect(try allocate(fixture) == page)
   }
 
+  @Test(.evidence("B3")) func `rejects freeing a page whose bitmap is another page`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
+    let page = try allocate(fixture)
+    try fixture.pages.writable(0).store8(PageKind.overflow.rawValue, PageLayout.kind.offset)
+    let error = #expect(throws: StorageError.self) { try fixture.pages.free(page) }
+    #expect(error?.kind == .corrupt)
+    #expect(error?.page == 0)
+  }
+
   /// Expects that the pages freed in the ranges of both bitmaps, including pages of large values,
   /// are reported as replaced.
   private func expectFreed(_ before: Snapshot, _ after: Snapshot) throws {

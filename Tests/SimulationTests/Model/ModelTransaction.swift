@@ -29,15 +29,16 @@ struct ModelTransaction {
     return value.reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Performs some operations in a savepoint, which is rolled back about half of the time.
-  private mutating func operateAtSavepoint(
-    _ transaction: inout WriteTransaction, depth: Int
+  /// Runs `body` in a savepoint, which is rolled back about half of the time.
+  private mutating func atSavepoint(
+    of transaction: inout WriteTransaction,
+    _ body: (inout ModelTransaction, inout WriteTransaction) throws -> Void
   ) throws {
     let before = content
     let isAbandoned = random.isTrue(in256: 128)
     do {
       try transaction.savepoint { transaction in
-        for _ in 0...random.below(6) { try operate(&transaction, depth: depth) }
+        try body(&self, &transaction)
         if isAbandoned { throw Abandoned() }
       }
     } catch is Abandoned {
@@ -49,7 +50,11 @@ struct ModelTransaction {
 
   private mutating func operate(_ transaction: inout WriteTransaction, depth: Int = 0) throws {
     if depth < 3, random.isTrue(in256: 14) {
-      return try operateAtSavepoint(&transaction, depth: depth + 1)
+      return try atSavepoint(of: &transaction) { model, transaction in
+        for _ in 0...model.random.below(6) {
+          try model.operate(&transaction, depth: depth + 1)
+        }
+      }
     }
     let keyspace = ModelKeyspace.all[random.below(ModelKeyspace.all.count)]
     if random.isTrue(in256: 3) {
@@ -61,14 +66,15 @@ struct ModelTransaction {
     }
     let writer = try transaction.keyspace(keyspace.name)
     content.make(keyspace.name)
-    switch random.below(64) {
+    switch random.below(68) {
     case 0..<26: try put(keyspace, writer)
-    case 26..<36: try putInChunks(keyspace, writer)
+    case 26..<36: try putInChunks(keyspace, writer, &transaction)
     case 36..<46: try delete(keyspace.key(&random), keyspace, writer)
     case 46..<49: try putMany(keyspace, writer)
     case 49..<51: try deleteMany(keyspace, writer)
     case 51..<53: try load(keyspace, writer)
     case 53..<57: try changeBesideCursor(keyspace, writer)
+    case 57..<61: try append(keyspace, writer)
     default:
       try KeyspaceComparison(
         keyspace: keyspace, reader: writer, rows: content.rows(keyspace.name)
@@ -90,8 +96,11 @@ struct ModelTransaction {
 
   /// Streams a value in chunks.
   ///
-  /// Some of the streams end too early, and some throw.
-  private mutating func putInChunks(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
+  /// Some of the streams end too early, and some throw. Between some of the chunks, other changes
+  /// are made in a savepoint.
+  private mutating func putInChunks(
+    _ keyspace: ModelKeyspace, _ writer: KeyspaceWriter, _ transaction: inout WriteTransaction
+  ) throws {
     let key = keyspace.key(&random)
     let value = ModelKeyspace.value(&random, pageByteCount: pageByteCount)
     let chunkByteCount = 1 + random.below(max(value.count, 1))
@@ -104,6 +113,11 @@ struct ModelTransaction {
           let end = min(start + chunkByteCount, value.count - (isShort ? 1 : 0))
           try target.append(Array(value[start..<end]))
           start = end
+          guard random.isTrue(in256: 24) else { continue }
+          try atSavepoint(of: &transaction) { model, _ in
+            try model.put(keyspace, writer)
+            try model.delete(keyspace.key(&model.random), keyspace, writer)
+          }
         }
         if isAbandoned { throw Abandoned() }
       }
@@ -144,9 +158,17 @@ struct ModelTransaction {
     }
   }
 
+  /// Loads entries, or none, into a keyspace, some of the time after deleting all of its entries.
   private mutating func load(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
+    if random.isTrue(in256: 48) {
+      let count = content.rows(keyspace.name).count
+      try ModelMismatch.unless(
+        try writer.delete(in: KeyRange()) == count, "deleting all did not return \(count)")
+      content.remove(keyspace.name)
+      content.make(keyspace.name)
+    }
     var rows = ReferenceRows()
-    for _ in 0..<random.below(200) {
+    for _ in 0..<(random.isTrue(in256: 64) ? 0 : random.below(200)) {
       rows[keyspace.key(&random).encoded] = ModelKeyspace.value(&random, pageByteCount: 400)
     }
     do {
@@ -160,6 +182,39 @@ struct ModelTransaction {
     }
   }
 
+  /// Deletes some of the last keys, and appends some of them and other keys after the last key.
+  ///
+  /// Some of the appends have no keys. Some of the first values are borrowed from the keyspace.
+  private mutating func append(_ keyspace: ModelKeyspace, _ writer: KeyspaceWriter) throws {
+    let lastKeys = content.rows(keyspace.name).keys.suffix(random.below(16))
+    for key in lastKeys { try delete(.parts(key), keyspace, writer) }
+    let rows = content.rows(keyspace.name)
+    var new = ReferenceRows()
+    for key in lastKeys + (0..<random.below(6)).map({ _ in keyspace.key(&random).encoded })
+    where rows.position(of: key) == rows.count && random.isTrue(in256: 128) {
+      new[key] = ModelKeyspace.value(&random, pageByteCount: 400)
+    }
+    func appendRows(from start: Int, to loader: inout KeyspaceLoader) throws {
+      for position in start..<new.count {
+        let value = new.values[position]
+        try loader.append(new.keys[position], value.span.bytes)
+      }
+    }
+    if rows.count > 0, let first = new.keys.first, random.isTrue(in256: 128) {
+      let known = rows.count - 1 - random.below(min(rows.count, 20))
+      new[first] = rows.values[known]
+      _ = try writer.withValue(rows.keys[known]) { value in
+        try writer.append { loader in
+          try loader.append(first, value)
+          try appendRows(from: 1, to: &loader)
+        }
+      }
+    } else {
+      try writer.append { try appendRows(from: 0, to: &$0) }
+    }
+    for (key, value) in zip(new.keys, new.values) { content[keyspace.name, key] = value }
+  }
+
   /// Changes the keyspace while a cursor is in use, and expects that the cursor continues from its
   /// key.
   private mutating func changeBesideCursor(
@@ -169,9 +224,10 @@ struct ModelTransaction {
     guard try cursor.seek(keyspace.key(&random).encoded), let bytes = cursor.key else { return }
     let key = Key(unverified: bytes)
     for _ in 0..<random.below(4) {
-      if random.isTrue(in256: 128) {
-        try put(keyspace, writer)
-      } else {
+      switch random.below(5) {
+      case 0, 1: try put(keyspace, writer)
+      case 2: try append(keyspace, writer)
+      default:
         let other = keyspace.key(&random)
         try delete(random.isTrue(in256: 128) ? .parts(key) : other, keyspace, writer)
       }
@@ -179,6 +235,10 @@ struct ModelTransaction {
     let rows = content.rows(keyspace.name)
     let comparison = KeyspaceComparison(keyspace: keyspace, reader: writer, rows: rows)
     let position = rows.position(of: key)
+    let value = try cursor.value
+    try ModelMismatch.unless(
+      value.map { rows[key]?.holds($0) == true } ?? (rows[key] == nil),
+      "the value of \(key) at a cursor in \(keyspace.name) is not what was written")
     if random.isTrue(in256: 128) {
       let next = rows[key] == nil ? position : position + 1
       let moved = try cursor.moveToNext()
