@@ -121,6 +121,34 @@ struct MissedChangesTests {
     #expect(try live.check().ids == context.fetchObjectIDs(request))
   }
 
+  /// If there are many lists, each object is checked only against those that its value may match.
+  @Test(.evidence("LR-01"), .evidence("FO-09"), arguments: [0, 12])
+  func `one of many lists contains the objects whose value is NaN`(otherCount: Int) throws {
+    let fixture = try GraphFixture(towns)
+    let ids = try fixture.saved { context in
+      [1, 2].map { height in
+        let house = House(context: context)
+        house.height = height
+        return house
+      }
+    }.map(\.objectID)
+    let context = fixture.context()
+    let first = try #require(try context.existingObject(House.self, with: ids[0]))
+    let request = try FetchRequest<House>(sort: [SortDescriptor(\.height)]).after(first)
+    let live = try FollowedResults(request, context)
+    let others = try (0..<otherCount).map { rooms in
+      try FollowedResults(FetchRequest<House>(where: #Predicate { $0.rooms == rooms }), context)
+    }
+    let new = try fixture.saved { other in
+      let house = House(context: other)
+      house.height = .nan
+      return house
+    }
+    #expect(live.check().ids == [ids[1], new.objectID])
+    #expect(try context.fetchObjectIDs(request) == live.ids)
+    #expect(others.allSatisfy { $0.ids.count == ($0 === others[0] ? 3 : 0) })
+  }
+
   @Test(
     .evidence("LR-01"), .evidence("LR-06"), .evidence("QG-27"), arguments: [0, 12], [false, true])
   func `lists show no relationship to an object that their context has deleted`(
