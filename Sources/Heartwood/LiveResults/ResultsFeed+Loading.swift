@@ -1,5 +1,18 @@
-// Loads the objects of lists, and rereads loaded objects as a fetch does (F-09).
+// Finds and loads the objects of lists, and rereads loaded objects as a fetch does (F-09).
 extension ResultsFeed {
+  func registered(_ number: ObjectNumber) -> ManagedObject? {
+    storeContext.registered[number]?.takeUnretainedValue()
+  }
+
+  /// Returns the object with the given number, or `nil` if the object has no unsaved changes or the
+  /// query excludes such changes.
+  func changedObject(_ number: ObjectNumber, _ query: LiveQuery) -> ManagedObject? {
+    guard query.includesPendingChanges, let object = registered(number), object.hasChanges else {
+      return nil
+    }
+    return object
+  }
+
   /// Loads objects from the generation that the lists show, reading the rows of each entity in
   /// ascending order.
   ///

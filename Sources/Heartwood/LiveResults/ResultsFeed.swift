@@ -159,6 +159,8 @@ final class ResultsFeed: ContextFollower {
   /// The changes that an update has prepared, but not applied yet.
   private struct Update {
     let view: StoreView
+    /// The recorded changes that the update covers.
+    let changed: Set<ManagedObject>
     /// The examined objects, or `nil` if all lists are refetched.
     let numbers: Set<ObjectNumber>?
     /// The objects with unsaved changes, and their values.
@@ -194,6 +196,7 @@ final class ResultsFeed: ContextFollower {
     if let difference { numbers.formUnion(difference) }
     // As in a fetch, ignore an edit that equals the stored value (C-05).
     for number in numbers { _ = registered(number).map { storeContext.discardNoOpEdits(of: $0) } }
+    let changed = changed
     let hiding = try objectsHidingDeletions(for: lists.map(\.query))
     numbers.formUnion(hidingNumbers.symmetricDifference(hiding.keys))
     let touched = Set(numbers.map(\.entity))
@@ -228,7 +231,7 @@ final class ResultsFeed: ContextFollower {
       difference == nil
       ? Array(storeContext.changedObjects) : numbers.compactMap { registered($0) }
     return Update(
-      view: view, numbers: difference == nil ? nil : numbers,
+      view: view, changed: changed, numbers: difference == nil ? nil : numbers,
       shown: try objects.compactMap { try state(of: $0) }, hidingNumbers: Set(hiding.keys))
   }
 
@@ -246,7 +249,9 @@ final class ResultsFeed: ContextFollower {
       shown = [:]
     }
     for state in update.shown { shown[state.number] = .some(state.values) }
-    (changed, renumbered, mustExamineAll, didParentChange) = ([], [:], false, false)
+    // The objects that the update has loaded may have changed other objects in `awakeFromFetch`.
+    changed = changed.count == update.changed.count ? [] : changed.subtracting(update.changed)
+    (renumbered, mustExamineAll, didParentChange) = ([:], false, false)
     (shownView, hidingNumbers) = (update.view, update.hidingNumbers)
     rereadMembers(of: unread, among: update.numbers, update.view)
     return notifications
@@ -353,19 +358,6 @@ final class ResultsFeed: ContextFollower {
   }
 
   // MARK: Objects
-
-  func registered(_ number: ObjectNumber) -> ManagedObject? {
-    storeContext.registered[number]?.takeUnretainedValue()
-  }
-
-  /// Returns the object with the given number, or `nil` if the object has no unsaved changes or the
-  /// query excludes such changes.
-  func changedObject(_ number: ObjectNumber, _ query: LiveQuery) -> ManagedObject? {
-    guard query.includesPendingChanges, let object = registered(number), object.hasChanges else {
-      return nil
-    }
-    return object
-  }
 
   /// Returns the values that the lists show for an object, or `nil` if it has no unsaved changes.
   private func state(

@@ -3,6 +3,14 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+/// A class whose objects change another object whenever they are loaded.
+private final class CountedNote: ManagedObject {
+  @Attribute var rank: Int = 0
+  @ToOne var counter: CountedNote?
+
+  override func awakeFromFetch() { counter?.rank += 2 }
+}
+
 @Suite("Changes that a live list could miss")
 struct MissedChangesTests {
   private let fixture: GraphFixture
@@ -119,6 +127,29 @@ struct MissedChangesTests {
     new[0].title = "changed"
     new[2].title = "changed"
     #expect(try live.check().ids == context.fetchObjectIDs(request))
+  }
+
+  @Test(.evidence("LR-01"), .evidence("LR-06"))
+  func `a list shows the changes that objects make when it rereads them`() throws {
+    let fixture = try GraphFixture(Schema(CountedNote.self))
+    let ids = try fixture.saved { context in
+      let notes = [0, 3, 10].map { rank in
+        let note = CountedNote(context: context)
+        note.rank = rank
+        return note
+      }
+      notes[2].counter = notes[0]
+      return notes
+    }.map(\.objectID)
+    let context = fixture.context()
+    let request = FetchRequest<CountedNote>(sort: [SortDescriptor(\.rank)])
+    let live = try FollowedResults(request, context)
+    let notes = try context.fetch(request)
+    #expect(live.check().ids == ids && notes.map(\.rank) == [2, 3, 10])
+    try fixture.context().execute(
+      BatchUpdateRequest<CountedNote>(where: #Predicate { $0.rank == 10 }) { $0[\.rank] = 11 })
+    #expect(live.check().ids == [ids[1], ids[0], ids[2]] && notes.map(\.rank) == [4, 3, 11])
+    #expect(try context.fetchObjectIDs(request) == live.ids)
   }
 
   /// If there are many lists, each object is checked only against those that its value may match.
