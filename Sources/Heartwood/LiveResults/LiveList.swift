@@ -199,7 +199,7 @@ final class LiveList {
     }
   }
 
-  /// Discards the recorded states, because an update has failed.
+  /// Discards the recorded states and the prepared changes.
   func discardEdits() { (edits, prepared, mustFetch) = ([:], nil, false) }
 
   /// Determines the changes that ``commit()`` applies to the list.
