@@ -340,7 +340,7 @@ extension ManagedObjectContext: ObjectSource {
       if parent != nil { missing.insert(object.number) }
     }
     if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
-    // Notify observers of the deleted objects later, because an observer may be reading this object.
+    // Notify observers of `deletedObjects` later, because an observer may be reading the object.
     if observer != nil { scheduleProcessingOnce() }
   }
 
