@@ -64,7 +64,15 @@
     }
 
     /// The objects, in the order that the request specifies.
-    @MainActor public var wrappedValue: ResultsList<M> { controller.results }
+    ///
+    /// The list stays the same until SwiftUI updates the view. Positions that the view's controls
+    /// report, for example to `onDelete`, therefore refer to the objects that the view shows.
+    @MainActor public var wrappedValue: ResultsList<M> { list.results(of: controller) }
+
+    /// Makes the view read the current list.
+    ///
+    /// SwiftUI calls this method before it evaluates the view's body.
+    public func update() { list.forgetResults() }
 
     @MainActor private var controller: FetchedResultsController<M> {
       guard let context else {
@@ -94,8 +102,23 @@
     private var controller: FetchedResultsController<M>?
     private var id: AnyHashable?
     private(set) var error: (any Error)?
+    /// The list that the view shows, or `nil` if the view has not read it since its last update.
+    private var results: ResultsList<M>?
 
     nonisolated init() {}
+
+    nonisolated func forgetResults() { MainActor.assumeIsolated { results = nil } }
+
+    /// Returns the list that the view shows, and tracks it for the view.
+    func results(of controller: FetchedResultsController<M>) -> ResultsList<M> {
+      if let results {
+        controller.recordRead()
+        return results
+      }
+      let new = controller.results
+      results = new
+      return new
+    }
 
     /// Returns the controller for a request.
     ///
@@ -111,7 +134,7 @@
       let new = make()
       error = nil
       do { try new.performFetch() } catch { self.error = error }
-      (controller, self.id) = (new, id)
+      (controller, self.id, results) = (new, id, nil)
       return new
     }
   }

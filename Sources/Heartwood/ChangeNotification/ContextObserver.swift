@@ -35,7 +35,7 @@ final class ContextObserver {
     // If the object may have changed since earlier observers read it, notify them now. Otherwise,
     // later changes would be compared with their value instead of the one that is read now.
     if !changed.isEmpty, changed.contains(object) {
-      observation.notifyIfChanged(object, property.slot) { value(property, object) }
+      notifyIfChanged(observation, object, property)
     }
     observation.recordRead(object, property.slot) { value(property, object) }
   }
@@ -43,7 +43,9 @@ final class ContextObserver {
   /// Notifies observers that a property of an object has been set.
   func notify(ofChangeTo object: ManagedObject, _ property: PropertyDescription) {
     guard !object.state.contains(.awakening) else { return }
-    observations[object.number]?.notifyIfChanged(object, property.slot) { value(property, object) }
+    if let observation = observations[object.number] {
+      notifyIfChanged(observation, object, property)
+    }
     // Check later whether any edits remain, because the setter may still be changing both sides of
     // a relationship.
     if object.isUpdated, storeContext.rootContext.observer?.seen != nil,
@@ -84,24 +86,35 @@ final class ContextObserver {
       guard let observation = observations[object.number] else { continue }
       for property in object.entityDescription?.properties ?? []
       where observation.seen[property.slot] != nil {
-        observation.notifyIfChanged(object, property.slot) { value(property, object) }
+        notifyIfChanged(observation, object, property)
       }
+    }
+  }
+
+  private func notifyIfChanged(
+    _ observation: ObjectObservation, _ object: ManagedObject, _ property: PropertyDescription
+  ) {
+    observation.notifyIfChanged(object, property.slot, storeContext.renumbered) {
+      value(property, object)
     }
   }
 
   /// Returns the value of a property, for comparison with a value read earlier.
   ///
-  /// A fault is loaded first. A to-many relationship is represented by a string that identifies its
-  /// members. Returns `nil` if the property is transient or cannot be read.
-  private func value(_ property: PropertyDescription, _ object: ManagedObject) -> StoredValue? {
+  /// A fault is loaded first. Returns `nil` if the property is transient or cannot be read.
+  private func value(_ property: PropertyDescription, _ object: ManagedObject) -> ObservedValue? {
     if object.isFault { storeContext.fire(object) }
     switch property.kind {
-    // Compare the value in memory, which may differ from the value that the object keeps.
-    case .attribute where object.keptValues != nil: return object.shownValue(of: property)
-    case .attribute, .toOne: return try? object.storedValue(property)
+    case .attribute:
+      // Compare the value in memory, which may differ from the value that the object keeps.
+      let value =
+        object.keptValues == nil
+        ? try? object.storedValue(property) : object.shownValue(of: property)
+      return value.map { .attribute($0) }
+    case .toOne: return (try? object.storedValue(property)).map { .target($0.reference) }
     case .toMany(let isOrdered):
       let numbers = storeContext.loadedMembers(of: object, property).map(\.number)
-      return .string((isOrdered ? numbers : numbers.sorted()).map { "\($0.bits)" }.joined())
+      return .members(isOrdered ? numbers : numbers.sorted(), isOrdered: isOrdered)
     case .transient: return nil
     }
   }

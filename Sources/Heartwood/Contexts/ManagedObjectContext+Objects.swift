@@ -340,6 +340,8 @@ extension ManagedObjectContext: ObjectSource {
       if parent != nil { missing.insert(object.number) }
     }
     if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
+    // Notify observers of `deletedObjects` later, because an observer may be reading the object.
+    if observer != nil { scheduleProcessingOnce() }
   }
 
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {

@@ -80,7 +80,11 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
       let old = list
       if let old { self.feed?.remove(old) }
       (list, self.feed) = (new, feed)
-      if let change = old.flatMap({ new.change(from: $0) }) { notifyObservers(of: change) }
+      if let old {
+        if let change = new.change(from: old) { notifyObservers(of: change) }
+      } else if new.count > 0 {
+        notifyTrackedObservers()
+      }
     }
   }
 
@@ -230,16 +234,22 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   private func notifyObservers(of change: ResultsChange) {
     stream.notifyObservers(of: change)
     changeHandler?(change)
-    guard !change.difference.isEmpty else { return }
+    if !change.difference.isEmpty { notifyTrackedObservers() }
+  }
+
+  private func notifyTrackedObservers() {
     updates {
       registrar.withMutation(of: self, keyPath: \.fetchedObjects) {}
       if sectionKeyPath != nil { registrar.withMutation(of: self, keyPath: \.sections) {} }
     }
   }
 
+  /// Tracks the list for an observer, as reading the list does.
+  package func recordRead() { registrar.access(self, keyPath: \.fetchedObjects) }
+
   /// Returns the list, after merging changes if automatic merging is on.
   private func currentList() -> LiveList? {
-    registrar.access(self, keyPath: \.fetchedObjects)
+    recordRead()
     guard list != nil else { return nil }
     managedObjectContext.performAndWait {
       do { try managedObjectContext.mergeAutomatically() } catch {

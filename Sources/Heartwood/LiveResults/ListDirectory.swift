@@ -51,7 +51,14 @@ struct ListDirectory {
     }
 
     /// Calls `body` for each range that contains the given value, and passes the range's list.
+    ///
+    /// NaN counts as part of every range. It cannot be compared, but it may follow the value after
+    /// which a list begins, because it comes last in the order of a fetch.
     func forEach(at value: StoredValue, _ body: (LiveList) -> Void) {
+      if value.isNotANumber {
+        for range in ranges { body(range.list) }
+        return
+      }
       func search(_ span: Swift.Range<Int>) {
         guard !span.isEmpty else { return }
         let middle = (span.lowerBound + span.upperBound) / 2

@@ -2,8 +2,8 @@
 ///
 /// The list stores the order and the sort keys of objects. It retains an object only after the
 /// object has been accessed. The ``ResultsFeed`` of the store context first records the new states
-/// of the objects that may have changed. The feed then calls ``update(isUpdated:)`` to apply these
-/// states to the list.
+/// of the objects that may have changed. The feed then calls ``prepare(isUpdated:)`` and
+/// ``commit()`` to apply these states to the list.
 final class LiveList {
   typealias Entry = ResultsTree.Entry
 
@@ -11,6 +11,24 @@ final class LiveList {
   private struct Edit {
     let keys: FetchOrder.Keys?
     let isUpdated: Bool
+  }
+
+  /// The changes that an update has prepared, but not applied to the list yet.
+  private struct Update {
+    var removed: [ResultsEdits.Placed] = []
+    var inserted: [Entry] = []
+    /// The objects whose values have changed.
+    var updated: Set<ObjectNumber> = []
+    /// The result of a fetch that adds entries to a list that would become too short.
+    var refill: LiveQuery.Found?
+    /// The result that replaces the list, or `nil` if the list is not refetched.
+    var refetch: Refetch?
+  }
+
+  private struct Refetch {
+    let before: [Entry]
+    let found: LiveQuery.Found
+    let edits: ResultsEdits
   }
 
   let query: LiveQuery
@@ -31,6 +49,7 @@ final class LiveList {
   /// Values are kept only for a list in a child context, which is always refetched.
   private var shown: [ObjectNumber: [StoredValue]] = [:]
   private var edits: [ObjectNumber: Edit] = [:]
+  private var prepared: Update?
   var mustFetch = false
   /// The closure that is called after each change.
   var didChange: (ResultsChange) -> Void = { _ in }
@@ -89,6 +108,10 @@ final class LiveList {
   func position(of number: ObjectNumber) -> Int? {
     guard let position = tree.position(of: number), window.contains(position) else { return nil }
     return position - window.lowerBound
+  }
+
+  func contains(_ number: ObjectNumber) -> Bool {
+    query.isWindowed ? position(of: number) != nil : tree.contains(number)
   }
 
   /// Returns the current ID of an object that is or was in the list.
@@ -176,44 +199,93 @@ final class LiveList {
     }
   }
 
-  /// Applies the recorded changes.
+  /// Discards the recorded states and the prepared changes.
+  func discardEdits() { (edits, prepared, mustFetch) = ([:], nil, false) }
+
+  /// Determines the changes that ``commit()`` applies to the list.
+  ///
+  /// The list itself does not change.
   ///
   /// - Parameter isUpdated: A closure that returns whether a value of an object has changed.
-  /// - Returns: A function that notifies the observer, or `nil` if nothing has changed.
-  /// - Throws: Any error from reading rows. If the method throws, the list is unchanged.
-  func update(isUpdated: (ObjectNumber) throws -> Bool) throws -> (() -> Void)? {
-    defer {
-      edits = [:]
-      mustFetch = false
-    }
-    return mustFetch ? try fetchAgain(isUpdated) : try applyEdits()
+  /// - Throws: Any error from reading rows.
+  func prepare(isUpdated: (ObjectNumber) throws -> Bool) throws {
+    prepared = mustFetch ? try preparedRefetch(isUpdated) : try preparedEdits()
   }
 
-  private func applyEdits() throws -> (() -> Void)? {
+  private func preparedEdits() throws -> Update? {
     guard !edits.isEmpty else { return nil }
-    let (oldWindow, oldCount) = (window, tree.count)
-    var updated: Set<ObjectNumber> = []
-    var removed: [ResultsEdits.Placed] = []
-    var new: [Entry] = []
+    var update = Update()
     for (number, edit) in edits {
       let before = tree[number]
-      if edit.isUpdated { updated.insert(number) }
+      if edit.isUpdated { update.updated.insert(number) }
       if let before, let keys = edit.keys, before.keys.values == keys.values { continue }
       if let before, let position = tree.position(of: number) {
-        removed.append(.init(position: position, entry: before))
+        update.removed.append(.init(position: position, entry: before))
       }
-      if let keys = edit.keys { new.append(Entry(keys: keys, object: before?.object)) }
+      if let keys = edit.keys { update.inserted.append(Entry(keys: keys, object: before?.object)) }
     }
-    for placed in removed { tree.remove(placed.entry.number) }
-    var inserted: [ObjectNumber] = []
-    for entry in new where isComplete || tree.isBeforeLast(entry.keys) {
-      tree.insert(entry)
-      inserted.append(entry.number)
+    guard !isComplete, let limit = query.limit else { return update }
+    // The list does not know which objects follow its last entry.
+    let last = lastEntry(without: update.removed)
+    update.inserted.removeAll { entry in
+      !(last.map { tree.areInOrder(entry.keys, $0.keys) } ?? false)
     }
-    inserted += try refill()
-    let edits = ResultsEdits(
-      removed: removed, inserted: placed(inserted), areTogether: query.areTogether)
-    return change(edits, updated, oldWindow, oldCount)
+    let count = tree.count - update.removed.count + update.inserted.count
+    if count < query.offset + limit { update.refill = try query.fetch(feed.storeContext) }
+    return update
+  }
+
+  /// Returns the last entry of the tree that is not one of the given entries, or `nil` if there is
+  /// none.
+  private func lastEntry(without removed: [ResultsEdits.Placed]) -> Entry? {
+    let positions = Set(removed.map(\.position))
+    return (0..<tree.count).last { !positions.contains($0) }.map { tree.entry(at: $0) }
+  }
+
+  private func preparedRefetch(_ isUpdated: (ObjectNumber) throws -> Bool) throws -> Update {
+    let found = try query.fetch(feed.storeContext)
+    let entries = tree.entries(in: 0..<tree.count)
+    let (edits, stays) = ResultsEdits.between(
+      entries, found.entries, areTogether: query.areTogether)
+    var update = Update()
+    for number in stays {
+      let isOther =
+        if let before = shown[number], let after = found.values[number] {
+          feed.differ(before, after, number)
+        } else {
+          try isUpdated(number)
+        }
+      if isOther { update.updated.insert(number) }
+    }
+    update.refetch = Refetch(before: entries, found: found, edits: edits)
+    return update
+  }
+
+  /// Applies the prepared changes.
+  ///
+  /// - Returns: A function that notifies the observer, or `nil` if nothing has changed.
+  func commit() -> (() -> Void)? {
+    let update = prepared
+    discardEdits()
+    guard let update else { return nil }
+    let (oldWindow, oldCount) = (window, tree.count)
+    let edits = update.refetch.map { replace($0) } ?? apply(update)
+    return change(edits, update.updated, oldWindow, oldCount)
+  }
+
+  private func apply(_ update: Update) -> ResultsEdits {
+    for placed in update.removed { tree.remove(placed.entry.number) }
+    for entry in update.inserted { tree.insert(entry) }
+    var inserted = update.inserted.map(\.number)
+    if let refill = update.refill {
+      isComplete = refill.isComplete
+      for entry in refill.entries where !tree.contains(entry.number) {
+        tree.insert(entry)
+        inserted.append(entry.number)
+      }
+    }
+    return ResultsEdits(
+      removed: update.removed, inserted: placed(inserted), areTogether: query.areTogether)
   }
 
   private func placed(_ numbers: [ObjectNumber]) -> [ResultsEdits.Placed] {
@@ -222,41 +294,13 @@ final class LiveList {
     }
   }
 
-  /// Fetches more entries if the list has a limit and contains too few entries.
-  ///
-  /// - Returns: The numbers of the added entries.
-  private func refill() throws -> [ObjectNumber] {
-    guard !isComplete, let limit = query.limit, tree.count < query.offset + limit else { return [] }
-    let found = try query.fetch(feed.storeContext)
-    isComplete = found.isComplete
-    var new: [ObjectNumber] = []
-    for entry in found.entries where tree[entry.number] == nil {
-      tree.insert(entry)
-      new.append(entry.number)
-    }
-    return new
-  }
-
-  private func fetchAgain(_ isUpdated: (ObjectNumber) throws -> Bool) throws -> (() -> Void)? {
-    let found = try query.fetch(feed.storeContext)
-    let (oldWindow, before) = (window, shown)
-    let entries = tree.entries(in: 0..<tree.count)
-    let (edits, stays) = ResultsEdits.between(
-      entries, found.entries, areTogether: query.areTogether)
-    var updated: Set<ObjectNumber> = []
-    for number in stays {
-      let isOther =
-        try before[number].map {
-          !$0.isIdentical(to: found.values[number] ?? [])
-        } ?? isUpdated(number)
-      if isOther { updated.insert(number) }
-    }
-    adopt(found)
+  private func replace(_ refetch: Refetch) -> ResultsEdits {
+    adopt(refetch.found)
     query.markFetched()
-    for case (let object?, let number) in entries.map({ ($0.object, $0.number) }) {
+    for case (let object?, let number) in refetch.before.map({ ($0.object, $0.number) }) {
       tree.hold(object, number)
     }
-    return change(edits, updated, oldWindow, entries.count)
+    return refetch.edits
   }
 
   /// Returns the change from an earlier list to this list, or `nil` if no objects were removed,
@@ -277,9 +321,8 @@ final class LiveList {
     _ edits: ResultsEdits, _ updated: Set<ObjectNumber>, _ oldWindow: Range<Int>, _ oldCount: Int
   ) -> (() -> Void)? {
     let fullWindow = query.offset..<(query.limit.map { query.offset + $0 } ?? .max)
-    let isWindowed = query.offset > 0 || query.limit != nil
     let (removed, inserted) =
-      isWindowed
+      query.isWindowed
       ? edits.within(fullWindow, oldCount: oldCount, tree) : (edits.removed, edits.inserted)
     let stayed = updated.compactMap { number -> (position: Int, number: ObjectNumber)? in
       guard let position = tree.position(of: number), window.contains(position),

@@ -18,6 +18,8 @@ final class LiveQuery {
 
   let offset: Int
   let limit: Int?
+  /// A Boolean value that indicates whether the list contains only a range of the matching objects.
+  var isWindowed: Bool { offset > 0 || limit != nil }
   /// The section key, or `nil` if the list has no sections.
   let sectionTerm: FetchOrder.Term?
   let includesPendingChanges: Bool
@@ -127,6 +129,11 @@ final class LiveQuery {
     return demands.min { rank($0.value) < rank($1.value) }
       .flatMap { slot, demand in demand.ranges.map { (slot, $0) } }
   }
+
+  /// A Boolean value that indicates whether a fetch sorts the objects by their values in memory.
+  ///
+  /// The order may then depend on the values of any loaded object of ``referencedEntities``.
+  var sortsObjects: Bool { sort != nil }
 
   /// The order of the entries in a list.
   var treeOrder: FetchOrder { plan.order ?? .byRow }

@@ -1,4 +1,4 @@
-// Refetches lists if that is cheaper than examining the changes.
+// Finds the changed rows, unless refetching the lists is cheaper.
 extension ResultsFeed {
   /// The minimum number of changed rows for which the feed considers refetching the lists.
   ///
@@ -10,7 +10,7 @@ extension ResultsFeed {
 
   /// Returns a function that decides whether examining `count` changed rows is cheaper than
   /// refetching all lists.
-  func cheaperThanFetching(_ view: StoreView) -> (_ count: Int) throws -> Bool {
+  private func cheaperThanFetching(_ view: StoreView) -> (_ count: Int) throws -> Bool {
     var next = Self.manyRows
     var cost: Double?
     return { [self] count in
@@ -29,15 +29,26 @@ extension ResultsFeed {
     }
   }
 
-  /// Updates all loaded objects from their rows, as a fetch would.
+  /// Returns the objects whose rows or members differ between the shown generation and `view`.
   ///
-  /// The feed calls this method when it refetches the lists instead of examining each changed
-  /// object.
-  func refreshRegistered(_ view: StoreView) throws {
-    guard storeContext.parent == nil else { return }
-    let objects = storeContext.allRegistered().filter {
-      !$0.number.isTemporary && (!$0.isFault || $0.isInaccessible)
+  /// Returns `nil` if these objects cannot be determined, or if there are so many of them that
+  /// refetching the lists is cheaper.
+  func rowDifference(to view: StoreView) throws -> Set<ObjectNumber>? {
+    guard storeContext.parent == nil else { return [] }
+    guard let shownView, shownView !== view else { return shownView == nil ? nil : [] }
+    guard let source = shownView.snapshot, let target = view.snapshot, shownView.isCurrent else {
+      return nil
     }
-    try storeContext.reread(objects.map(\.number), in: view)
+    guard source.generation != target.generation else { return [] }
+    var difference = RowDifference(storeContext.model)
+    do {
+      let isAll = try difference.recordChanges(
+        in: storeContext.store, from: source, to: target, while: cheaperThanFetching(view))
+      return isAll ? Set(difference.numbers) : nil
+    } catch let error as StorageError where error.kind == .foreignStore {
+      // When another process first opens a store for writing, a read-only store opens its files
+      // again. Generations from before and after cannot be compared.
+      return nil
+    }
   }
 }

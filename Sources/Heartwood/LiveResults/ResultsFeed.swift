@@ -16,7 +16,7 @@ final class ResultsFeed: ContextFollower {
   /// The token of the generation that the lists show.
   private(set) var generation: QueryGenerationToken?
   /// The view of the generation that the lists show, without the context's unsaved changes.
-  private var shownView: StoreView?
+  private(set) var shownView: StoreView?
   /// The view to which an update in progress moves the lists, or `nil` outside updates.
   private var nextView: StoreView?
   /// The values that the lists show for objects with unsaved changes.
@@ -90,8 +90,8 @@ final class ResultsFeed: ContextFollower {
   private func recordExistingChanges() throws {
     changed = []
     shown = [:]
-    for object in storeContext.changedObjects where object.source === storeContext {
-      try show(object)
+    for object in storeContext.changedObjects {
+      if let state = try state(of: object) { shown[state.number] = .some(state.values) }
     }
   }
 
@@ -131,6 +131,7 @@ final class ResultsFeed: ContextFollower {
       let isNews =
         !changed.isEmpty || !renumbered.isEmpty || mustExamineAll || didParentChange
       guard shownView !== view || isNews else { return }
+      try storeContext.requireReadable()
       let notifications = try storeContext.reading(view) { try applyChanges(view) }
       for notify in notifications { notify() }
     }
@@ -155,12 +156,38 @@ final class ResultsFeed: ContextFollower {
     generation = snapshot.map { storeContext.group.token($0, of: storeContext.model) }
   }
 
+  /// The changes that an update has prepared, but not applied yet.
+  private struct Update {
+    let view: StoreView
+    /// The recorded changes that the update covers.
+    let changed: Set<ManagedObject>
+    /// The examined objects, or `nil` if all lists are refetched.
+    let numbers: Set<ObjectNumber>?
+    /// The objects with unsaved changes, and their values.
+    let shown: [(number: ObjectNumber, values: [StoredValue]?)]
+    let hidingNumbers: Set<ObjectNumber>
+  }
+
   /// Determines the changes and applies them to the lists.
   ///
   /// - Returns: Closures that notify the observers of the changed lists. The caller must call them.
+  /// - Throws: Any error from reading rows. If the method throws, no list has changed.
   private func applyChanges(_ view: StoreView) throws -> [() -> Void] {
     nextView = view
     defer { nextView = nil }
+    let update: Update
+    do {
+      update = try preparedUpdate(view)
+      // A fault that could not be loaded sets an error without throwing it.
+      try storeContext.requireReadable()
+    } catch {
+      for list in lists { list.discardEdits() }
+      throw error
+    }
+    return commit(update)
+  }
+
+  private func preparedUpdate(_ view: StoreView) throws -> Update {
     var numbers: Set<ObjectNumber> = []
     for object in changed { numbers.insert(object.number) }
     for (old, new) in renumbered where shown[old] != nil { numbers.formUnion([old, new]) }
@@ -169,71 +196,65 @@ final class ResultsFeed: ContextFollower {
     if let difference { numbers.formUnion(difference) }
     // As in a fetch, ignore an edit that equals the stored value (C-05).
     for number in numbers { _ = registered(number).map { storeContext.discardNoOpEdits(of: $0) } }
+    let changed = changed
     let hiding = try objectsHidingDeletions(for: lists.map(\.query))
     numbers.formUnion(hidingNumbers.symmetricDifference(hiding.keys))
     let touched = Set(numbers.map(\.entity))
     numbers.formUnion(hiding.keys)
     for list in lists where try list.query.updateNames() { directories = nil }
     let changes = ValueChanges(self, before: shownView, after: view)
+    let sorting = entitiesSortedInMemory
     if difference == nil {
       numbers = []
-      try refreshRegistered(view)
+      try rereadBeforeFetch(sorting, view)
     }
-    setGeneration(of: view)
     let directories = currentDirectories()
     for number in numbers {
-      try examine(number, hiding[number], directories[number.entity], view, changes)
+      let rereads = sorting.contains(number.entity)
+      try examine(
+        number, hiding[number], directories[number.entity], rereads: rereads, view, changes)
     }
-    let all = lists
-    for list in all {
+    for list in lists {
       list.mustFetch =
         difference == nil || list.query.hasNewNumbers
         || list.query.fetchesAgain
           && (storeContext.parent != nil
             || !list.query.referencedEntities.isDisjoint(with: touched))
     }
-    let notifications = try all.compactMap { list in
-      try list.update { number in
+    for list in lists {
+      try list.prepare { number in
         guard difference == nil || numbers.contains(number) else { return false }
         return try changes.isUpdated(number, list.query)
       }
     }
-    for number in numbers { shown[number] = nil }
-    if difference == nil { shown = [:] }
-    for number in numbers {
-      if let object = registered(number) { try show(object) }
-    }
-    if difference == nil {
-      for object in storeContext.changedObjects where object.source === storeContext {
-        try show(object)
-      }
-    }
-    (changed, renumbered, mustExamineAll, didParentChange) = ([], [:], false, false)
-    (shownView, hidingNumbers) = (view, Set(hiding.keys))
-    return notifications
+    let objects =
+      difference == nil
+      ? Array(storeContext.changedObjects) : numbers.compactMap { registered($0) }
+    return Update(
+      view: view, changed: changed, numbers: difference == nil ? nil : numbers,
+      shown: try objects.compactMap { try state(of: $0) }, hidingNumbers: Set(hiding.keys))
   }
 
-  /// Returns the objects whose rows or members differ between the shown generation and `view`.
+  /// Applies the prepared changes to the lists.
   ///
-  /// Returns `nil` if these objects cannot be determined, or if there are so many of them that
-  /// refetching the lists is cheaper.
-  private func rowDifference(to view: StoreView) throws -> Set<ObjectNumber>? {
-    guard storeContext.parent == nil else { return [] }
-    guard let shownView, shownView !== view else { return shownView == nil ? nil : [] }
-    guard let source = shownView.snapshot, let target = view.snapshot, shownView.isCurrent else {
-      return nil
+  /// - Returns: Closures that notify the observers of the changed lists.
+  private func commit(_ update: Update) -> [() -> Void] {
+    setGeneration(of: update.view)
+    // The other lists have already reread their objects.
+    let unread = lists.filter { $0.mustFetch || $0.query.isWindowed }
+    let notifications = lists.compactMap { $0.commit() }
+    if let numbers = update.numbers {
+      for number in numbers { shown[number] = nil }
+    } else {
+      shown = [:]
     }
-    guard source.generation != target.generation else { return [] }
-    var difference = RowDifference(storeContext.model)
-    do {
-      let isAll = try difference.recordChanges(
-        in: storeContext.store, from: source, to: target, while: cheaperThanFetching(view))
-      return isAll ? Set(difference.numbers) : nil
-    } catch let error as StorageError where error.kind == .foreignStore {
-      // When another process first opens a store for writing, a read-only store opens its files
-      // again. Generations from before and after cannot be compared.
-      return nil
-    }
+    for state in update.shown { shown[state.number] = .some(state.values) }
+    // The objects that the update has loaded may have changed other objects in `awakeFromFetch`.
+    changed = changed.count == update.changed.count ? [] : changed.subtracting(update.changed)
+    (renumbered, mustExamineAll, didParentChange) = ([:], false, false)
+    (shownView, hidingNumbers) = (update.view, update.hidingNumbers)
+    rereadMembers(of: unread, among: update.numbers, update.view)
+    return notifications
   }
 
   /// Returns the unchanged objects whose relationships omit objects deleted in the context, if a
@@ -282,10 +303,11 @@ final class ResultsFeed: ContextFollower {
 
   /// Evaluates an object against the conditions of the lists that it may belong to.
   ///
-  /// - Parameter hiding: The object, if its relationships omit objects that the context has
-  ///   deleted.
+  /// - Parameters:
+  ///   - hiding: The object, if its relationships omit objects that the context has deleted.
+  ///   - rereads: Whether to update the object from its row even if no list contains it.
   private func examine(
-    _ number: ObjectNumber, _ hiding: ManagedObject?, _ directory: ListDirectory?,
+    _ number: ObjectNumber, _ hiding: ManagedObject?, _ directory: ListDirectory?, rereads: Bool,
     _ view: StoreView, _ changes: ValueChanges
   ) throws {
     examinedCount += 1
@@ -300,12 +322,14 @@ final class ResultsFeed: ContextFollower {
     if !number.isTemporary, storeContext.parent == nil {
       _ = try view.withRecord(number, storage) { record in
         isRow = true
-        // If the object is already registered, update it from its row, as a fetch does.
-        if let object = registered(number), !object.isFault || object.isInaccessible {
-          _ = try storeContext.materialize(number, storage, record)
-        }
         // Look up the object only once, not once for each list.
-        let isChanged = registered(number)?.hasChanges == true
+        let object = registered(number)
+        let isLoaded = object.map { !$0.isFault || $0.isInaccessible } ?? false
+        // Like a fetch, update an object with unsaved changes from its row before evaluating it.
+        let rereads = rereads || !lists.isEmpty && object?.hasChanges == true
+        if isLoaded, rereads { _ = try storeContext.materialize(number, storage, record) }
+        let isChanged = object?.hasChanges == true
+        var isMember = false
         for list in lists where !isChanged || !list.query.includesPendingChanges {
           let keys =
             if let hiding, list.query.includesPendingChanges {
@@ -314,6 +338,11 @@ final class ResultsFeed: ContextFollower {
               try list.query.keys(number, storage, record)
             }
           try list.recordState(of: number, keys) { try isUpdated(list) }
+          if keys != nil, !list.query.isWindowed { isMember = true }
+        }
+        // Like a fetch, update the loaded objects that it returns.
+        if isMember, isLoaded, !rereads {
+          _ = try storeContext.materialize(number, storage, record)
         }
       }
     }
@@ -330,23 +359,12 @@ final class ResultsFeed: ContextFollower {
 
   // MARK: Objects
 
-  func registered(_ number: ObjectNumber) -> ManagedObject? {
-    storeContext.registered[number]?.takeUnretainedValue()
-  }
-
-  /// Returns the object with the given number, or `nil` if the object has no unsaved changes or the
-  /// query excludes such changes.
-  func changedObject(_ number: ObjectNumber, _ query: LiveQuery) -> ManagedObject? {
-    guard query.includesPendingChanges, let object = registered(number), object.hasChanges else {
-      return nil
-    }
-    return object
-  }
-
-  /// Records the values that the lists show for an object with unsaved changes.
-  private func show(_ object: ManagedObject) throws {
-    guard object.hasChanges, object.source === storeContext else { return }
-    shown[object.number] = .some(object.isDeleted ? nil : try object.columnValues())
+  /// Returns the values that the lists show for an object, or `nil` if it has no unsaved changes.
+  private func state(
+    of object: ManagedObject
+  ) throws -> (number: ObjectNumber, values: [StoredValue]?)? {
+    guard object.hasChanges, object.source === storeContext else { return nil }
+    return (object.number, object.isDeleted ? nil : try object.columnValues())
   }
 
   /// Returns the shown values of an object.
@@ -355,37 +373,20 @@ final class ResultsFeed: ContextFollower {
   /// without unsaved changes.
   func shownValues(_ number: ObjectNumber) -> [StoredValue]?? { shown[number] }
 
-  /// Returns the current number of the object that a reference points to.
-  func currentNumber(_ bits: Int64) -> Int64 {
-    renumbered[ObjectNumber(bits: bits)]?.bits ?? bits
+  /// Returns whether an attribute or a to-one relationship of an object has changed.
+  ///
+  /// A reference does not count as changed if its target was merely renumbered.
+  func differ(_ old: [StoredValue], _ new: [StoredValue], _ number: ObjectNumber) -> Bool {
+    guard let entity = storeContext.model.storage(of: number)?.entity else { return false }
+    return entity.columns.contains { property in
+      let slot = property.slot
+      guard !old[slot].isIdentical(to: new[slot]) else { return false }
+      guard case .toOne = property.kind, let target = old[slot].reference else { return true }
+      return new[slot].reference != renumbered[target] ?? storeContext.resolved(target)
+    }
   }
 
   func id(_ number: ObjectNumber) -> ManagedObjectID {
     ManagedObjectID(number, storeContext.model.space)
-  }
-
-  /// Loads objects from the generation that the lists show, reading the rows of each entity in
-  /// ascending order.
-  ///
-  /// - Returns: The loaded objects, in no particular order. The caller must retain them.
-  func load(_ numbers: [ObjectNumber]) -> [ManagedObject] {
-    guard storeContext.parent == nil, let shownView, shownView.isCurrent else { return [] }
-    var loaded: [ManagedObject] = []
-    do {
-      for (_, some) in Dictionary(grouping: numbers.filter { !$0.isTemporary }, by: \.entity) {
-        guard let storage = storeContext.model.storage(of: some[0]) else { continue }
-        let sorted = some.sorted()
-        try shownView.objects(storage)?.forEach(of: sorted.map(\.row)) { position, value in
-          _ = try value?.withRecord(storage.layouts) { record in
-            try storeContext.materialize(sorted[position], storage, record).map {
-              loaded.append($0)
-            }
-          }
-        }
-      }
-    } catch {
-      storeContext.recordFaultError(error)
-    }
-    return loaded
   }
 }

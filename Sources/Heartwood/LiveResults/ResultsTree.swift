@@ -89,6 +89,8 @@ final class ResultsTree {
     leaves[number].map { $0.entries[$0.position(of: number)] }
   }
 
+  func contains(_ number: ObjectNumber) -> Bool { leaves[number] != nil }
+
   /// Returns the position of an object, or `nil` if the object is not in the list.
   func position(of number: ObjectNumber) -> Int? {
     guard let leaf = leaves[number] else { return nil }
@@ -127,9 +129,6 @@ final class ResultsTree {
     }
     return result
   }
-
-  /// The last entry, or `nil` if the list is empty.
-  var last: Entry? { count == 0 ? nil : entry(at: count - 1) }
 
   private func location(of position: Int) -> (leaf: Node, position: Int) {
     precondition(position >= 0 && position < count, "The position is out of range.")
@@ -209,15 +208,7 @@ final class ResultsTree {
     return entry
   }
 
-  /// Returns whether an entry with the given sort keys would precede the last entry.
-  ///
-  /// Returns `false` if the list is empty.
-  func isBeforeLast(_ keys: FetchOrder.Keys) -> Bool {
-    guard let last else { return false }
-    return areInOrder(keys, last.keys)
-  }
-
-  private func areInOrder(_ first: FetchOrder.Keys, _ second: FetchOrder.Keys) -> Bool {
+  func areInOrder(_ first: FetchOrder.Keys, _ second: FetchOrder.Keys) -> Bool {
     comparisons += 1
     return order.areInOrder(first, second)
   }

@@ -45,22 +45,18 @@ final class ValueChanges {
     _ number: ObjectNumber, _ query: LiveQuery, _ shown: [StoredValue]??
   ) throws -> Bool {
     guard let storage = feed.storeContext.model.storage(of: number) else { return false }
-    let isInMemory = feed.changedObject(number, query) != nil
-    if shown == nil, !isReadable, !isInMemory { return try wasWritten(number, storage) }
+    let object = feed.changedObject(number, query)
+    if shown == nil, !isReadable {
+      // The lists show the values of a row that cannot be read again. Edits differ from that row.
+      let isEdited = object?.changes?.originals.isEmpty == false
+      return try isEdited || wasWritten(number, storage)
+    }
     let old = try shown ?? values(number, storage, before)
     let new =
-      try feed.changedObject(number, query).map { $0.isDeleted ? nil : try $0.columnValues() }
+      try object.map { $0.isDeleted ? nil : try $0.columnValues() }
       ?? values(number, storage, after)
     guard let old, let new else { return false }
-    return storage.entity.columns.contains { property in
-      let slot = property.slot
-      guard !old[slot].isIdentical(to: new[slot]) else { return false }
-      // Ignore a changed reference if its target was merely renumbered.
-      if case .toOne = property.kind, case .integer(let bits) = old[slot] {
-        return new[slot] != .integer(feed.currentNumber(bits))
-      }
-      return true
-    }
+    return feed.differ(old, new, number)
   }
 
   private func values(
@@ -70,11 +66,14 @@ final class ValueChanges {
     return try view.withRecord(number, storage) { try storage.values($0) }
   }
 
-  /// Returns whether a row has been written since the shown generation.
+  /// Returns whether a row may have been written since the shown generation.
   ///
-  /// The feed calls this method when the shown generation is no longer readable.
+  /// The feed calls this method when the shown generation is no longer readable. The result is
+  /// `true` if the row contains attributes that are derived from related objects, because
+  /// recomputing such an attribute does not change the version of the row.
   private func wasWritten(_ number: ObjectNumber, _ storage: EntityStorage) throws -> Bool {
     guard let shown = before?.snapshot?.generation, !number.isTemporary else { return false }
+    if storage.entity.derived.contains(where: \.isOverRelationship) { return true }
     return try after.withRecord(number, storage) { $0.version >= shown.frame } ?? false
   }
 }

@@ -1,5 +1,29 @@
 import Observation
 
+/// A property value that observers have read.
+enum ObservedValue {
+  case attribute(StoredValue)
+  case target(ObjectNumber?)
+  /// The members of a to-many relationship, in ascending order if they are unordered.
+  case members([ObjectNumber], isOrdered: Bool)
+
+  /// Returns whether a later value is the same as this value.
+  ///
+  /// Objects that have since been renumbered are the same objects.
+  func isSame(as later: ObservedValue, _ renumbered: RenumberedObjects) -> Bool {
+    switch (self, later) {
+    case (.attribute(let before), .attribute(let now)): return before.isIdentical(to: now)
+    case (.target(let before), .target(let now)):
+      return before == now || before.map { renumbered.resolved($0) } == now
+    case (.members(let before, let isOrdered), .members(let now, _)):
+      if before == now { return true }
+      let current = before.map { renumbered.resolved($0) }
+      return (isOrdered ? current : current.sorted()) == now
+    default: return false
+    }
+  }
+}
+
 /// The observers of an object, and the property values that they have read.
 ///
 /// Observers of a property are notified only when the current value differs from the value that
@@ -9,14 +33,14 @@ final class ObjectObservation {
   /// The values that observers have read, indexed by slot.
   ///
   /// An element is `nil` if observers have not read the property.
-  private(set) var seen: [StoredValue?]
+  private(set) var seen: [ObservedValue?]
 
   init(_ entity: EntityDescription) {
     seen = Array(repeating: nil, count: entity.properties.count)
   }
 
   /// Records that an observer reads a property.
-  func recordRead(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
+  func recordRead(_ object: ManagedObject, _ slot: Int, _ value: () -> ObservedValue?) {
     registrar.access(object, keyPath: ObservedProperties.path(slot))
     if seen[slot] == nil { seen[slot] = value() }
   }
@@ -28,10 +52,12 @@ final class ObjectObservation {
   ///
   /// - Complexity: O(1). After a notification, no values are compared until an observer reads the
   ///   property again.
-  func notifyIfChanged(_ object: ManagedObject, _ slot: Int, _ value: () -> StoredValue?) {
-    guard let before = seen[slot], let value = value(), !before.isIdentical(to: value) else {
-      return
-    }
+  func notifyIfChanged(
+    _ object: ManagedObject, _ slot: Int, _ renumbered: RenumberedObjects,
+    _ value: () -> ObservedValue?
+  ) {
+    guard let before = seen[slot], let value = value(), !before.isSame(as: value, renumbered)
+    else { return }
     seen[slot] = nil
     registrar.withMutation(of: object, keyPath: ObservedProperties.path(slot)) {}
   }

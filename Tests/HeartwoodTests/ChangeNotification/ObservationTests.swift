@@ -2,25 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodTestSupport
 import Observation
-import Synchronization
 import Testing
-
-private final class Count: Sendable {
-  let value = Atomic<Int>(0)
-}
-
-/// Observes the properties that `look` reads, up to the first change.
-///
-/// - Returns: A closure that returns the number of notifications received so far.
-private func watch<Value>(_ look: () -> Value) -> () -> Int {
-  let count = Count()
-  _ = withObservationTracking {
-    look()
-  } onChange: {
-    count.value.add(1, ordering: .relaxed)
-  }
-  return { count.value.load(ordering: .relaxed) }
-}
 
 /// A class that shows other values than its row contains.
 private final class ShownMessage: ManagedObject {
@@ -294,6 +276,44 @@ struct ObservationTests {
     }
   }
 
+  /// The save recomputes derived attributes, so each object may have changed.
+  @Test(.evidence("OB-01"), .evidence("D-10"))
+  func `the first save of an object does not notify observers of relationships to it`() throws {
+    let fixture = try GraphFixture(towns)
+    let houseID = try fixture.saved { House(context: $0) }.objectID
+    let context = fixture.context()
+    context.tracksObservation = true
+    let old = try #require(try context.existingObject(House.self, with: houseID))
+    let (town, new) = (Town(context: context), House(context: context))
+    town.name = "Rome"
+    (old.town, new.town) = (town, town)
+    let reference = watch { old.town }
+    let members = watch { town.houses }
+    try context.save()
+    #expect(!town.objectID.isTemporary && town.houses == [old, new])
+    #expect(reference() == 0 && members() == 0)
+    old.town = nil
+    #expect(reference() == 1 && members() == 1)
+  }
+
+  @Test(.mustEnd, .evidence("OB-02")) @MainActor
+  func `an object that is found to be missing notifies observers of deletedObjects`() async throws {
+    let view = fixture.container.viewContext
+    view.tracksObservation = true
+    try fixture.changeSong(ids[0]) { $0.managedObjectContext?.delete($0) }
+    let gone: Song = view.object(with: ids[0])
+    await withCheckedContinuation { continuation in
+      withObservationTracking {
+        _ = view.deletedObjects
+        // The observer itself reads the missing object.
+        _ = gone.rank
+      } onChange: {
+        continuation.resume()
+      }
+    }
+    #expect(view.deletedObjects == [gone])
+  }
+
   @Test(.evidence("OB-02"), .evidence("I-01"))
   func `an object that others have deleted is no change for observers`() throws {
     let (gone, song) = (try song(0), try song(1))
@@ -305,26 +325,6 @@ struct ObservationTests {
     song.rank = 3
     context.processPendingChanges()
     #expect(any() == 1 && context.hasChanges)
-  }
-
-  @Test(.evidence("OB-03"))
-  func `observers of a results controller are notified of its list and sections`() throws {
-    let controller = FetchedResultsController(
-      fetchRequest: FetchRequest<Song>(where: #Predicate { $0.rank > 15 }), context: context,
-      sectionedBy: \Song.genre)
-    try controller.performFetch()
-    let list = watch { controller.count }
-    let sections = watch { controller.sections.count }
-    try fixture.changeSong(ids[1]) { $0.rank += 1 }
-    context.processPendingChanges()
-    #expect(list() == 0)
-    try song().rank = 100
-    context.processPendingChanges()
-    #expect(list() == 1 && sections() == 1)
-    let again = watch { controller.fetchedObjects }
-    try fixture.songs([50])
-    context.processPendingChanges()
-    #expect(again() == 1 && controller.count == 3)
   }
 
   @Test(.evidence("OB-04"))

@@ -3,6 +3,14 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+/// A class whose objects change another object whenever they are loaded.
+private final class CountedNote: ManagedObject {
+  @Attribute var rank: Int = 0
+  @ToOne var counter: CountedNote?
+
+  override func awakeFromFetch() { counter?.rank += 2 }
+}
+
 @Suite("Changes that a live list could miss")
 struct MissedChangesTests {
   private let fixture: GraphFixture
@@ -119,6 +127,57 @@ struct MissedChangesTests {
     new[0].title = "changed"
     new[2].title = "changed"
     #expect(try live.check().ids == context.fetchObjectIDs(request))
+  }
+
+  @Test(.evidence("LR-01"), .evidence("LR-06"))
+  func `a list shows the changes that objects make when it rereads them`() throws {
+    let fixture = try GraphFixture(Schema(CountedNote.self))
+    let ids = try fixture.saved { context in
+      let notes = [0, 3, 10].map { rank in
+        let note = CountedNote(context: context)
+        note.rank = rank
+        return note
+      }
+      notes[2].counter = notes[0]
+      return notes
+    }.map(\.objectID)
+    let context = fixture.context()
+    let request = FetchRequest<CountedNote>(sort: [SortDescriptor(\.rank)])
+    let live = try FollowedResults(request, context)
+    let notes = try context.fetch(request)
+    #expect(live.check().ids == ids && notes.map(\.rank) == [2, 3, 10])
+    try fixture.context().execute(
+      BatchUpdateRequest<CountedNote>(where: #Predicate { $0.rank == 10 }) { $0[\.rank] = 11 })
+    #expect(live.check().ids == [ids[1], ids[0], ids[2]] && notes.map(\.rank) == [4, 3, 11])
+    #expect(try context.fetchObjectIDs(request) == live.ids)
+  }
+
+  /// If there are many lists, each object is checked only against those that its value may match.
+  @Test(.evidence("LR-01"), .evidence("FO-09"), arguments: [0, 12])
+  func `one of many lists contains the objects whose value is NaN`(otherCount: Int) throws {
+    let fixture = try GraphFixture(towns)
+    let ids = try fixture.saved { context in
+      [1, 2].map { height in
+        let house = House(context: context)
+        house.height = height
+        return house
+      }
+    }.map(\.objectID)
+    let context = fixture.context()
+    let first = try #require(try context.existingObject(House.self, with: ids[0]))
+    let request = try FetchRequest<House>(sort: [SortDescriptor(\.height)]).after(first)
+    let live = try FollowedResults(request, context)
+    let others = try (0..<otherCount).map { rooms in
+      try FollowedResults(FetchRequest<House>(where: #Predicate { $0.rooms == rooms }), context)
+    }
+    let new = try fixture.saved { other in
+      let house = House(context: other)
+      house.height = .nan
+      return house
+    }
+    #expect(live.check().ids == [ids[1], new.objectID])
+    #expect(try context.fetchObjectIDs(request) == live.ids)
+    #expect(others.allSatisfy { $0.ids.count == ($0 === others[0] ? 3 : 0) })
   }
 
   @Test(

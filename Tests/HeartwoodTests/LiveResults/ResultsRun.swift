@@ -22,6 +22,10 @@ final class ResultsRun {
   private let context: ManagedObjectContext
   private let other: ManagedObjectContext
   private let child: ManagedObjectContext
+  /// A context that reads its list and performs no other work.
+  private let idle: ManagedObjectContext
+  /// Loaded objects of the idle context that its list does not contain, with their names.
+  private var outside: [(album: Album, name: String)] = []
   private var random: SeededGenerator
   private var watched: [Watched] = []
   private var tokens: [QueryGenerationToken] = []
@@ -40,6 +44,7 @@ final class ResultsRun {
     context = fixture.context()
     other = fixture.context()
     child = fixture.child(of: context)
+    idle = fixture.context()
     context.mergePolicy = .overwrite
     other.mergePolicy = .overwrite
     context.tracksUndo = true
@@ -47,6 +52,7 @@ final class ResultsRun {
     for _ in 0..<12 { try insert(into: other) }
     try other.save()
     try watchAll()
+    try loadOutside()
   }
 
   // MARK: The lists
@@ -85,6 +91,7 @@ final class ResultsRun {
     saved.includesPendingChanges = false
     try watch("saved", saved)
     try watch("child", ranked, in: child)
+    try watch("idle", ranked, in: idle)
     var own = FetchRequest<Song>()
     own.includesSubentities = false
     try watch("own", own, sectionedBy: \Song.isLoved)
@@ -131,7 +138,7 @@ final class ResultsRun {
       ("child", 8, changeChild), ("save child", 3, { try self.child.save() }),
       ("pin", 5, { try self.context.setQueryGenerationFrom(.current) }),
       ("go back", 8, goBack), ("unpin", 3, { try self.context.setQueryGenerationFrom(nil) }),
-      ("suspend", 1, suspend),
+      ("suspend", 3, suspend), ("fail", 2, failUpdate), ("load", 2, loadOutside),
     ]
     for step in 0..<steps {
       var choice = random.below(all.reduce(0) { $0 + $1.weight })
@@ -255,8 +262,33 @@ final class ResultsRun {
     // After the suspension, the list cannot read the values it shows, so it may report unchanged
     // objects.
     for index in watched.indices { watched[index].wasSuspended = true }
+    // Usually, the lists have not processed this edit yet.
+    if random.isTrue(in256: 128) { try change(in: context) }
     try fixture.container.suspend()
     try fixture.container.resume()
+  }
+
+  /// Makes the updates of the lists fail, and then resets the contexts.
+  private func failUpdate() throws {
+    let lost = Song(context: other)
+    try other.save()
+    let id = lost.objectID
+    other.delete(lost)
+    try other.save()
+    try change(in: context)
+    context.shouldDeleteInaccessibleFaults = false
+    _ = context.object(Song.self, with: id).title
+    for this in watched { _ = this.followed.controller.count }
+    context.shouldDeleteInaccessibleFaults = true
+    // The child reads from its parent, so its lists may have failed, too.
+    context.reset()
+    child.reset()
+  }
+
+  /// Loads objects that the list of the idle context does not contain.
+  private func loadOutside() throws {
+    idle.refreshAllObjects()
+    outside = try idle.fetch(FetchRequest<Album>()).map { ($0, $0.name) }
   }
 
   // MARK: Checks
@@ -265,6 +297,9 @@ final class ResultsRun {
     let this = watched[index]
     let label = "\(this.name) after \(trace.suffix(12).joined(separator: ", "))"
     let shown = this.followed.controller.fetchedObjects
+    if let changed = outside.first(where: { $0.album.name != $0.name }) {
+      throw GraphMismatch("\(label): rereads an album, which was \(changed.name)")
+    }
     let found = try reference(this)
     guard shown == found else {
       let differences = found.map(text).difference(from: shown.map(text))

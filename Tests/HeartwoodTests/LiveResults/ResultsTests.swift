@@ -253,6 +253,19 @@ struct ResultsTests {
     }
   }
 
+  @Test(.evidence("LR-03"))
+  func `a results controller of a child reports no change if a reference is only renumbered`()
+    throws
+  {
+    try song(0).album = Album(context: context)
+    let child = try FollowedResults(FetchRequest<Song>(), fixture.child(of: context))
+    #expect(child.check().ids == ids)
+    try context.save()
+    #expect(child.check().news().isEmpty)
+    try song(0).album = Album(context: context)
+    #expect(child.check().news().map(\.updated) == [[ids[0]]])
+  }
+
   @Test(.evidence("LR-01"))
   func `an unsaved object that was deleted and inserted again is listed once`() throws {
     let song = Song(context: context)
@@ -300,6 +313,26 @@ struct ResultsTests {
     #expect(try context.fetch(FetchRequest<CrateItem>()).first?.crate != nil)
     context.refreshAllObjects()
     #expect(live.check().ids == (try context.fetchObjectIDs(filled)))
+  }
+
+  @Test(.evidence("LR-02"))
+  func `as few of the changed objects as possible are reported as moved`() throws {
+    let live = try FollowedResults(ranked(), context)
+    // The first two songs change their ranks, and pass the third one, which has not changed.
+    try fixture.saved { other in
+      other.object(Song.self, with: ids[0]).rank = 31
+      other.object(Song.self, with: ids[1]).rank = 32
+    }
+    #expect(live.check().ids == [ids[2], ids[0], ids[1], ids[3]])
+    #expect(live.news().map(offsets) == [[[-1, 1, 2], [-1, 0, 1], [1, 1, 0], [1, 2, 1]]])
+    // The first of four changed songs moves to the end.
+    try fixture.saved { other in
+      for (index, rank) in [(2, 50), (0, 11), (1, 12), (3, 13)] {
+        other.object(Song.self, with: ids[index]).rank = rank
+      }
+    }
+    #expect(live.check().ids == [ids[0], ids[1], ids[3], ids[2]])
+    #expect(live.news().map(offsets) == [[[-1, 0, 3], [1, 3, 0]]])
   }
 
   @Test(.evidence("LR-05")) func `a limited list of many objects equals a fetch`() throws {
