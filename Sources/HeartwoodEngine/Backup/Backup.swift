@@ -48,15 +48,9 @@ public struct Backup: Sendable {
   }
 
   private func restorePoints(in directory: BackupDirectory) throws -> [RestorePoint] {
-    let headers = try directory.frames.compactMap { frame throws(StorageError) in
-      try directory.readableHeader(of: frame)
-    }
+    let headers = try directory.readableHeaders()
     var names: [FrameNumber: [String]] = [:]
-    // If several generations have had the same name, use the name only for the newest of them.
-    let frames: [String: FrameNumber] = headers.reduce(into: [:]) { frames, header in
-      frames.merge(header.names) { $1 }
-    }
-    for (name, frame) in frames {
+    for (name, frame) in headers.names {
       names[frame, default: []].append(name)
     }
     return headers.map { header in

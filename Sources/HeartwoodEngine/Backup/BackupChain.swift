@@ -32,10 +32,8 @@ struct BackupChain {
     imageCount = files.reduce(0) { $0 + $1.header.imageCount }
   }
 
-  /// The store's named generations at the time of the backups.
-  var names: [String: FrameNumber] {
-    files.reduce(into: [:]) { $0.merge($1.header.names) { $1 } }
-  }
+  /// The generations that the files record for names.
+  var names: [String: FrameNumber] { files.map(\.header).names }
 
   /// The commit on which the first file builds, or `nil` if the first file contains all pages.
   var base: BackupStart? { files.first?.header.base }
