@@ -79,8 +79,9 @@ public struct Backup: Sendable {
   /// - Throws: `generationExpired` if the directory does not contain the generation, or `corrupt`
   ///   if a file is missing or damaged. The message of a `corrupt` error describes what can still
   ///   be restored. Throws `invalidArgument` if `target` exists. Also throws `busy`, `notAStore`,
-  ///   `incompatibleFormat`, `io` or `diskFull`. If an error is thrown, no new store remains at
-  ///   `target`.
+  ///   `incompatibleFormat`, `io` or `diskFull`. If an error is thrown, `target` does not exist
+  ///   or is the complete store. The latter is possible only if the sync of the parent directory
+  ///   failed.
   /// - Complexity: Reads the files that contain the generation's pages, verifies each page in them,
   ///   and writes each page of the generation once. Performs three syncs, plus directory syncs.
   @discardableResult
