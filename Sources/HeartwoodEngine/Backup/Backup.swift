@@ -120,7 +120,8 @@ public struct Backup: Sendable {
   ///   damaged. Also throws `notAStore`, `incompatibleFormat`, `io` or `diskFull`. An error never
   ///   causes the loss of a restore point that `isKept` accepted.
   /// - Complexity: For each run of adjacent removed points, reads the files of these points and the
-  ///   next file, and replaces all of them with one file.
+  ///   next file once, and replaces all of them with one file. The memory that the method uses does
+  ///   not depend on the number of pages.
   @discardableResult
   public func thin(keeping isKept: (RestorePoint) throws -> Bool) throws -> Int {
     try BackupDirectory(path, on: fileSystem).withLock { directory in

@@ -39,19 +39,11 @@ struct BackupThinning {
     var header = chain.newest
     header.base = chain.base
     header.names = chain.names
-    let images = try chain.newestImages()
     // Keep the mode of the generation's file. Its backup must not become readable by more users.
     let mode = try directory.fileSystem.mode(of: directory.path + "/" + chain.newest.name.text)
     let fileSystem = try directory.fileSystem.entering(directory.path, newFileMode: mode)
-    header.imageCount = images.count
-    let block = ByteBlock(count: header.geometry.pageByteCount)
-    defer { block.keep() }
-    try BackupFile.write(header, in: directory.path, fileSystem) {
-      write throws(StorageError) in
-      for image in images {
-        try chain.read(image, into: block.bytes)
-        try write(block.bytes.bytes)
-      }
+    try BackupFile.write(header, in: directory.path, fileSystem) { write throws(StorageError) in
+      try chain.forEachNewestImage(write)
     }
     return header.name
   }

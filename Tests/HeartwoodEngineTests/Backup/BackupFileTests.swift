@@ -327,27 +327,6 @@ struct BackupFileTests {
     }
   }
 
-  @Test(.evidence("A7")) func `of named generations keep the names, whichever files are removed`()
-    throws
-  {
-    let disk = MemoryFileSystem()
-    let backup = Backup(at: "/backup", on: disk)
-    try StoreFixture.on(disk).run { store in
-      func backUp(_ number: UInt8) throws -> Generation {
-        try store.write { try $0.keyspace("k").put(1, [number]) }
-        return try store.backup(to: "/backup").generation
-      }
-      try store.keep(backUp(1), as: "spring")
-      // This file records the name.
-      _ = try backUp(2)
-      // The next file contains all pages.
-      for name in try store.namedGenerations().keys { try store.release(name) }
-      _ = try backUp(3)
-      for _ in 0..<2 { try backup.thin { !$0.names.isEmpty } }
-      #expect(try backup.restorePoints().map(\.names) == [["spring"], []])
-    }
-  }
-
   @Test(.evidence("A3")) func `with changes are as large as the changed pages`() throws {
     let counting = CountingFileSystem(MemoryFileSystem())
     var options = StoreOptions()
