@@ -66,6 +66,23 @@ struct BackupCommandTests {
       "no backup directory", exitCode: 1)
   }
 
+  @Test func `select each restore point by the time that they print`() throws {
+    for number in 0..<8 {
+      try addTeam("\(number)")
+      try store.keep("point \(number)")
+      Thread.sleep(forTimeInterval: 0.002)
+    }
+    try store.run("backup", backup).expectFine()
+    let points: [[String: Any]] = try ProgramRun("heartwoodctl", ["restore", backup, "--json"])
+      .json()
+    let chosen = try points.enumerated().map { index, point in
+      let time = try #require(point["time"] as? String)
+      return try ToolRun("restore", backup, directory.path(of: "\(index)"), "--at", time, "--json")
+        .json()["generation"] as? Int
+    }
+    #expect(chosen.count == 8 && chosen == points.map { $0["generation"] as? Int })
+  }
+
   @Test(.mustEnd) func `repeat backups until the reader of their output ends`() throws {
     let process = Process()
     process.executableURL = try ToolRun.executable()

@@ -81,6 +81,7 @@ struct ObjectConcurrencyTests {
   @Test func `a generation is chosen by number, name or time`() throws {
     let store = try ObjectStore()
     try store.keep("before")
+    try store.keep("2026-11-27-before")
     let number = try store.generation().frame
     let time = Date()
     Thread.sleep(forTimeInterval: 0.05)
@@ -91,8 +92,16 @@ struct ObjectConcurrencyTests {
       try store.run("query", "Player", "weight == 1", "--count", "--at", at).output
     }
     let text = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-    for at in ["\(number)", "before", text] { #expect(try count(at) == "0\n", "\(at)") }
-    #expect(try count("2090-01-01") == "6\n")
+    let spaced = text.replacing("T", with: " ")
+    for at in [
+      "\(number)", "before", "2026-11-27-before", text, spaced,
+      spaced.replacing("Z", with: " +0000"), spaced.replacing("Z", with: " UTC"),
+    ] { #expect(try count(at) == "0\n", "\(at)") }
+    let newest = try #require(try store.run("info", "--json").json()["newestTime"] as? String)
+    let minute = String((time + 120).formatted(.iso8601).prefix(16))
+    for at in ["2090-01-01", newest, minute] { #expect(try count(at) == "6\n", "\(at)") }
+    try store.run("query", "Player", "--at", "2026-11-27-befor").expectComplaint(
+      "Did you mean 2026-11-27-before?", exitCode: 1)
     try store.run("query", "Player", "--at", "1999-01-01T00:00:00Z").expectComplaint(
       "No readable generation dates from", exitCode: 1)
     try store.run("query", "Player", "--at", "befor").expectComplaint(

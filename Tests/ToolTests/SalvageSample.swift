@@ -22,6 +22,8 @@ struct SalvageSample {
   private(set) var trees: [String: TreeID] = [:]
   /// The pages in use, by their kind.
   private(set) var pages: [PageKind: [PageNumber]] = [:]
+  /// The levels of the branches.
+  private(set) var levels: [PageNumber: Int] = [:]
   /// The number of leaves that remain in free pages.
   private(set) var staleLeafCount = 0
   private(set) var generation: FrameNumber = 0
@@ -35,6 +37,31 @@ struct SalvageSample {
   /// - Parameter isCheckpointed: `true` if all pages are in the page file; `false` if the newest
   ///   pages are only in the log.
   init(pageByteCount: Int, isCheckpointed: Bool, seed: UInt64, scale: Int = 1) throws {
+    try self.init(pageByteCount: pageByteCount, isCheckpointed: isCheckpointed) { store in
+      try Self.write(to: store, seed: seed, count: 600 * scale * pageByteCount / 4096)
+    }
+  }
+
+  /// Writes a store with one keyspace, whose tree has at least three levels of branches.
+  static func ofTallTree(seed: UInt64) throws -> SalvageSample {
+    var generator = SeededGenerator(seed: seed)
+    return try SalvageSample(pageByteCount: 4096, isCheckpointed: true) { store in
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("tall")
+        // Neighbouring keys differ only in their last byte, so branches hold few separators.
+        for group in UInt8(1)...160 {
+          for number in 0..<UInt8(2 + generator.below(3)) {
+            let key = [UInt8](repeating: group, count: 900) + [number]
+            try keyspace.put(key, generator.bytes(20))
+          }
+        }
+      }
+    }
+  }
+
+  private init(
+    pageByteCount: Int, isCheckpointed: Bool, _ write: (Store) throws -> Void
+  ) throws {
     var options = StoreOptions()
     options.pageByteCount = pageByteCount
     options.segmentByteCount = pageByteCount * 64
@@ -43,7 +70,7 @@ struct SalvageSample {
       Geometry(pageByteCount: pageByteCount, segmentByteCount: pageByteCount * 64))
     let fixture = StoreFixture.inMemory(options)
     let store = try fixture.open()
-    try Self.write(to: store, seed: seed, count: 600 * scale * pageByteCount / 4096)
+    try write(store)
     if isCheckpointed { try store.checkpoint() }
     let snapshot = try store.snapshot()
     try record(snapshot)
@@ -125,6 +152,7 @@ struct SalvageSample {
       defer { view.release(reference) }
       let kind = try #require(PageKind(rawValue: reference.bytes.load8(PageLayout.kind.offset)))
       pages[kind, default: []].append(page)
+      if kind == .branch { levels[page] = Int(reference.bytes.load8(PageLayout.level.offset)) }
       let tree = reference.bytes.load32(PageLayout.tree.offset)
       guard kind == .leaf, let name = names[tree] else { continue }
       try record(NodeView(reference.bytes), page, tree, name, view)

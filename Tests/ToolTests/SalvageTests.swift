@@ -131,6 +131,24 @@ struct SalvageTests {
     #expect(report.isComplete)
   }
 
+  /// The parents of branches, or the catalog, are lost, and so are branches below them.
+  @Test(arguments: TestScale.seeds(quick: 4, all: 8, long: 200))
+  func `needs few branches of a tall tree`(seed: UInt64) throws {
+    var sample = try SalvageSample.ofTallTree(seed: seed)
+    var generator = SeededGenerator(seed: seed)
+    let top = try #require(sample.levels.values.max())
+    #expect(top >= 3)
+    let losesCatalog = seed % 2 == 0
+    var lost: Set<PageNumber> = losesCatalog ? [1] : []
+    for (page, level) in sample.levels.sorted(by: { $0.key < $1.key })
+    where generator.below(4) == 0 || (level == top && !losesCatalog) { lost.insert(page) }
+    sample.destroy(lost, &generator)
+    let contents = try sample.salvaged().contents
+    #expect(
+      Dictionary(uniqueKeysWithValues: contents.map { ($0.key.key, $0.value) })
+        == Dictionary(uniqueKeysWithValues: sample.contents.map { ($0.key.key, $0.value) }))
+  }
+
   @Test(arguments: forms) func `names keyspaces without a catalog by their trees`(form: Form) throws
   {
     var sample = try form.sample()

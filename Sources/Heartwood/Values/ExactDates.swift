@@ -57,7 +57,7 @@ package enum ExactDates {
   }
 
   /// Returns the text of a date after rounding the date to milliseconds.
-  static func roundedText(of date: Date) -> String {
+  package static func roundedText(of date: Date) -> String {
     let milliseconds = (date.timeIntervalSinceReferenceDate * 1000).rounded()
     guard years.contains(milliseconds / 1000) else { return text(of: date) }
     let (seconds, rest) = Int(milliseconds).dividedRoundingDown(by: 1000)

@@ -48,15 +48,9 @@ public struct Backup: Sendable {
   }
 
   private func restorePoints(in directory: BackupDirectory) throws -> [RestorePoint] {
-    let headers = try directory.frames.compactMap { frame throws(StorageError) in
-      try directory.readableHeader(of: frame)
-    }
+    let headers = try directory.readableHeaders()
     var names: [FrameNumber: [String]] = [:]
-    // If several generations have had the same name, use the name only for the newest of them.
-    let frames: [String: FrameNumber] = headers.reduce(into: [:]) { frames, header in
-      frames.merge(header.names) { $1 }
-    }
-    for (name, frame) in frames {
+    for (name, frame) in headers.names {
       names[frame, default: []].append(name)
     }
     return headers.map { header in
@@ -85,8 +79,9 @@ public struct Backup: Sendable {
   /// - Throws: `generationExpired` if the directory does not contain the generation, or `corrupt`
   ///   if a file is missing or damaged. The message of a `corrupt` error describes what can still
   ///   be restored. Throws `invalidArgument` if `target` exists. Also throws `busy`, `notAStore`,
-  ///   `incompatibleFormat`, `io` or `diskFull`. If an error is thrown, no new store remains at
-  ///   `target`.
+  ///   `incompatibleFormat`, `io` or `diskFull`. If an error is thrown, `target` does not exist
+  ///   or is the complete store. The latter is possible only if the sync of the parent directory
+  ///   failed.
   /// - Complexity: Reads the files that contain the generation's pages, verifies each page in them,
   ///   and writes each page of the generation once. Performs three syncs, plus directory syncs.
   @discardableResult
@@ -125,7 +120,8 @@ public struct Backup: Sendable {
   ///   damaged. Also throws `notAStore`, `incompatibleFormat`, `io` or `diskFull`. An error never
   ///   causes the loss of a restore point that `isKept` accepted.
   /// - Complexity: For each run of adjacent removed points, reads the files of these points and the
-  ///   next file, and replaces all of them with one file.
+  ///   next file once, and replaces all of them with one file. The memory that the method uses does
+  ///   not depend on the number of pages.
   @discardableResult
   public func thin(keeping isKept: (RestorePoint) throws -> Bool) throws -> Int {
     try BackupDirectory(path, on: fileSystem).withLock { directory in

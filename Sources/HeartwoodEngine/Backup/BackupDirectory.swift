@@ -153,6 +153,11 @@ struct BackupDirectory {
     }
   }
 
+  /// Returns the undamaged headers of the last files for all generations, in generation order.
+  func readableHeaders() throws -> [BackupHeader] {
+    try frames.compactMap { try readableHeader(of: $0) }
+  }
+
   func missing(_ frame: FrameNumber) -> StorageError {
     guard let present = names.last(where: { $0.frame == frame }), let base = present.base else {
       let frames = frames

@@ -13,6 +13,8 @@ package struct BackupHeader: Hashable, Sendable {
   /// The lineages that ended before the commit.
   package var lineages: [EndedLineage]
   /// The store's named generations at the time of the backup.
+  ///
+  /// A full backup also contains the names that earlier files record for restorable generations.
   package var names: [String: FrameNumber]
   package var imageCount: Int
 
@@ -176,4 +178,11 @@ package struct BackupHeader: Hashable, Sendable {
   static func damaged(_ message: String, _ name: String) -> StorageError {
     .corrupt("The backup file is damaged. " + message, file: name)
   }
+}
+
+extension [BackupHeader] {
+  /// The generations that the headers, in generation order, record for names.
+  ///
+  /// If several generations have had the same name, the last header applies.
+  var names: [String: FrameNumber] { reduce(into: [:]) { $0.merge($1.names) { $1 } } }
 }

@@ -124,17 +124,17 @@ struct BackupRun {
     in directory: BackupDirectory
   ) throws -> Snapshot {
     let generation = snapshot.generation
+    let names = try names(after: base, in: directory)
     // Keep the generation before writing its file. Keeping the generation makes it durable and
     // retains it for the next delta.
     try store.keep(generation, as: series.name(of: generation))
     let state = snapshot.state
-    let names = try store.namedGenerations().filter { !BackupSeries.isName($0.key) }
     let pages = try pages(of: state, after: base?.state)
     let header = BackupHeader(
       geometry: state.files.geometry, identity: state.files.identity, series: series.number,
       base: base.map { BackupStart($0.state.point) }, point: state.point,
       lineages: store.maintenance.lineages.filter { $0.end < state.generation },
-      names: names.mapValues(\.frame), imageCount: pages.count)
+      names: names, imageCount: pages.count)
     do {
       try write(pages, of: state, header, in: directory)
     } catch {
@@ -167,6 +167,18 @@ struct BackupRun {
       }
     }
     steps.finish()
+  }
+
+  /// Returns the names to record in the next file.
+  ///
+  /// A full backup starts a new chain, so thinning cannot merge the names in earlier files into it.
+  private func names(
+    after base: Snapshot?, in directory: BackupDirectory
+  ) throws -> [String: FrameNumber] {
+    let named = try store.namedGenerations().filter { !BackupSeries.isName($0.key) }
+    let frames = Set(directory.frames)
+    let earlier = try base == nil ? directory.readableHeaders().names : [:]
+    return earlier.filter { frames.contains($0.value) }.merging(named.mapValues(\.frame)) { $1 }
   }
 
   /// Returns the pages in use, in ascending order.

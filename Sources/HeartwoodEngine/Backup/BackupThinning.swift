@@ -11,6 +11,8 @@ struct BackupThinning {
   func run(
     keeping kept: Set<FrameNumber>, removing removed: Set<FrameNumber>
   ) throws(StorageError) {
+    // An existing incomplete file would keep its mode.
+    try directory.remove([])
     var names: Set<BackupName> = []
     for frame in kept.sorted() {
       names.insert(try merge(to: frame, after: directory.base(of: frame, among: kept)))
@@ -37,16 +39,11 @@ struct BackupThinning {
     var header = chain.newest
     header.base = chain.base
     header.names = chain.names
-    let images = try chain.newestImages()
-    header.imageCount = images.count
-    let block = ByteBlock(count: header.geometry.pageByteCount)
-    defer { block.keep() }
-    try BackupFile.write(header, in: directory.path, directory.fileSystem) {
-      write throws(StorageError) in
-      for image in images {
-        try chain.read(image, into: block.bytes)
-        try write(block.bytes.bytes)
-      }
+    // Keep the mode of the generation's file. Its backup must not become readable by more users.
+    let mode = try directory.fileSystem.mode(of: directory.path + "/" + chain.newest.name.text)
+    let fileSystem = try directory.fileSystem.entering(directory.path, newFileMode: mode)
+    try BackupFile.write(header, in: directory.path, fileSystem) { write throws(StorageError) in
+      try chain.forEachNewestImage(write)
     }
     return header.name
   }

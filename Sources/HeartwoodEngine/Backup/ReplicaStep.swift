@@ -109,7 +109,7 @@ struct ReplicaStep {
     var frames: [RetainedFrameMap.RetainedFrame] = []
     var written: [UInt64: Segment] = [:]
     let lineage = header.point.lineage
-    try file.forEachImage { page, image, _ throws(StorageError) in
+    try file.forEachImage { page, image throws(StorageError) in
       let frame = image.load64(PageLayout.frame.offset)
       guard frame > generation else { return }
       guard geometry.isFrame(frame) else { throw damaged() }

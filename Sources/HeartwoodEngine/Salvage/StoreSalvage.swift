@@ -35,7 +35,7 @@ package struct StoreSalvage {
   /// - Throws: `busy` if the damaged store is open, `notAStore` or `incompatibleFormat` if the
   ///   directory is not a store that can be read, or `invalidArgument` if the new path exists. Also
   ///   throws `io`, `diskFull`, or any error that `finish` throws. If an error is thrown, there is
-  ///   no new store.
+  ///   no new store, or the new store is complete but the sync of its parent directory failed.
   /// - Complexity: Reads every page of the damaged store twice, and the pages of large values a
   ///   third time. Uses about 40 bytes of memory for each page, plus the memory for one transaction
   ///   of limited size.

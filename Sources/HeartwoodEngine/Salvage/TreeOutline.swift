@@ -33,10 +33,17 @@ struct TreeOutline {
     let upper: [UInt8]?
   }
 
-  /// A subtree whose parent is lost.
+  /// A subtree whose parent is lost, or a part of such a subtree.
+  ///
+  /// A subtree is divided at its lost branches, because the leaves of these branches are separate
+  /// fragments.
   private struct Fragment {
     let firstKey: [UInt8]
     let items: [Item]
+    /// The topmost node of the subtree.
+    let top: PageNumber
+    /// The items of the entire subtree, with the positions of its lost branches.
+    let subtree: [Item]
   }
 
   /// Finds the leaves of a tree.
@@ -132,11 +139,14 @@ struct TreeOutline {
     where pages.isFreshNode(top.page, tree: tree, level: top.level) {
       (items, lostBranches) = ([], [])
       try descend(to: top.page, level: top.level, lower: [], upper: nil)
-      // In a fragment, mark only the position of a lost branch, because the branch's leaves are
-      // separate fragments.
-      for branch in lostBranches.reversed() { items.insert(.lost, at: branch.position) }
-      if let key = try firstKey(of: items) {
-        fragments.append(Fragment(firstKey: key, items: items))
+      var subtree = items
+      for branch in lostBranches.reversed() { subtree.insert(.lost, at: branch.position) }
+      var start = 0
+      for end in lostBranches.map(\.position) + [items.count] {
+        let part = Array(items[start..<end])
+        start = end
+        guard let key = try firstKey(of: part) else { continue }
+        fragments.append(Fragment(firstKey: key, items: part, top: top.page, subtree: subtree))
       }
     }
     (items, lostBranches) = (known, knownBranches)
@@ -168,7 +178,9 @@ struct TreeOutline {
       candidates.append(interval)
     }
     return KeyInterval.newest(of: candidates).map { interval in
-      Fragment(firstKey: interval.first, items: [.leaf(interval.page, isDoubtful: true)])
+      let items = [Item.leaf(interval.page, isDoubtful: true)]
+      return Fragment(
+        firstKey: interval.first, items: items, top: interval.page, subtree: items)
     }
   }
 
@@ -199,10 +211,10 @@ struct TreeOutline {
       position = branch.position
       if fragments.isEmpty {
         result.append(.lost)
-      } else if !rootIsKnown, fragments.count == 1 {
-        // If the fragment is the complete tree, only the name of the tree is lost, so use the
-        // fragment as is.
-        result += fragments[0].items
+      } else if !rootIsKnown, fragments.allSatisfy({ $0.top == fragments[0].top }) {
+        // If the subtree is the complete tree, only the name of the tree is lost, so use the
+        // subtree as is.
+        result += fragments[0].subtree
       } else {
         result.append(.lostBranch)
         for fragment in fragments { result += fragment.items }

@@ -36,6 +36,9 @@ struct HeldGenerations {
     }
   }
 
+  /// Returns the held generations in ascending order.
+  func frames() throws(StorageError) -> [FrameNumber] { try generations().map(\.generation) }
+
   private struct Held {
     let generation: FrameNumber
     let names: [String]

@@ -29,7 +29,8 @@ struct PartialStore {
   ///
   /// - Throws: `invalidArgument` if the final path exists, or `busy` if another process is creating
   ///   a store at the same path. If `fill` throws an error, this method removes the incomplete
-  ///   store and rethrows the error.
+  ///   store and rethrows the error. If only the final sync of the parent directory fails, this
+  ///   method throws `io`, and the complete store is at the path.
   func create(_ fill: () throws -> Void) throws {
     try requireUnused()
     try clear()
@@ -44,7 +45,15 @@ struct PartialStore {
       try? removeFiles()
       throw error
     }
-    try fileSystem.syncDirectory(OpenSequence.parent(of: path))
+    do throws(StorageError) {
+      try fileSystem.syncDirectory(OpenSequence.parent(of: path))
+    } catch {
+      // Do not remove the store. If a power cut then restored its name, but not its files, an
+      // incomplete store would be at the path.
+      var error = error
+      error.message += " The new store is complete, but a power cut may remove it."
+      throw error
+    }
   }
 
   private func requireUnused() throws(StorageError) {

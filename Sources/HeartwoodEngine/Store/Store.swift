@@ -215,11 +215,15 @@ public final class Store: Sendable {
 
   /// Checks the complete store: every page, every tree, every count, the free space, and the log.
   ///
+  /// The method checks the trees of the newest generation. Of the pages that only older live
+  /// generations read, the method checks the hashes and the structure of the individual pages.
+  ///
   /// - Precondition: The calling thread is not in the middle of a write. Otherwise, a checkpoint in
   ///   progress could wait for the write to end while this method waits for the checkpoint.
   /// - Throws: `closed`, or any error that prevents the newest generation from being read. The
-  ///   report lists corruption as findings instead of throwing an error.
-  /// - Complexity: Reads every page once.
+  ///   report lists corruption as findings instead of throwing an error. Also throws `busy` if a
+  ///   maintenance run takes longer than `busyTimeout` to decide which generations remain readable.
+  /// - Complexity: Reads every page of the page file, and every page image in use in the log, once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
     precondition(
@@ -227,7 +231,19 @@ public final class Store: Sendable {
       "A verification was started inside a write. Start it after the write has returned.")
     let snapshot = try snapshot()
     defer { withExtendedLifetime(snapshot) {} }
-    return try Verification(files: files, state: snapshot.state).run()
+    return try Verification(files: files, state: snapshot.state).run { try oldestSnapshot() }
+  }
+
+  private func oldestSnapshot() throws -> Snapshot {
+    for frame in try HeldGenerations(files: files, table: table, own: core.holder).frames() {
+      do { return try snapshot(at: Generation(frame: frame)) } catch let error as StorageError
+        where error.kind == .generationExpired
+      {
+        // The generation has been released since the generations were listed.
+        continue
+      }
+    }
+    return try snapshot()
   }
 
   /// The sizes of the store, and its activity since the store was opened.

@@ -18,7 +18,8 @@ public struct VerificationReport: Hashable, Sendable {
   public var logCommitCount = 0
 }
 
-/// A check of one generation and of the part of the log from which the generation is read.
+/// A check of one generation, of the part of the log from which the generation is read, and of the
+/// pages that only older generations read.
 ///
 /// Every page must be either free or reachable exactly once. Hashes, key order, separators, depths
 /// and counts must be correct. Corruption results in findings, never in an error.
@@ -36,12 +37,21 @@ final class Verification {
     report.pageCount = visited.count
   }
 
-  func run() -> VerificationReport {
+  /// - Parameter oldest: A closure that returns a snapshot of the oldest live generation.
+  func run(oldest: () throws -> Snapshot) throws -> VerificationReport {
     noteError(of: checkTrees)
     checkBitmaps()
     // Hold the maintenance lock, because a maintenance run would punch holes in the log and change
     // the page file during the check.
     noteError { () throws(StorageError) in try files.maintenance.withLock(checkLog) }
+    do {
+      let snapshot = try oldest()
+      defer { withExtendedLifetime(snapshot) {} }
+      try checkOlderPages(snapshot.state)
+    } catch let error as StorageError where error.kind == .corrupt || error.kind == .io {
+      // The check of the log may have found the same error.
+      if !report.findings.contains(error.description) { record(error.description) }
+    }
     return report
   }
 
@@ -220,6 +230,31 @@ final class Verification {
     for (name, row) in named.rows.sorted(by: { $0.key < $1.key })
     where !decision.isAlive(row.generation) {
       record("The named generation \"\(name)\" (\(row.generation)) can no longer be read.")
+    }
+  }
+
+  // MARK: Older generations
+
+  /// Verifies the pages of the page file that only generations before the checked one read.
+  ///
+  /// The oldest live generation reads all these pages. If this generation finds a page in the log,
+  /// every later generation does so too.
+  private func checkOlderPages(_ oldest: GenerationState) throws(StorageError) {
+    guard oldest.generation < state.generation else { return }
+    let checkpointed = oldest.files.counters.checkpointed
+    let oldest = try oldest.pruned(checkpointed: checkpointed, gone: [])
+      .renewed(alwaysVerifies: true)
+    let used = UsedPages(view: oldest.view, geometry: files.geometry)
+    var next = try used.next(from: 0)
+    while let page = next {
+      let isChecked =
+        Int(page) < visited.count && visited[Int(page)] && state.index.frame(of: page) == 0
+      if !isChecked, oldest.index.frame(of: page) == 0 {
+        do throws(StorageError) { oldest.view.release(try oldest.view.page(page)) } catch {
+          record("Generation \(oldest.generation) is damaged: \(error.description)")
+        }
+      }
+      next = try used.next(from: page + 1)
     }
   }
 }

@@ -13,7 +13,7 @@ enum ReplicaCommand {
 
     init(_ point: Backup.RestorePoint) {
       generation = point.generation.frame
-      time = JSONText.time(point.time)
+      time = TimeText.text(point.time)
       byteCount = point.byteCount
       let now = UInt64(max(Date.now.timeIntervalSince1970 * 1000, 0))
       lagMilliseconds = now > point.time ? now - point.time : 0

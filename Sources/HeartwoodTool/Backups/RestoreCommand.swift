@@ -13,7 +13,7 @@ enum RestoreCommand {
 
     init(_ point: Backup.RestorePoint) {
       generation = point.generation.frame
-      time = JSONText.time(point.time)
+      time = TimeText.text(point.time)
       names = point.names
       byteCount = point.byteCount
       isFull = point.isFull
@@ -56,7 +56,7 @@ enum RestoreCommand {
       let size = HumanText.size(point.byteCount) + (point.isFull ? " (all pages)" : "")
       let names = point.names.map(QuotedText.quoted).joined(separator: ", ")
       table.append([
-        "\(point.generation.frame)", JSONText.time(point.time), size, names.isEmpty ? "-" : names,
+        "\(point.generation.frame)", TimeText.text(point.time), size, names.isEmpty ? "-" : names,
       ])
     }
     try output.line(points.isEmpty ? "There are no restore points." : table.text())
@@ -71,12 +71,11 @@ enum RestoreCommand {
     // Do not check the number, because the library reports why a generation cannot be restored.
     if let frame = UInt64(text) { return Generation(frame: frame) }
     if let point = points.last(where: { $0.names.contains(text) }) { return point.generation }
-    guard let time = TimeText.date(text) else {
+    guard let milliseconds = TimeText.milliseconds(text) else {
       let question = NearestName.question(text, in: points.flatMap(\.names))
       throw ToolFailure.refused(
         "The backup has no generation named \(QuotedText.quoted(text)).\(question) \(advice)")
     }
-    let milliseconds = UInt64(max(time.timeIntervalSince1970 * 1000, 0))
     if let point = points.last(where: { $0.time <= milliseconds }) { return point.generation }
     throw ToolFailure.refused(
       "No generation in the backup dates from \(text) or earlier. \(advice)")

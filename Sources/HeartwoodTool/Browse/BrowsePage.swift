@@ -80,7 +80,7 @@ struct BrowsePage {
   private var time: String {
     // Omit the commit time of an empty store, which has no commit.
     guard objects.snapshot.generation.frame > 0 else { return "" }
-    let text = JSONText.time(objects.snapshot.state.point.time)
+    let text = TimeText.text(objects.snapshot.state.point.time)
     let shown = text.prefix(19).replacing("T", with: " ")
     return " of <time datetime=\"\(text)\">\(shown) UTC</time>"
   }

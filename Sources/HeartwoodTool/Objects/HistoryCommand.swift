@@ -64,13 +64,9 @@ enum HistoryCommand {
   private static func document(_ transaction: StoredObjects.Transaction) -> Document {
     let content = transaction.content
     return Document(
-      number: transaction.number, time: time(content.timestamp), author: content.author,
+      number: transaction.number, time: TimeText.text(content.timestamp), author: content.author,
       contextName: content.contextName, processID: content.processID,
       changes: content.changes.map(Change.init))
-  }
-
-  private static func time(_ date: Date) -> String {
-    JSONText.time(UInt64(max(date.timeIntervalSince1970 * 1000, 0)))
   }
 
   private static func write(
@@ -83,8 +79,9 @@ enum HistoryCommand {
     for transaction in transactions {
       let content = transaction.content
       table.append([
-        "\(transaction.number)", time(content.timestamp), QuotedText.escaped(content.author ?? "-"),
-        "\(content.processID)", summary(content.changes),
+        "\(transaction.number)", TimeText.text(content.timestamp),
+        QuotedText.escaped(content.author ?? "-"), "\(content.processID)",
+        summary(content.changes),
       ])
     }
     try output.line(table.text())

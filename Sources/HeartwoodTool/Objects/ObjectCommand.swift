@@ -51,7 +51,7 @@ enum ObjectCommand {
     of version: ObjectVersion, _ id: ManagedObjectID, _ objects: StoredObjects
   ) -> Version {
     Version(
-      time: JSONText.time(UInt64(max(version.date.timeIntervalSince1970 * 1000, 0))),
+      time: TimeText.text(version.date),
       generation: objects.generationNumber(of: version), transaction: word(for: version),
       author: version.author, values: objects.values(of: version, id))
   }
@@ -85,7 +85,7 @@ enum ObjectCommand {
     var table = TextTable(untitled: [.left, .left, .left])
     for version in versions {
       table.append([
-        JSONText.time(UInt64(max(version.date.timeIntervalSince1970 * 1000, 0))),
+        TimeText.text(version.date),
         QuotedText.escaped(version.author ?? "-"), QuotedText.escaped(word(for: version)),
       ])
     }

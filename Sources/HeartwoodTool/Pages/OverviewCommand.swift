@@ -49,7 +49,7 @@ private struct Overview: Encodable {
 
     init(_ status: ReplicaStatus) {
       lastError = status.lastError
-      errorTime = status.errorTime.map(JSONText.time)
+      errorTime = status.errorTime.map(TimeText.text)
     }
   }
 
@@ -99,7 +99,7 @@ private struct Overview: Encodable {
     logAllocatedByteCount = statistics.logByteCount
     newestGeneration = snapshot.generation.frame
     // Omit the commit time of an empty store, which has no commit.
-    newestTime = newestGeneration == 0 ? nil : JSONText.time(facts.time)
+    newestTime = newestGeneration == 0 ? nil : TimeText.text(facts.time)
     age = newestGeneration == 0 ? nil : HumanText.age(since: facts.time)
     checkpointedGeneration = statistics.checkpointedGeneration.frame
     let report = store.recovery

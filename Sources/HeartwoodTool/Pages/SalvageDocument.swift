@@ -58,7 +58,7 @@ struct SalvageDocument: Encodable {
     isComplete = report.isComplete
     self.target = target
     generation = report.generation.frame
-    time = report.time == 0 ? nil : JSONText.time(report.time)
+    time = report.time == 0 ? nil : TimeText.text(report.time)
     pageCount = report.pageCount
     damagedPageCount = report.damagedPageCount
     areCommitsLost = report.hasLostCommits

@@ -53,10 +53,9 @@ enum StoreAccess {
     of store: Store, at text: String, _ invocation: Invocation
   ) throws -> Snapshot {
     if let frame = UInt64(text) { return try store.snapshot(at: Generation(frame: frame)) }
-    guard let time = TimeText.date(text) else {
+    guard let milliseconds = TimeText.milliseconds(text) else {
       return try snapshot(of: store, named: text, invocation)
     }
-    let milliseconds = UInt64(max(time.timeIntervalSince1970 * 1000, 0))
     let newest = try store.snapshot()
     if newest.state.point.time <= milliseconds { return newest }
     for live in try store.liveGenerations().reversed() {

@@ -15,12 +15,6 @@ enum JSONText {
     String(decoding: try ObjectValue.encoder().encode(value), as: UTF8.self)
   }
 
-  /// Formats a time, given in milliseconds since 1970, as ISO 8601 in UTC.
-  static func time(_ milliseconds: UInt64) -> String {
-    Date(timeIntervalSince1970: Double(milliseconds) / 1000)
-      .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-  }
-
   /// Returns a duration in milliseconds.
   static func milliseconds(_ duration: Duration) -> Int64 {
     let parts = duration.components

@@ -1,19 +1,29 @@
 import Foundation
+import Heartwood
 
 /// Functions that parse and format points in time.
 enum TimeText {
-  /// Returns the time that an ISO 8601 string specifies, or `nil` if the string is invalid.
+  /// Returns the time that a text represents, in milliseconds since 1970, or `nil` if the text is
+  /// not a time.
   ///
-  /// A date without a time means the start of that day. A string without a time zone is interpreted
-  /// as UTC.
-  static func date(_ text: String) -> Date? {
-    let full = text.replacing(" ", with: "T")
-    for style in [
-      Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle(),
-    ] {
-      if let date = try? style.parse(full) { return date }
-      if let date = try? style.parse(full + "Z") { return date }
-    }
-    return try? Date.ISO8601FormatStyle().year().month().day().parse(text)
+  /// The text is a date in ISO 8601 format, optionally followed by a time of day and an offset from
+  /// UTC. A date without a time of day represents the start of that day. A text without an offset
+  /// is interpreted as UTC.
+  static func milliseconds(_ text: String) -> UInt64? {
+    let form =
+      /([0-9-]{10})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9.]+)?(?: ?(?:Z|UTC|([+-][0-9:]+)))?)?/
+    guard let (_, day, time, seconds, offset) = text.wholeMatch(of: form)?.output,
+      let date = ExactDates.date(
+        from: "\(day)T\(time ?? "00:00")\(seconds ?? ":00")\(offset ?? "Z")")
+    else { return nil }
+    return UInt64(max((date.timeIntervalSince1970 * 1000).rounded(), 0))
   }
+
+  /// Returns a time, given in milliseconds since 1970, in ISO 8601 format and in UTC.
+  static func text(_ milliseconds: UInt64) -> String {
+    text(Date(timeIntervalSince1970: Double(milliseconds) / 1000))
+  }
+
+  /// Returns a time, rounded to milliseconds, in ISO 8601 format and in UTC.
+  static func text(_ date: Date) -> String { ExactDates.roundedText(of: date) }
 }

@@ -45,8 +45,8 @@ extension FuzzTarget {
     try bytes.write(blocks.map(\.bytes.bytes), at: 0)
     let file = try BackupFile(name, in: "", fileSystem)
     var count = 0
-    try file.forEachImage { _, image, position throws(StorageError) in
-      if position == count, image.count == pageByteCount { count += 1 }
+    try file.forEachImage { _, image throws(StorageError) in
+      if image.count == pageByteCount { count += 1 }
     }
     guard count == file.header.imageCount else { return "An image is missing." }
     let again = file.header.encoded()

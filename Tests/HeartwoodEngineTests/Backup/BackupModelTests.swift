@@ -29,6 +29,8 @@ private struct BackupModel {
   /// The states that the backups contain, by generation.
   private var states: [Generation: BackedUpState] = [:]
   private var names: [String: Generation] = [:]
+  /// The names that the backups have recorded.
+  private var recordedNames: [String: Generation] = [:]
   private var restoreCount = 0
 
   private static let path = "/backup"
@@ -95,6 +97,7 @@ private struct BackupModel {
     let newest = try store.snapshot()
     let report = try store.backup(to: Self.path)
     #expect(report.generation == newest.generation)
+    if !report.files.isEmpty { recordedNames.merge(names) { $1 } }
     if states[newest.generation] == nil { states[newest.generation] = try BackedUpState(newest) }
     let points = try Set(backup.restorePoints().map(\.generation))
     let kept = Set(names.values)
@@ -115,7 +118,11 @@ private struct BackupModel {
     let kept = states.keys.sorted().filter { $0 == newest || random.isTrue(in256: 150) }
     try backup.thin { kept.contains($0.generation) }
     states = states.filter { kept.contains($0.key) }
-    #expect(try backup.restorePoints().map(\.generation) == kept)
+    let points = try backup.restorePoints()
+    #expect(points.map(\.generation) == kept)
+    for (name, generation) in recordedNames where kept.contains(generation) {
+      #expect(points.contains { $0.generation == generation && $0.names.contains(name) })
+    }
     let fileCount = try disk.list(Self.path)?.count { $0 != "lock" }
     #expect(fileCount == kept.count)
   }

@@ -128,6 +128,28 @@ struct CopyTests {
     }
   }
 
+  @Test(.evidence("D16")) func `is complete if only the sync of its directory fails`() throws {
+    let fileSystem = ObservedFileSystem(MemoryFileSystem())
+    let fixture = StoreFixture.on(fileSystem)
+    try fixture.run { store in
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+      var (count, failing) = (0, Int.max)
+      fileSystem.onDirectorySync = { () throws(StorageError) in
+        count += 1
+        if count == failing { throw StorageError(.io, "This sync fails.", file: "/") }
+      }
+      let start = count
+      try store.copy(store.snapshot(), to: "/first")
+      failing = count + count - start
+      let error = #expect(throws: StorageError.self) {
+        try store.copy(store.snapshot(), to: "/second")
+      }
+      #expect(error?.message.contains("This sync fails. The new store is complete") == true)
+      fileSystem.onDirectorySync = nil
+      try expectCopy(fixture, at: "/second", try Content(of: store.snapshot()), of: store)
+    }
+  }
+
   @Test func `replaces nothing`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { store in

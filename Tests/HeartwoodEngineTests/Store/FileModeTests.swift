@@ -87,4 +87,27 @@ struct FileModeTests {
       #expect(mode(path + "/" + name) == 0o600, "\(name)")
     }
   }
+
+  @Test(.evidence("E8")) func `of backups and restored stores are those of the store`() throws {
+    let directory = try ScratchDirectory()
+    let (path, restored) = (directory.path(of: "backup"), directory.path(of: "restored"))
+    try fixture(0o600).run { store in
+      for key in 0..<3 {
+        try store.write { try $0.keyspace("k").put(key, [1]) }
+        try store.backup(to: path)
+      }
+    }
+    let backup = Backup(at: path)
+    let newest = try #require(try backup.restorePoints().last).generation.frame
+    // An interrupted call of a process with another mode has left a file behind.
+    _ = try PosixFileSystem().create(
+      path + "/" + BackupName(base: nil, frame: newest).text + ".partial")
+    try backup.thin { _ in false }
+    try backup.restore(to: restored)
+    for path in [path, restored] {
+      for name in try #require(try PosixFileSystem().list(path)) {
+        #expect(mode(path + "/" + name) == 0o600, "\(path)/\(name)")
+      }
+    }
+  }
 }

@@ -97,6 +97,44 @@ struct VerificationTests {
     try store.close()
   }
 
+  /// The page file contains the named generation, and the log contains all later changes.
+  @Test(.evidence("B5"), arguments: [StoreOptions.Access.buffered, .mapped])
+  func `finds damage in pages that only a named generation reads`(
+    access: StoreOptions.Access
+  ) throws {
+    var fixture = access == .buffered ? StoreFixture.inMemory() : try StoreFixture.onDisk()
+    try fixture.run { store in
+      try store.write { transaction in
+        let numbers = try transaction.keyspace("numbers")
+        for number in 0..<200 { try numbers.put(number, [UInt8](repeating: 7, count: 60)) }
+        try transaction.keyspace("gone").put(1, [UInt8](repeating: 1, count: 9000))
+      }
+      try store.keep(store.snapshot().generation, as: "before")
+      try store.write { transaction in
+        let numbers = try transaction.keyspace("numbers")
+        for number in stride(from: 0, to: 200, by: 10) { try numbers.put(number, [8]) }
+        try transaction.removeKeyspace("gone")
+      }
+    }
+    let pages = try DamagedPages(of: fixture)
+    fixture.options.isReadOnly = true
+    fixture.options.access = access
+    func findings(_ pages: DamagedPages) throws -> [String] {
+      try fixture.write(pages.bytes, to: "pages")
+      let store = try fixture.open()
+      let findings = try store.verify().findings
+      try store.close()
+      return findings
+    }
+    #expect(try findings(pages) == [])
+    let missed = try (0..<pages.pageCount).filter(pages.isUsed).filter { page in
+      var damaged = pages
+      damaged.flip(page, 3000)
+      return try findings(damaged).isEmpty
+    }
+    #expect(pages.pageCount > 8 && missed == [])
+  }
+
   // MARK: Damage
 
   private func damagePages(_ damage: Damage, _ pages: inout DamagedPages) throws {
