@@ -117,6 +117,8 @@ public final class Store: Sendable {
   ) throws -> Generation {
     try requireWritable()
     maintenance.waitIfStalled()
+    try core.changes.enter()
+    defer { core.changes.leave() }
     let frame = try core.commit.run(
       isDurable: (durability ?? options.durability) == .full, timeout: options.busyMilliseconds,
       body)
@@ -205,6 +207,8 @@ public final class Store: Sendable {
     precondition(
       !writerLock.isHeldByThisThread,
       "A checkpoint was started inside a write. Start it after the write has returned.")
+    try core.changes.enter()
+    defer { core.changes.leave() }
     return try maintenance.run()
   }
 
@@ -242,6 +246,8 @@ public final class Store: Sendable {
   /// operations on a closed object throw `closed`. Snapshots that are still held remain readable.
   /// The store then remains locked until the last of these snapshots and the object itself have
   /// been released. Closing an object that is already closed has no effect.
+  ///
+  /// The method waits for calls in other threads that are changing the store, such as writes.
   ///
   /// - Throws: Any error from the final checkpoint, or `writesDisabled` after an earlier failure.
   ///   The store is closed in any case. Durable commits remain durable. If an error is thrown,
@@ -299,6 +305,6 @@ public final class Store: Sendable {
     // Another `Store` may replace a private core until this object has left the registry.
     guard let last = StoreRegistry.ofThisProcess.leave(registryKey) else { return }
     last.signal.end(ObjectIdentifier(self))
-    try last.end(withCheckpoint: withCheckpoint)
+    try last.close(withCheckpoint: withCheckpoint)
   }
 }
