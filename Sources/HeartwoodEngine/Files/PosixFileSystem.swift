@@ -135,7 +135,7 @@ package final class PosixFileSystem: FileSystem {
     let place = try place(path)
     let result = SystemCalls.retrying { unlinkat(place.directory, place.name, 0) }
     if case .failure(let error) = result, error.code == ENOENT { return }
-    _ = try result.get("remove the file", path)
+    _ = try result.permitted("remove the file", path)
   }
 
   package func rename(_ source: String, to target: String) throws(StorageError) {
@@ -143,7 +143,7 @@ package final class PosixFileSystem: FileSystem {
     let result = SystemCalls.retrying {
       renameat(old.directory, old.name, new.directory, new.name)
     }
-    _ = try result.get("rename the file or directory", source)
+    _ = try result.permitted("rename the file or directory", source)
   }
 
   package func watch(_ path: String) -> (any FileWatch)? { PosixFileWatch(path) }
