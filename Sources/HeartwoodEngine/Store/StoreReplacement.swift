@@ -26,16 +26,18 @@ package struct StoreReplacement {
   }
 
   package func move(_ source: String, to target: String) throws(StorageError) {
-    try Self.undoInterrupted(at: target, fileSystem)
+    for path in [source, target] { try Self.undoInterrupted(at: path, fileSystem) }
     try requireUnused(target)
     var store = try required(source)
+    try clear(source)
     try store.rename(to: target)
   }
 
   package func replace(_ path: String, with source: String) throws(StorageError) {
-    try Self.undoInterrupted(at: path, fileSystem)
+    for path in [path, source] { try Self.undoInterrupted(at: path, fileSystem) }
     try clear(path)
     var new = try required(source)
+    try clear(source)
     guard var old = try closed(path) else { return try new.rename(to: path) }
     try old.rename(to: Self.replacedPath(path))
     do {
@@ -53,7 +55,7 @@ package struct StoreReplacement {
   static func undoInterrupted(
     at path: String, _ fileSystem: any FileSystem
   ) throws(StorageError) {
-    let path = OpenSequence.trimmed(path)
+    let path = OpenSequence.trimmed(fileSystem.resolvingLinks(OpenSequence.trimmed(path)))
     guard try fileSystem.list(path) == nil,
       let names = try fileSystem.list(replacedPath(path)), names.contains("pages"),
       names.allSatisfy(OpenSequence.isOfStore)
@@ -69,6 +71,9 @@ package struct StoreReplacement {
   }
 
   /// Removes the files left by interrupted calls.
+  ///
+  /// Remove the files of a store before moving it. Otherwise, the store that it replaced would be
+  /// renamed back.
   private func clear(_ path: String) throws(StorageError) {
     for rest in [Self.removedPath(path), Self.replacedPath(path)] { try closed(rest)?.remove() }
   }
@@ -160,6 +165,6 @@ extension Store {
   ///
   /// Renaming a link would not move the directory.
   private static func directory(_ path: String) -> String {
-    PosixFileSystem.resolvingLinks(OpenSequence.trimmed(path))
+    OpenSequence.trimmed(PosixFileSystem().resolvingLinks(OpenSequence.trimmed(path)))
   }
 }

@@ -74,6 +74,14 @@ struct StoreReplacementTests {
     #expect(try value(scratch.path(of: "third")) == [3])
   }
 
+  @Test(.evidence("D19")) func `an interrupted replacement is undone through a link`() throws {
+    let link = scratch.path(of: "link")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "first")
+    try FileManager.default.moveItem(atPath: first, toPath: first + ".heartwood-replaced")
+    #expect(try value(link) == [1])
+    #expect(try names == ["first", "link", "second"])
+  }
+
   @Test(.evidence("D18"), arguments: [false, true])
   func `an open store is left as it is`(isReadOnly: Bool) throws {
     var options = StoreOptions()
