@@ -61,12 +61,13 @@ struct OpenSequence {
   /// Performs steps O1 and O2: opens the store as the first process, or attaches to an open store.
   func run(_ locks: StoreLocks) throws(StorageError) -> Opened {
     let presence = options.isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite
+    let clock = SystemThread.monotonicMilliseconds
     if options.isReadOnly {
-      try locks.waitForLock(.shared, byte: presence)
+      // A process that destroys, moves or replaces the store holds this lock exclusively.
+      while try !locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
       if let opened = try attach(locks, orWaitFor: LockByte.presenceReadWrite) { return opened }
       return try openAlone(locks)
     }
-    let clock = SystemThread.monotonicMilliseconds
     while true {
       if try locks.tryLock(.exclusive, byte: presence) {
         let opened = try openAlone(locks)

@@ -74,6 +74,18 @@ struct StoreReplacementTests {
     #expect(try value(scratch.path(of: "third")) == [3])
   }
 
+  @Test(.mustEnd, .evidence("D18"))
+  func `a store that is being moved cannot be opened for reading`() throws {
+    let locks = StoreLocks(
+      file: try #require(try PosixFileSystem().open(first + "/locks", .write)))
+    #expect(try locks.tryLock(.exclusive, byte: LockByte.presenceReadOnly))
+    var options = StoreOptions()
+    options.isReadOnly = true
+    options.busyTimeout = .milliseconds(20)
+    let error = #expect(throws: StorageError.self) { _ = try Store(at: first, options: options) }
+    #expect(error?.kind == .busy)
+  }
+
   @Test(.evidence("D19")) func `an interrupted replacement is undone through a link`() throws {
     let link = scratch.path(of: "link")
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "first")
