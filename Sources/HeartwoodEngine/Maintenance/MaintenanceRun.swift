@@ -265,9 +265,7 @@ struct MaintenanceRun {
   /// order, and returns the number of pages written.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
-    // Also allocate space for free pages at the end of the file: they are not written, but readers
-    // may map them. A power cut may have undone an earlier allocation.
-    try files.pageFile.reserve(state.point.pageCount, mayHaveBeenCut: true)
+    try allocateSpace(for: state.point)
     var moving: [PageNumber] = []
     state.index.forEach(newerThan: checkpointed) { page, _ in
       if page < state.point.pageCount { moving.append(page) }
@@ -284,6 +282,20 @@ struct MaintenanceRun {
       start = end
     }
     return moving.count
+  }
+
+  /// Allocates the space of all pages, because a power cut may have undone an earlier allocation.
+  ///
+  /// This includes free pages at the end of the file. They are not written, but readers may map
+  /// them.
+  private func allocateSpace(for point: CommitPoint) throws(StorageError) {
+    let needed = files.geometry.offset(ofPage: point.pageCount)
+    guard try files.pageFile.file.byteCount() < needed else { return }
+    // Exclude writers. On some systems, allocating space sets the length of the file, which could
+    // undo an allocation that a writer in another process makes at the same time.
+    try writerLock.acquire(timeout: nil)
+    defer { writerLock.release() }
+    try files.pageFile.reserve(point.pageCount, mayHaveBeenCut: true)
   }
 
   private func copyRun(
