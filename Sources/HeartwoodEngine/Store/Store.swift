@@ -58,6 +58,7 @@ public final class Store: Sendable {
   package init(
     at path: String, options: StoreOptions, fileSystem: any FileSystem
   ) throws(StorageError) {
+    try OpenDescriptors.registerForkHandlers()
     let sequence = try OpenSequence(fileSystem: fileSystem, path: path, options: options)
       .entered()
     let locks = try sequence.prepare()
