@@ -25,7 +25,19 @@ struct OpenSequence {
   ]
 
   static func isOfStore(_ name: String) -> Bool {
-    knownNames.contains(name) || name.hasPrefix("wal-")
+    knownNames.contains(name) || isSegment(name)
+  }
+
+  /// Returns whether a name consists of `wal-` and 16 hexadecimal digits.
+  private static func isSegment(_ name: String) -> Bool {
+    name.hasPrefix("wal-") && name.utf8.count == 20
+      && name.utf8.dropFirst(4).allSatisfy { "0123456789abcdef".utf8.contains($0) }
+  }
+
+  /// Returns whether a directory with these names contains a store, which may be damaged or may not
+  /// have been created completely.
+  static func isStore(_ names: [String]) -> Bool {
+    names.contains { ["pages", "pages.new", "locks"].contains($0) || isSegment($0) }
   }
 
   /// Finds or creates the directory, and returns a copy of this object that keeps the directory

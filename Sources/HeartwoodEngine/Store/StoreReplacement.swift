@@ -20,7 +20,7 @@ package struct StoreReplacement {
   package func destroy(_ path: String) throws(StorageError) {
     try Self.undoInterrupted(at: path, fileSystem)
     try clear(path)
-    guard var store = try closed(path) else { return }
+    guard var store = try existing(path) else { return }
     try store.rename(to: Self.removedPath(path))
     try store.remove()
   }
@@ -38,7 +38,7 @@ package struct StoreReplacement {
     try clear(path)
     var new = try required(source)
     try clear(source)
-    guard var old = try closed(path) else { return try new.rename(to: path) }
+    guard var old = try existing(path) else { return try new.rename(to: path) }
     try old.rename(to: Self.replacedPath(path))
     do {
       try new.rename(to: path)
@@ -82,6 +82,16 @@ package struct StoreReplacement {
     try ClosedStore(at: path, fileSystem, busyMilliseconds: busyMilliseconds)
   }
 
+  /// Locks the store at `path`, or returns `nil` if there is nothing or only an empty directory.
+  private func existing(_ path: String) throws(StorageError) -> ClosedStore? {
+    guard let names = try fileSystem.list(path), !names.isEmpty else { return nil }
+    guard OpenSequence.isStore(names) else {
+      throw StorageError(
+        .notAStore, "The directory contains files, but no store. Check the path.", file: path)
+    }
+    return try closed(path)
+  }
+
   private func required(_ path: String) throws(StorageError) -> ClosedStore {
     guard try fileSystem.list(path)?.contains("pages") == true, let store = try closed(path) else {
       throw StorageError(
@@ -103,7 +113,7 @@ package struct StoreReplacement {
 extension Store {
   /// Removes a store and all its data.
   ///
-  /// The method does nothing if there is no store at the path.
+  /// The method does nothing if there is nothing at the path, or only an empty directory.
   ///
   /// After a crash, the store is either complete or gone. If the store is gone, calling this method
   /// again removes any remaining files.
@@ -112,7 +122,7 @@ extension Store {
   ///   - path: The path of the store.
   ///   - busyTimeout: The maximum time to wait until no process has the store open.
   /// - Throws: `busy` if the store is open in this or another process, `notAStore` if the directory
-  ///   contains other files, or `io`. If the store is still at its path after an error, nothing has
+  ///   contains other files or no store, or `io`. If the store is still at its path after an error, nothing has
   ///   changed.
   /// - Complexity: Removes each file of the store, and performs two directory syncs.
   public static func destroy(

@@ -119,6 +119,21 @@ struct StoreReplacementTests {
     try Store.replace(at: first, with: second)
   }
 
+  @Test(.evidence("D19"), arguments: [[], ["map", "kept"], ["wal-left", "wal-right"]])
+  func `a directory without a store is not removed`(files: [String]) throws {
+    let path = scratch.path(of: "other")
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    for name in files { _ = try PosixFileSystem().create(path + "/" + name) }
+    if files.isEmpty {
+      try Store.destroy(at: path)
+    } else {
+      try expect(.notAStore) { try Store.destroy(at: path) }
+      try expect(.notAStore) { try Store.replace(at: path, with: second) }
+    }
+    #expect(try PosixFileSystem().list(path)?.sorted() == files)
+    if files.isEmpty { try Store.replace(at: path, with: second) }
+  }
+
   @Test(.evidence("D19")) func `a link is followed to the store itself`() throws {
     let link = scratch.path(of: "link")
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: first)
