@@ -101,17 +101,22 @@ struct MaintenanceRun {
     var found = Set(
       try files.locks.liveElsewhere(
         in: counters.checkpointed..<max(newestRetained, counters.checkpointed)))
+    var named: Set<FrameNumber> = []
     // Add this process's own pins, which `liveElsewhere` excludes. Read the pins only after
     // publishing the floor, so that a pin missing from the list sees the floor and retries.
     found.formUnion(table.lockedGenerations)
     // Read the names after the locks. A process that names a generation writes the name before it
     // releases its pin, so this run finds the name, the lock or both.
-    found.formUnion(try NamedGenerations.read(files.log).rows.values.map(\.generation))
+    named.formUnion(try NamedGenerations.read(files.log).rows.values.map(\.generation))
+    found.formUnion(named)
     let newest = try table.state(at: newestRetained)
     let present = counters.decision
     // Ignore locks on dead generations, because they belong to pins that are about to fail.
     // Counting such a lock would retain a generation that an earlier run has already released.
-    let alive = found.filter { $0 < newestRetained && present.isAlive($0) }.sorted()
+    var alive = found.filter { $0 < newestRetained && present.isAlive($0) }.sorted()
+    for generation in alive.filter({ !named.contains($0) }) {
+      if try !isCommit(generation) { alive.removeAll { $0 == generation } }
+    }
     let low = alive.first ?? newestRetained
     guard low < newestRetained, isWorthReclaiming(map, alive, newestRetained) else {
       counters.publish(
@@ -126,6 +131,20 @@ struct MaintenanceRun {
     return Decision(
       low: low, newest: newest,
       retainedGenerations: published.olderRetained + [published.newestRetained])
+  }
+
+  /// Returns whether a commit created the given generation.
+  ///
+  /// A process that pins a generation locks it before searching for its commit.
+  private func isCommit(_ generation: FrameNumber) throws(StorageError) -> Bool {
+    if generation == files.counters.checkpointed { return true }
+    do throws(StorageError) {
+      _ = try table.located(at: generation)
+      return true
+    } catch {
+      guard error.kind == .generationExpired else { throw error }
+      return false
+    }
   }
 
   /// Returns whether to write a new map.

@@ -156,6 +156,19 @@ struct MaintenanceOrderTests {
     }
   }
 
+  /// A process that pins a generation locks it before searching for its commit.
+  @Test(.evidence("I7")) func `ignores a locked number at which no commit ends`() throws {
+    try fixture().run { store in
+      try put(store, 1)
+      let newest = try put(store, 2)
+      let locks = StoreLocks(file: try #require(try disk.open("/store/locks", .read)))
+      try locks.lockLive(newest.frame - 1)
+      let result = try store.checkpoint()
+      #expect(result.checkpointedGeneration == newest && result.blockingGeneration == nil)
+      try locks.unlockLive(newest.frame - 1)
+    }
+  }
+
   /// On a file system without preallocation, allocating space sets the length of the file.
   @Test(.evidence("D15")) func `extends the page file only while no transaction runs`() throws {
     try fixture().run { store in
