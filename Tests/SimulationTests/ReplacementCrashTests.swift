@@ -92,4 +92,28 @@ struct ReplacementCrashTests {
       try expectOutcome(step, failing, "failing call \(call)")
     }
   }
+
+  @Test(.evidence("D19"), arguments: [false, true])
+  func `never bring a replaced store back`(isReplacement: Bool) throws {
+    let whole = try filled()
+    let start = whole.callCount
+    try Step.replacement.run(whole)
+    var movedCount = 0
+    for call in 1...whole.callCount - start {
+      let disk = try filled()
+      disk.faultPlan = .powerCut(atCall: disk.callCount + call)
+      #expect(throws: (any Error).self) { try Step.replacement.run(disk) }
+      let killed = disk.killed()
+      guard try values(killed) == [2, nil, nil] else { continue }
+      let replacement = StoreReplacement(killed, busyMilliseconds: 0)
+      if isReplacement {
+        try replacement.replace("/c", with: "/a")
+      } else {
+        try replacement.move("/a", to: "/c")
+      }
+      #expect(try values(killed) == [nil, nil, 2], "killed at call \(call)")
+      movedCount += 1
+    }
+    #expect(movedCount > 3)
+  }
 }

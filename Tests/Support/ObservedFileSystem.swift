@@ -32,6 +32,9 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   /// Called with the path before a file is synced.
   package var onSync: ((String) -> Void)?
 
+  /// A Boolean value that indicates whether files seem to occupy no space on disk.
+  package var hidesDiskUsage = false
+
   /// A resource without which a call fails.
   package enum Demand: CaseIterable, Sendable {
     case descriptor, newFile, memory, space, quota, directory
@@ -202,7 +205,9 @@ private final class ObservedFile: File {
 
   func punch(_ range: Range<UInt64>) throws(StorageError) -> Bool { try inner.punch(range) }
 
-  func allocatedByteCount() throws(StorageError) -> UInt64 { try inner.allocatedByteCount() }
+  func allocatedByteCount() throws(StorageError) -> UInt64 {
+    fileSystem.hidesDiskUsage ? 0 : try inner.allocatedByteCount()
+  }
 
   func sync() throws(StorageError) {
     ObservedFileSystem.runQuietly { fileSystem.onSync?(path) }

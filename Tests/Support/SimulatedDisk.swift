@@ -25,6 +25,10 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   var reads = 0
   private var opens = 0
   private var isPowerOff = false
+  /// The content at the power cut.
+  ///
+  /// After the cut, the code under test can still change memory that is shared between processes.
+  private var contentAtPowerCut: DiskContent?
 
   package let bootIdentity: UInt64?
 
@@ -153,13 +157,14 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     lock.withLock { content.exhaustiveCrashes(limit: limit)?.map { rebooted($0) } }
   }
 
-  /// Returns the disk after the death of the process.
+  /// Returns the disk after the death of the process, which is at the power cut if there was one.
   ///
   /// Only the locks of the process are lost.
   package func killed() -> SimulatedDisk {
     lock.withLock {
       SimulatedDisk(
-        content.afterProcessDeath(), generator, milliseconds: milliseconds, boot: bootIdentity)
+        (contentAtPowerCut ?? content).afterProcessDeath(), generator, milliseconds: milliseconds,
+        boot: bootIdentity)
     }
   }
 
@@ -326,6 +331,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     switch outcome {
     case .powerOff:
       isPowerOff = true
+      contentAtPowerCut = content.afterProcessDeath()
       throw Self.powerIsOff
     case .failure(let errorKind):
       throw StorageError(

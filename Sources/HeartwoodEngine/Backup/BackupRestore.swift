@@ -23,18 +23,21 @@ struct BackupRestore {
 
   func run(_ frame: FrameNumber) throws {
     let files = try BackupChain(directory, to: frame)
-    let partial = try PartialStore(at: target, on: directory.fileSystem, purpose: "restored store")
+    var partial = try PartialStore(at: target, on: directory.fileSystem, purpose: "restored store")
+    // Copy the mode of the backup. A restored store must not be readable by more users than its
+    // backup.
+    partial.fileMode = try directory.fileSystem.mode(
+      of: directory.path + "/" + files.newest.name.text)
+    let (path, mode) = (partial.partialPath, partial.fileMode)
     try partial.create {
-      try fill(partial.partialPath, from: files)
+      try fill(path, mode, from: files)
     }
   }
 
-  private func fill(_ path: String, from chain: BackupChain) throws(StorageError) {
+  private func fill(
+    _ path: String, _ mode: UInt16?, from chain: BackupChain
+  ) throws(StorageError) {
     let header = restored(chain.newest)
-    // Copy the mode of the backup. A restored store must not be readable by more users than its
-    // backup.
-    let mode = try directory.fileSystem.mode(of: directory.path + "/" + header.name.text)
-    try directory.fileSystem.createDirectory(path, forFilesOf: mode)
     let fileSystem = try directory.fileSystem.entering(path, newFileMode: mode)
     let locks = StoreLocks(file: try fileSystem.create(path + "/locks"))
     guard try locks.tryLock(.exclusive, byte: LockByte.presenceReadWrite) else {

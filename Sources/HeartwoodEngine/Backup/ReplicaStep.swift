@@ -18,6 +18,8 @@ struct ReplicaStep {
   ///   generation, `corrupt` if the file is damaged, or `busy` if a held generation is too old.
   ///   Also throws `writesDisabled`, `io` or `diskFull`. After an error, the replica is unchanged.
   func run() throws(StorageError) {
+    try core.changes.enter()
+    defer { core.changes.leave() }
     try files.maintenance.withLock { () throws(StorageError) in
       try core.writerLock.acquire(timeout: nil)
       defer { core.writerLock.release() }

@@ -60,6 +60,9 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Makes all earlier file creations, renames and removals in a directory durable.
   func syncDirectory(_ path: String) throws(StorageError)
 
+  /// Returns a path with symbolic links resolved, even if the last link refers to nothing.
+  func resolvingLinks(_ path: String) -> String
+
   /// Starts watching a file, or returns `nil` if it cannot be watched. The watch ends when the
   /// returned object is released.
   func watch(_ path: String) -> (any FileWatch)?
@@ -92,6 +95,9 @@ extension FileSystem {
   package var domain: ObjectIdentifier { ObjectIdentifier(self) }
 
   package func watch(_ path: String) -> (any FileWatch)? { nil }
+
+  // This default is for file systems without links.
+  package func resolvingLinks(_ path: String) -> String { path }
 
   // These defaults are for file systems without permissions.
   package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {

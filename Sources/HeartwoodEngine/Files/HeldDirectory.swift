@@ -63,7 +63,7 @@ final class HeldDirectory: Sendable {
       SystemCalls.open(name, flags, in: directory, mode: mode ?? 0o644)
     }
     if case .failure(let error) = result, error.code == EEXIST { return nil }
-    let descriptor = try result.get("create the file", path)
+    let descriptor = try result.permitted("create the file", path)
     // Ignore failures of `fchown` and `fchmod`: the process may lack permission, or the file system
     // may not support modes.
     if let group = pattern?.st_gid { _ = fchown(descriptor, uid_t.max, group) }
@@ -90,7 +90,7 @@ final class HeldDirectory: Sendable {
     let now = Self.nanoseconds(Self.changeClock)
     var status = stat()
     let result = SystemCalls.retrying { fstat(directory, &status) }
-    _ = try result.get("read the status of the directory", path)
+    _ = try result.found("read the status of the directory", path)
     #if canImport(Darwin)
       let time = status.st_ctimespec
     #else

@@ -11,6 +11,7 @@ package enum LockByte {
   package static let allocator: UInt64 = 8
   package static let observing: UInt64 = 9
   package static let following: UInt64 = 10
+  package static let creation: UInt64 = 11
   /// The first row lock.
   ///
   /// The process that owns row r of the `holders` file locks byte `holderRow` + r.

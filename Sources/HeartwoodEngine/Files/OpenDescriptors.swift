@@ -22,7 +22,8 @@
 enum OpenDescriptors {
   /// The error number from registering the fork handlers, or 0 if the registration succeeded.
   ///
-  /// The handlers are registered on first use.
+  /// The handlers are registered on first use, or when the first store is opened. A store in memory
+  /// opens no files.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
@@ -58,6 +59,15 @@ enum OpenDescriptors {
     let result = SystemCalls.highDescriptor(make)
     if case .success(let descriptor) = result { register(descriptor) }
     return result
+  }
+
+  /// Registers the fork handlers, unless they are already registered.
+  static func registerForkHandlers() throws(StorageError) {
+    guard registration == 0 else {
+      throw .unchanged(
+        .io, "Cannot register fork handlers. Free some memory, then try again.",
+        errno: registration)
+    }
   }
 
   private static func register(_ descriptor: Int32) {

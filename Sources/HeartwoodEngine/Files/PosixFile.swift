@@ -250,10 +250,10 @@ final class PosixFile: File {
   }
 
   private func lockError(_ error: SystemError) -> StorageError {
-    guard [ENOLCK, EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL].contains(error.code) else {
+    guard [EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL].contains(error.code) else {
       return error.refusal("lock the file", path)
     }
-    return StorageError(
+    return .unchanged(
       .unsupportedFileSystem,
       "This file system does not support open-file-description locks. Keep the store on a local "
         + "disk.",

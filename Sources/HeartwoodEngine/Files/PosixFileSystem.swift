@@ -135,7 +135,7 @@ package final class PosixFileSystem: FileSystem {
     let place = try place(path)
     let result = SystemCalls.retrying { unlinkat(place.directory, place.name, 0) }
     if case .failure(let error) = result, error.code == ENOENT { return }
-    _ = try result.get("remove the file", path)
+    _ = try result.permitted("remove the file", path)
   }
 
   package func rename(_ source: String, to target: String) throws(StorageError) {
@@ -143,18 +143,32 @@ package final class PosixFileSystem: FileSystem {
     let result = SystemCalls.retrying {
       renameat(old.directory, old.name, new.directory, new.name)
     }
-    _ = try result.get("rename the file or directory", source)
+    _ = try result.permitted("rename the file or directory", source)
   }
 
   package func watch(_ path: String) -> (any FileWatch)? { PosixFileWatch(path) }
 
   // MARK: Directories
 
-  /// Resolves the symbolic links in a path, or returns the path unchanged if nothing exists there.
-  static func resolvingLinks(_ path: String) -> String {
-    guard let resolved = realpath(path, nil) else { return path }
-    defer { free(resolved) }
-    return String(cString: resolved)
+  package func resolvingLinks(_ path: String) -> String {
+    if let resolved = realpath(path, nil) {
+      defer { free(resolved) }
+      return String(cString: resolved)
+    }
+    // If nothing exists there, the path may still be a link. Follow it, unless links form a loop.
+    guard errno == ENOENT, let target = Self.target(ofLink: path) else { return path }
+    let parent = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+    return resolvingLinks(target.hasPrefix("/") ? target : parent + target)
+  }
+
+  private static func target(ofLink path: String) -> String? {
+    let block = ByteBlock(count: Int(PATH_MAX))
+    defer { block.keep() }
+    let count = block.bytes.base.withMemoryRebound(to: CChar.self, capacity: block.bytes.count) {
+      readlink(path, $0, block.bytes.count)
+    }
+    guard count > 0 else { return nil }
+    return String(decoding: block.bytes.bytes.slice(0, count).copied(), as: UTF8.self)
   }
 
   package func entering(

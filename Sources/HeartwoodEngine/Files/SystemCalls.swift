@@ -191,11 +191,31 @@ extension Result where Failure == SystemError {
     case .failure(let error): throw error.refusal(action, path)
     }
   }
+
+  /// Returns the value, or throws a storage error whose `changedNothing` property is `true` if the
+  /// system refused the call.
+  ///
+  /// Use this method for actions that create, remove or rename `path`.
+  func permitted(_ action: String, _ path: String) throws(StorageError) -> Success {
+    switch self {
+    case .success(let value): return value
+    case .failure(let error) where error.isRefusal: throw error.refusal(action, path)
+    case .failure(let error): throw error.storageError(action, path)
+    }
+  }
 }
 
 /// An error number from the operating system.
 struct SystemError: Error {
   let code: Int32
+
+  /// A Boolean value that indicates whether the system refused a call because of permissions or
+  /// limits.
+  ///
+  /// A refused call has changed nothing.
+  fileprivate var isRefusal: Bool {
+    [EACCES, EPERM, EROFS, EMFILE, ENFILE, ENOMEM].contains(code)
+  }
 
   /// Returns the storage error for a failed action that does not write.
   ///

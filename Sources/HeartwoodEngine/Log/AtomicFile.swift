@@ -31,8 +31,8 @@ package struct AtomicFile: Sendable {
 
   /// Reads and decodes the file, or returns `nil` if it does not exist.
   ///
-  /// Before it allocates memory, this method checks that the length is valid and that the file does
-  /// not consist mostly of holes.
+  /// Before it allocates memory for the file, this method checks that the length is valid and that
+  /// the file does not consist mostly of holes.
   ///
   /// - Parameter lengths: A function that returns the valid lengths of a file with the given
   ///   fields.
@@ -68,9 +68,30 @@ package struct AtomicFile: Sendable {
       throw damaged("The counts in the file do not match its length.")
     }
     guard count > Self.plainByteCount else { return }
-    guard try file.allocatedByteCount() >= count / Self.compression else {
+    if try file.allocatedByteCount() >= count / Self.compression { return }
+    // Check the bytes too. ZFS updates the disk usage of a file only seconds after a sync.
+    guard try Self.isFilled(file, count) else {
       throw damaged("Most of the file consists of holes.")
     }
+  }
+
+  /// Returns whether every part of the file contains enough blocks with data.
+  ///
+  /// The method stops reading at the first part that does not.
+  private static func isFilled(_ file: any File, _ count: UInt64) throws(StorageError) -> Bool {
+    let block = ByteBlock(count: Int(plainByteCount))
+    defer { block.keep() }
+    var offset: UInt64 = 0
+    while offset < count {
+      let found = try file.read(into: block.bytes, at: offset)
+      let starts = stride(from: 0, to: found, by: 4096)
+      let filledCount = starts.count { start in
+        block.bytes.bytes.slice(start, min(4096, found - start)).buffer.contains { $0 != 0 }
+      }
+      guard found > 0, filledCount * 4096 * Int(compression) >= found else { return false }
+      offset += UInt64(found)
+    }
+    return true
   }
 
   /// The length up to which files are read without a check for holes.

@@ -107,17 +107,22 @@ struct MaintenanceRun {
     var found = Set(
       try files.locks.liveElsewhere(
         in: counters.checkpointed..<max(newestRetained, counters.checkpointed)))
+    var named: Set<FrameNumber> = []
     // Add this process's own pins, which `liveElsewhere` excludes. Read the pins only after
     // publishing the floor, so that a pin missing from the list sees the floor and retries.
     found.formUnion(table.lockedGenerations)
     // Read the names after the locks. A process that names a generation writes the name before it
     // releases its pin, so this run finds the name, the lock or both.
-    found.formUnion(try NamedGenerations.read(files.log).rows.values.map(\.generation))
+    named.formUnion(try NamedGenerations.read(files.log).rows.values.map(\.generation))
+    found.formUnion(named)
     let newest = try table.state(at: newestRetained)
     let present = counters.decision
     // Ignore locks on dead generations, because they belong to pins that are about to fail.
     // Counting such a lock would retain a generation that an earlier run has already released.
-    let alive = found.filter { $0 < newestRetained && present.isAlive($0) }.sorted()
+    var alive = found.filter { $0 < newestRetained && present.isAlive($0) }.sorted()
+    for generation in alive.filter({ !named.contains($0) }) {
+      if try !isCommit(generation) { alive.removeAll { $0 == generation } }
+    }
     let low = alive.first ?? newestRetained
     guard low < newestRetained, isWorthReclaiming(map, alive, newestRetained) else {
       counters.publish(
@@ -132,6 +137,20 @@ struct MaintenanceRun {
     return Decision(
       low: low, newest: newest,
       retainedGenerations: published.olderRetained + [published.newestRetained])
+  }
+
+  /// Returns whether a commit created the given generation.
+  ///
+  /// A process that pins a generation locks it before searching for its commit.
+  private func isCommit(_ generation: FrameNumber) throws(StorageError) -> Bool {
+    if generation == files.counters.checkpointed { return true }
+    do throws(StorageError) {
+      _ = try table.located(at: generation)
+      return true
+    } catch {
+      guard error.kind == .generationExpired else { throw error }
+      return false
+    }
   }
 
   /// Returns whether to write a new map.
@@ -272,9 +291,7 @@ struct MaintenanceRun {
   /// order, and returns the number of pages written.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
-    // Also allocate space for free pages at the end of the file: they are not written, but readers
-    // may map them. A power cut may have undone an earlier allocation.
-    try files.pageFile.reserve(state.point.pageCount, mayHaveBeenCut: true)
+    try allocateSpace(for: state.point)
     var moving: [PageNumber] = []
     state.index.forEach(newerThan: checkpointed) { page, _ in
       if page < state.point.pageCount { moving.append(page) }
@@ -292,6 +309,20 @@ struct MaintenanceRun {
       start = end
     }
     return moving.count
+  }
+
+  /// Allocates the space of all pages, because a power cut may have undone an earlier allocation.
+  ///
+  /// This includes free pages at the end of the file. They are not written, but readers may map
+  /// them.
+  private func allocateSpace(for point: CommitPoint) throws(StorageError) {
+    let needed = files.geometry.offset(ofPage: point.pageCount)
+    guard try files.pageFile.file.byteCount() < needed else { return }
+    // Exclude writers. On some systems, allocating space sets the length of the file, which could
+    // undo an allocation that a writer in another process makes at the same time.
+    try writerLock.acquire(timeout: nil)
+    defer { writerLock.release() }
+    try files.pageFile.reserve(point.pageCount, mayHaveBeenCut: true)
   }
 
   private func copyRun(

@@ -48,6 +48,8 @@ package struct StoreSalvage {
     }
     try requireClosed()
     var report = SalvageReport()
+    var partial = partial
+    partial.fileMode = try files.mode(of: source + "/pages")
     try partial.create {
       let steps = ProgressReport(total: try estimatedPageCount(), progress)
       let pages = try SalvagePages(of: source, in: files) { steps.reach($0) }

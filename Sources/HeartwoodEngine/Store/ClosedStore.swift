@@ -61,9 +61,11 @@ struct ClosedStore {
 
   /// Removes all files and the directory.
   ///
-  /// The `locks` file is removed last, so that a process that is waiting for the locks finds
+  /// The page file is removed first, so that the other files are never mistaken for a complete
+  /// store. The `locks` file is removed last, so that a process that is waiting for the locks finds
   /// nothing to open.
   func remove() throws(StorageError) {
+    try fileSystem.remove(path + "/pages")
     for name in try fileSystem.list(path) ?? [] where name != "locks" {
       try fileSystem.remove(path + "/" + name)
     }

@@ -48,8 +48,10 @@ struct HeldGenerations {
     let counters = files.counters
     let named = try NamedGenerations.read(files.log)
     var found = table.lockedGenerations
-    let newest = max(counters.committed, counters.checkpointed)
-    found.formUnion(try files.locks.liveElsewhere(in: counters.checkpointed..<newest + 1))
+    // Read `checkpointed` once and first, because another process may raise both counters.
+    let checkpointed = counters.checkpointed
+    let newest = max(checkpointed, counters.committed)
+    found.formUnion(try files.locks.liveElsewhere(in: checkpointed..<newest + 1))
     found.formUnion(named.rows.values.map(\.generation))
     let decision = counters.decision
     return found.filter(decision.isAlive).sorted().map { generation in

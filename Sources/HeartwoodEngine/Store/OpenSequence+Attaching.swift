@@ -13,7 +13,7 @@ extension OpenSequence {
     }
   }
 
-  /// Waits a millisecond for another process to finish opening the store.
+  /// Waits a millisecond for another process to finish opening, moving or removing the store.
   ///
   /// - Parameter clock: The time, in milliseconds, at which waiting began.
   /// - Throws: `busy` if `busyTimeout` has passed since `clock`.
@@ -21,8 +21,9 @@ extension OpenSequence {
     guard SystemThread.monotonicMilliseconds - clock < options.busyMilliseconds else {
       throw StorageError(
         .busy,
-        "Another process has been opening the store for longer than `busyTimeout`. Try again "
-          + "later, or end that process if it no longer responds.", file: path)
+        "Another process has been opening, moving or removing the store for longer than "
+          + "`busyTimeout`. Try again later, or end that process if it no longer responds.",
+        file: path)
     }
     SystemThread.sleep(milliseconds: 1)
   }

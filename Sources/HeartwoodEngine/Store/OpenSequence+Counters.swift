@@ -12,7 +12,7 @@ extension OpenSequence {
     var lineages = recovery.lineages
     var report = recovery.report
     if shared.areUsable, !counters.hasFailed {
-      try resume(counters, header, point, table)
+      try resume(counters, header, pages, point, table)
     } else {
       if shared.areUsable {
         guard try !locks.isLockedElsewhere(byte: LockByte.presenceReadOnly) else {
@@ -116,7 +116,8 @@ extension OpenSequence {
   /// If a writer died after completing a commit but before publishing it, this method adopts the
   /// commit.
   private func resume(
-    _ counters: SharedCounters, _ header: HeaderSlot, _ point: CommitPoint, _ table: SegmentTable
+    _ counters: SharedCounters, _ header: HeaderSlot, _ pages: any File, _ point: CommitPoint,
+    _ table: SegmentTable
   ) throws(StorageError) {
     // Reject counters that are too high. Readers wait while the floor is above the newest commit,
     // so such a floor would block readers forever.
@@ -131,9 +132,16 @@ extension OpenSequence {
     counters.store(point.frame, CountersLayout.appended)
     counters.raise(CountersLayout.committed, to: point.frame)
     counters.raise(CountersLayout.durable, to: point.frame)
-    // A process may have died after it wrote the header slot but before it raised `checkpointed`.
-    // If it died while deciding which generations stay alive, the epoch is still odd.
-    counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
+    // A process may have died after it wrote the header slot but before it synced the page file.
+    // Sync the file now, because maintenance runs delete the log up to `checkpointed`.
+    if header.checkpointed.frame > counters.checkpointed {
+      do throws(StorageError) { try pages.sync() } catch {
+        if !error.changedNothing { counters.setFailed() }
+        throw error.endingSync
+      }
+      counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
+    }
+    // If the process died while deciding which generations stay alive, the epoch is still odd.
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
     // Mark the names of all segments as durable, because recovery has just synced the directory.
     counters.store(table.nextSegment, CountersLayout.named)

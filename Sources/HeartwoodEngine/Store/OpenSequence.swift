@@ -25,7 +25,19 @@ struct OpenSequence {
   ]
 
   static func isOfStore(_ name: String) -> Bool {
-    knownNames.contains(name) || name.hasPrefix("wal-")
+    knownNames.contains(name) || isSegment(name)
+  }
+
+  /// Returns whether a name consists of `wal-` and 16 hexadecimal digits.
+  private static func isSegment(_ name: String) -> Bool {
+    name.hasPrefix("wal-") && name.utf8.count == 20
+      && name.utf8.dropFirst(4).allSatisfy { "0123456789abcdef".utf8.contains($0) }
+  }
+
+  /// Returns whether a directory with these names contains a store, which may be damaged or may not
+  /// have been created completely.
+  static func isStore(_ names: [String]) -> Bool {
+    names.contains { ["pages", "pages.new", "locks"].contains($0) || isSegment($0) }
   }
 
   /// Finds or creates the directory, and returns a copy of this object that keeps the directory
@@ -61,12 +73,13 @@ struct OpenSequence {
   /// Performs steps O1 and O2: opens the store as the first process, or attaches to an open store.
   func run(_ locks: StoreLocks) throws(StorageError) -> Opened {
     let presence = options.isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite
+    let clock = SystemThread.monotonicMilliseconds
     if options.isReadOnly {
-      try locks.waitForLock(.shared, byte: presence)
+      // A process that destroys, moves or replaces the store holds this lock exclusively.
+      while try !locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
       if let opened = try attach(locks, orWaitFor: LockByte.presenceReadWrite) { return opened }
       return try openAlone(locks)
     }
-    let clock = SystemThread.monotonicMilliseconds
     while true {
       if try locks.tryLock(.exclusive, byte: presence) {
         let opened = try openAlone(locks)

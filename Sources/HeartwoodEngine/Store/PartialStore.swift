@@ -8,6 +8,8 @@ struct PartialStore {
   private let origin = ProcessOrigin()
   /// The path of the temporary directory.
   let partialPath: String
+  /// The permissions of the new files, or `nil` for the default permissions.
+  var fileMode: UInt16?
 
   /// - Parameter purpose: The operation that creates the store, such as "copy", for use in
   ///   messages.
@@ -33,7 +35,8 @@ struct PartialStore {
   ///   method throws `io`, and the complete store is at the path.
   func create(_ fill: () throws -> Void) throws {
     try requireUnused()
-    try clear()
+    let locks = try lock()
+    defer { try? locks.unlock(byte: LockByte.creation) }
     do {
       try fill()
       try fileSystem.syncDirectory(partialPath)
@@ -42,7 +45,7 @@ struct PartialStore {
       try fileSystem.rename(partialPath, to: path)
     } catch {
       // Remove the incomplete store to free its space, because the disk may be full.
-      try? removeFiles()
+      try? remove()
       throw error
     }
     do throws(StorageError) {
@@ -73,24 +76,39 @@ struct PartialStore {
     }
   }
 
-  /// Removes the files left by an interrupted attempt to create a store at the same path.
-  private func clear() throws(StorageError) {
-    guard let names = try fileSystem.list(partialPath), !names.isEmpty else { return }
-    if let foreign = names.filter({ !OpenSequence.isOfStore($0) }).min() {
+  /// Creates and locks the temporary directory, and removes the files left by an interrupted
+  /// attempt to create a store at the same path.
+  private func lock() throws(StorageError) -> StoreLocks {
+    if let foreign = try fileSystem.list(partialPath)?.filter({ !OpenSequence.isOfStore($0) }).min()
+    {
       throw StorageError(
         .invalidArgument,
         "This directory is needed until the new store is complete, but it contains other files "
           + "(such as \(foreign)). Move those files, or use another path for the new store.",
         file: partialPath)
     }
-    let file = try fileSystem.create(partialPath + "/locks")
-    guard try StoreLocks(file: file).tryLock(.exclusive, byte: LockByte.presenceReadWrite) else {
+    try fileSystem.createDirectory(partialPath, forFilesOf: fileMode)
+    let path = partialPath + "/locks"
+    let locks = StoreLocks(
+      file: try fileSystem.entering(partialPath, newFileMode: fileMode).create(path))
+    // Another process may have renamed the directory before this one locked the file.
+    guard try locks.tryLock(.exclusive, byte: LockByte.creation),
+      try fileSystem.identity(of: path) == locks.file.identity(),
+      try !locks.isLockedElsewhere(byte: LockByte.presenceReadWrite)
+    else {
       throw StorageError(
         .busy,
         "Another process is creating a store at this path. Wait until it has finished.",
         file: partialPath)
     }
     try removeFiles()
+    return locks
+  }
+
+  private func remove() throws(StorageError) {
+    try removeFiles()
+    try fileSystem.remove(partialPath + "/locks")
+    try fileSystem.removeDirectory(partialPath)
   }
 
   /// Removes all files except `locks`, whose lock shows that a process is creating a store.

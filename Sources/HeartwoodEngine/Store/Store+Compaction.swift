@@ -59,13 +59,17 @@ extension Store {
     var hasMore = true
     while hasMore {
       maintenance.waitIfStalled()
-      let frame = try core.commit.run(isDurable: false, timeout: options.busyMilliseconds) {
-        hasMore = try compaction.step($0.session.pages)
+      do {
+        try core.changes.enter()
+        defer { core.changes.leave() }
+        let frame = try core.commit.run(isDurable: false, timeout: options.busyMilliseconds) {
+          hasMore = try compaction.step($0.session.pages)
+        }
+        try maintenance.scheduleAfterCommit(frame)
       }
-      try maintenance.scheduleAfterCommit(frame)
       progress?(StoreProgress(completed: compaction.movedCount, of: compaction.expectedCount))
     }
-    result.blockingGeneration = try maintenance.run().blockingGeneration
+    result.blockingGeneration = try checkpoint().blockingGeneration
     result.movedPageCount = compaction.movedCount
     result.pageCount = statistics.pageCount
     result.fileByteCount = Int(try files.pageFile.file.byteCount())

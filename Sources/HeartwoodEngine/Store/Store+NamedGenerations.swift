@@ -22,6 +22,8 @@ extension Store {
         "The name of a generation must be 1 to \(Limits.maxGenerationNameByteCount) bytes long, "
           + "but this name is \(name.utf8.count) bytes long. Use another name.")
     }
+    try core.changes.enter()
+    defer { core.changes.leave() }
     // K1: hold the snapshot until the list contains the name. Every maintenance run then finds the
     // lock, the name or both.
     let snapshot = try snapshot(at: generation)
@@ -57,6 +59,8 @@ extension Store {
   /// - Complexity: Two syncs: one for the list of named generations, and one for the directory.
   public func release(_ name: String) throws {
     try requireWritable()
+    try core.changes.enter()
+    defer { core.changes.leave() }
     try changeNamed { named throws(StorageError) in named.rows[name] = nil }
     maintenance.scheduleAfterExpiry()
   }

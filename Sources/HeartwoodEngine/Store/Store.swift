@@ -58,6 +58,7 @@ public final class Store: Sendable {
   package init(
     at path: String, options: StoreOptions, fileSystem: any FileSystem
   ) throws(StorageError) {
+    try OpenDescriptors.registerForkHandlers()
     let sequence = try OpenSequence(fileSystem: fileSystem, path: path, options: options)
       .entered()
     let locks = try sequence.prepare()
@@ -117,6 +118,8 @@ public final class Store: Sendable {
   ) throws -> Generation {
     try requireWritable()
     maintenance.waitIfStalled()
+    try core.changes.enter()
+    defer { core.changes.leave() }
     let frame = try core.commit.run(
       isDurable: (durability ?? options.durability) == .full, timeout: options.busyMilliseconds,
       body)
@@ -210,6 +213,8 @@ public final class Store: Sendable {
     precondition(
       !writerLock.isHeldByThisThread,
       "A checkpoint was started inside a write. Start it after the write has returned.")
+    try core.changes.enter()
+    defer { core.changes.leave() }
     return try maintenance.run()
   }
 
@@ -264,6 +269,8 @@ public final class Store: Sendable {
   /// The store then remains locked until the last of these snapshots has been released. If the
   /// store is suspended, there is no final checkpoint. Closing an object that is already closed has
   /// no effect.
+  ///
+  /// The method waits for calls in other threads that are changing the store, such as writes.
   ///
   /// - Throws: Any error from the final checkpoint, or `writesDisabled` after an earlier failure.
   ///   The store is closed in any case. Durable commits remain durable. If an error is thrown,
@@ -321,6 +328,6 @@ public final class Store: Sendable {
     // Another `Store` may replace a private core until this object has left the registry.
     guard let last = StoreRegistry.ofThisProcess.leave(registryKey) else { return }
     last.signal.end(ObjectIdentifier(self))
-    try last.end(withCheckpoint: withCheckpoint)
+    try last.close(withCheckpoint: withCheckpoint)
   }
 }

@@ -5,7 +5,7 @@ struct StoreCopy {
   private let snapshot: Snapshot
   private let files: StoreFiles
   private let options: StoreOptions
-  private let partial: PartialStore
+  private var partial: PartialStore
   private let report: ProgressReport
 
   /// The approximate size in bytes of a transaction.
@@ -26,6 +26,7 @@ struct StoreCopy {
     target.access = options.access
     // Copy the mode. A copy must not be readable by more users than its source.
     target.fileMode = try files.fileSystem.mode(of: files.directory + "/pages")
+    partial.fileMode = target.fileMode
     target.cacheByteCount = options.cacheByteCount
     target.maintenance = .inline
     // Do not sync each commit, because the copy is not visible before it is complete and synced.

@@ -7,6 +7,7 @@ final class StoreCore: Sendable {
   let commit: Commit
   let maintenance: Maintenance
   let holder: HolderEntry
+  let changes = ChangesInProgress()
   let signal: CommitSignal
   let recovery: RecoveryReport
   /// A Boolean value that indicates whether the counters are private; see

@@ -20,23 +20,25 @@ package struct StoreReplacement {
   package func destroy(_ path: String) throws(StorageError) {
     try Self.undoInterrupted(at: path, fileSystem)
     try clear(path)
-    guard var store = try closed(path) else { return }
+    guard var store = try existing(path) else { return }
     try store.rename(to: Self.removedPath(path))
     try store.remove()
   }
 
   package func move(_ source: String, to target: String) throws(StorageError) {
-    try Self.undoInterrupted(at: target, fileSystem)
+    for path in [source, target] { try Self.undoInterrupted(at: path, fileSystem) }
     try requireUnused(target)
     var store = try required(source)
+    try clear(source)
     try store.rename(to: target)
   }
 
   package func replace(_ path: String, with source: String) throws(StorageError) {
-    try Self.undoInterrupted(at: path, fileSystem)
+    for path in [path, source] { try Self.undoInterrupted(at: path, fileSystem) }
     try clear(path)
     var new = try required(source)
-    guard var old = try closed(path) else { return try new.rename(to: path) }
+    try clear(source)
+    guard var old = try existing(path) else { return try new.rename(to: path) }
     try old.rename(to: Self.replacedPath(path))
     do {
       try new.rename(to: path)
@@ -53,7 +55,7 @@ package struct StoreReplacement {
   static func undoInterrupted(
     at path: String, _ fileSystem: any FileSystem
   ) throws(StorageError) {
-    let path = OpenSequence.trimmed(path)
+    let path = OpenSequence.trimmed(fileSystem.resolvingLinks(OpenSequence.trimmed(path)))
     guard try fileSystem.list(path) == nil,
       let names = try fileSystem.list(replacedPath(path)), names.contains("pages"),
       names.allSatisfy(OpenSequence.isOfStore)
@@ -69,12 +71,25 @@ package struct StoreReplacement {
   }
 
   /// Removes the files left by interrupted calls.
+  ///
+  /// Remove the files of a store before moving it. Otherwise, the store that it replaced would be
+  /// renamed back.
   private func clear(_ path: String) throws(StorageError) {
     for rest in [Self.removedPath(path), Self.replacedPath(path)] { try closed(rest)?.remove() }
   }
 
   private func closed(_ path: String) throws(StorageError) -> ClosedStore? {
     try ClosedStore(at: path, fileSystem, busyMilliseconds: busyMilliseconds)
+  }
+
+  /// Locks the store at `path`, or returns `nil` if there is nothing or only an empty directory.
+  private func existing(_ path: String) throws(StorageError) -> ClosedStore? {
+    guard let names = try fileSystem.list(path), !names.isEmpty else { return nil }
+    guard OpenSequence.isStore(names) else {
+      throw StorageError(
+        .notAStore, "The directory contains files, but no store. Check the path.", file: path)
+    }
+    return try closed(path)
   }
 
   private func required(_ path: String) throws(StorageError) -> ClosedStore {
@@ -98,7 +113,7 @@ package struct StoreReplacement {
 extension Store {
   /// Removes a store and all its data.
   ///
-  /// The method does nothing if there is no store at the path.
+  /// The method does nothing if there is nothing at the path, or only an empty directory.
   ///
   /// After a crash, the store is either complete or gone. If the store is gone, calling this method
   /// again removes any remaining files.
@@ -107,7 +122,7 @@ extension Store {
   ///   - path: The path of the store.
   ///   - busyTimeout: The maximum time to wait until no process has the store open.
   /// - Throws: `busy` if the store is open in this or another process, `notAStore` if the directory
-  ///   contains other files, or `io`. If the store is still at its path after an error, nothing has
+  ///   contains other files or no store, or `io`. If the store is still at its path after an error, nothing has
   ///   changed.
   /// - Complexity: Removes each file of the store, and performs two directory syncs.
   public static func destroy(
@@ -160,6 +175,6 @@ extension Store {
   ///
   /// Renaming a link would not move the directory.
   private static func directory(_ path: String) -> String {
-    PosixFileSystem.resolvingLinks(OpenSequence.trimmed(path))
+    OpenSequence.trimmed(PosixFileSystem().resolvingLinks(OpenSequence.trimmed(path)))
   }
 }

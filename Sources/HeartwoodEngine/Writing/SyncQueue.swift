@@ -122,7 +122,7 @@ package final class SyncQueue: @unchecked Sendable {
     } catch {
       // If a file could not be opened, let writing continue, because no sync has failed.
       if !error.changedNothing { files.counters.setFailed() }
-      throw error
+      throw error.endingSync
     }
     table.publishSynced(end)
     files.closeDurableSegments()

@@ -54,4 +54,25 @@ struct AtomicFileTests {
       sample.expectError(.corrupt, bytes, "\(count) rows")
     }
   }
+
+  /// ZFS updates the disk usage of a file only seconds after a sync.
+  @Test(.evidence("B2")) func `is read if its disk usage is not known yet`() throws {
+    let fileSystem = ObservedFileSystem(MemoryFileSystem())
+    fileSystem.hidesDiskUsage = true
+    let count: UInt64 = 70_000
+    let map = RetainedFrameMap(
+      serial: 1, start: 0,
+      retainedGenerations: [
+        CommitPoint(frame: count, digest: 1, lineage: 7, pageCount: 8, time: 1)
+      ],
+      lineages: [],
+      retainedFrames: (1...count).map { RetainedFrameMap.RetainedFrame(frame: $0, page: 3) })
+    try fileSystem.createDirectory("/store")
+    let log = LogFiles(
+      fileSystem: fileSystem, directory: "/store",
+      geometry: try #require(Geometry(pageByteCount: 4096, segmentByteCount: 1 << 20)),
+      identity: AtomicFileBytes.identity, isMapped: false, isWritable: true)
+    try RetainedFrameMap.file.replace(with: map.encoded(for: log.identity), log)
+    #expect(try RetainedFrameMap.read(log)?.retainedFrames.count == Int(count))
+  }
 }

@@ -156,6 +156,37 @@ struct MaintenanceOrderTests {
     }
   }
 
+  /// A process that pins a generation locks it before searching for its commit.
+  @Test(.evidence("I7")) func `ignores a locked number at which no commit ends`() throws {
+    try fixture().run { store in
+      try put(store, 1)
+      let newest = try put(store, 2)
+      let locks = StoreLocks(file: try #require(try disk.open("/store/locks", .read)))
+      try locks.lockLive(newest.frame - 1)
+      let result = try store.checkpoint()
+      #expect(result.checkpointedGeneration == newest && result.blockingGeneration == nil)
+      try locks.unlockLive(newest.frame - 1)
+    }
+  }
+
+  /// On a file system without preallocation, allocating space sets the length of the file.
+  @Test(.evidence("D15")) func `extends the page file only while no transaction runs`() throws {
+    try fixture().run { store in
+      try store.write { try $0.keyspace("k").put(1, [UInt8](repeating: 7, count: 100_000)) }
+      let file = store.files.pageFile.file
+      // Undo the allocation, as a power cut may do.
+      try file.setByteCount(Geometry.firstPageOffset)
+      let locks = StoreLocks(file: try #require(try disk.open("/store/locks", .write)))
+      #expect(try locks.tryLock(.exclusive, byte: LockByte.writer))
+      let maintenance = Aside { try store.checkpoint() }
+      maintenance.giveTime()
+      #expect(try file.byteCount() == Geometry.firstPageOffset)
+      try locks.unlock(byte: LockByte.writer)
+      #expect(maintenance.outcome() == nil)
+      try StoreFixture.expectSound(store)
+    }
+  }
+
   /// When the run begins, a thread has replaced the list, but has not yet synced the directory.
   @Test(.evidence("K2")) func `acts on no release that a power cut could undo`() throws {
     let fixture = fixture()

@@ -198,6 +198,50 @@ struct CopyTests {
     }
   }
 
+  @Test(.mustEnd, .evidence("D16"))
+  func `is rejected while another copy to the same path is in progress`() throws {
+    let memory = MemoryFileSystem()
+    let elsewhere = ObservedFileSystem(memory)
+    let fixture = StoreFixture.on(memory, options(0))
+    let store = try fixture.open()
+    var random = SeededGenerator(seed: 4)
+    try change(store, &random, count: 60)
+    let snapshot = try store.snapshot()
+    // The second copy finds no directory of another copy, and then waits for the first copy.
+    let first = Order()
+    let second = Order()
+    elsewhere.onDemand = { demand, _ in
+      guard case .directory = demand else { return }
+      second.arrive()
+      first.waitForArrival()
+    }
+    let other = try StoreFixture.on(elsewhere, options(0)).open()
+    let copying = Aside { try other.copy(other.snapshot(), to: "/copy") }
+    second.waitForArrival()
+    try store.copy(snapshot, to: "/copy") { _ in
+      first.arrive()
+      copying.giveTime()
+    }
+    #expect(copying.outcome() == .busy)
+    try expectCopy(fixture, at: "/copy", try Content(of: snapshot), of: store)
+  }
+
+  /// A point in the order of two threads.
+  private final class Order: @unchecked Sendable {
+    // @unchecked because `lock` protects `hasArrived`.
+    private let lock = Lock()
+    private var hasArrived = false
+
+    func arrive() {
+      lock.withLock {
+        hasArrived = true
+        lock.wakeAll()
+      }
+    }
+
+    func waitForArrival() { lock.withLock { while !hasArrived { lock.wait() } } }
+  }
+
   @Test(.evidence("D16"), arguments: [false, true])
   func `is complete or absent after a power cut or an error`(isError: Bool) throws {
     func prepared() throws -> (disk: SimulatedDisk, store: Store, content: Content) {

@@ -55,6 +55,21 @@ struct ForkTests {
     return calls.filter { ForkedProcess.kind($0.1) != .forked }.map(\.0)
   }
 
+  @Test(.spawning, .evidence("E3")) func `in memory rejects every call in the child`() async {
+    await #expect(processExitsWith: .success) {
+      let store = try Store.inMemory()
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+      let snapshot = try store.snapshot()
+      let keyspace = try #require(try snapshot.keyspace("k"))
+      let cursor = keyspace.cursor()
+      try cursor.moveToFirst()
+      let child = ForkedProcess {
+        Self.passed(store, snapshot, keyspace, cursor, "/store") == [] ? 0 : 1
+      }
+      #expect(child.wait() == 0)
+    }
+  }
+
   @Test(.spawning, .evidence("E3"), .evidence("E4"), arguments: [true, false])
   func `rejects every call in the child, and continues in the parent`(isMapped: Bool) async {
     await #expect(processExitsWith: .success) { [isMapped = isMapped as Bool] in

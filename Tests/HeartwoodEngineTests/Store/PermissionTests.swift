@@ -82,6 +82,32 @@ struct PermissionTests {
   }
 
   @Test(
+    .spawning, .evidence("F8"),
+    .enabled(if: getuid() == 0, "only the administrator can become somebody else"))
+  func `stays writable if no file can be removed from its directory`() async {
+    await #expect(processExitsWith: .success) {
+      var options = StoreOptions()
+      options.maintenance = .inline
+      options.checkpointLogByteCount = 0
+      options.segmentByteCount = 256 << 10
+      let fixture = try StoreFixture.onDisk(options)
+      let store = try fixture.open()
+      // Fill the first segment and about half of the second one.
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("k")
+        for number in 0..<90 { try keyspace.put(number, [UInt8](repeating: 1, count: 3000)) }
+      }
+      for name in try fixture.names() { chmod(fixture.path(of: name), 0o666) }
+      chmod(fixture.path, 0o555)
+      #expect(setgid(65_534) == 0 && setuid(65_534) == 0)
+      let error = #expect(throws: StorageError.self) { try store.checkpoint() }
+      #expect(error?.errno == EACCES)
+      try store.write { try $0.keyspace("k").put(90, [2]) }
+      #expect(try store.snapshot().keyspace("k")?.count() == 91)
+    }
+  }
+
+  @Test(
     .spawning, .evidence("E6"),
     .enabled(if: PrivateMounts.arePossible, "this process may not mount"))
   func `can be read on a read-only volume`() async {

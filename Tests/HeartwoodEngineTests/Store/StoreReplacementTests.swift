@@ -74,6 +74,26 @@ struct StoreReplacementTests {
     #expect(try value(scratch.path(of: "third")) == [3])
   }
 
+  @Test(.mustEnd, .evidence("D18"))
+  func `a store that is being moved cannot be opened for reading`() throws {
+    let locks = StoreLocks(
+      file: try #require(try PosixFileSystem().open(first + "/locks", .write)))
+    #expect(try locks.tryLock(.exclusive, byte: LockByte.presenceReadOnly))
+    var options = StoreOptions()
+    options.isReadOnly = true
+    options.busyTimeout = .milliseconds(20)
+    let error = #expect(throws: StorageError.self) { _ = try Store(at: first, options: options) }
+    #expect(error?.kind == .busy)
+  }
+
+  @Test(.evidence("D19")) func `an interrupted replacement is undone through a link`() throws {
+    let link = scratch.path(of: "link")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "first")
+    try FileManager.default.moveItem(atPath: first, toPath: first + ".heartwood-replaced")
+    #expect(try value(link) == [1])
+    #expect(try names == ["first", "link", "second"])
+  }
+
   @Test(.evidence("D18"), arguments: [false, true])
   func `an open store is left as it is`(isReadOnly: Bool) throws {
     var options = StoreOptions()
@@ -97,6 +117,21 @@ struct StoreReplacementTests {
     try expect(.notAStore) { try Store.replace(at: first, with: scratch.path(of: "none")) }
     try expect(.busy) { try Store.replace(at: first, with: first, busyTimeout: .zero) }
     try Store.replace(at: first, with: second)
+  }
+
+  @Test(.evidence("D19"), arguments: [[], ["map", "kept"], ["wal-left", "wal-right"]])
+  func `a directory without a store is not removed`(files: [String]) throws {
+    let path = scratch.path(of: "other")
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    for name in files { _ = try PosixFileSystem().create(path + "/" + name) }
+    if files.isEmpty {
+      try Store.destroy(at: path)
+    } else {
+      try expect(.notAStore) { try Store.destroy(at: path) }
+      try expect(.notAStore) { try Store.replace(at: path, with: second) }
+    }
+    #expect(try PosixFileSystem().list(path)?.sorted() == files)
+    if files.isEmpty { try Store.replace(at: path, with: second) }
   }
 
   @Test(.evidence("D19")) func `a link is followed to the store itself`() throws {

@@ -19,6 +19,8 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
     case pinner(Int)
     /// Gives a name to a generation that is no longer the newest, and then releases the name.
     case keeper
+    /// Reads the statistics.
+    case observer
     /// Opens the store and reads from it, and then either commits and closes the store or keeps it
     /// open.
     case opener(commits: Bool)
@@ -113,6 +115,8 @@ struct ScheduleScenario: Sendable, CustomTestStringConvertible {
       isOpenElsewhere: false),
     ScheduleScenario(
       name: "keeper, maintenance", roles: [.keeper, .checkpointer(1)], preparedCount: 3, held: [1]),
+    ScheduleScenario(
+      name: "statistics, writer with maintenance", roles: [.observer, .housekeeper(1)]),
     ScheduleScenario(
       name: "keeper, writer, maintenance",
       roles: [.keeper, .writer(1, .normal), .checkpointer(1)], preparedCount: 3, held: [1]),

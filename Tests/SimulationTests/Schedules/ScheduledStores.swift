@@ -227,6 +227,7 @@ final class ScheduledStores: @unchecked Sendable {
       }
     case .pinner(let transaction): try pin(transaction, number)
     case .keeper: try keep(number)
+    case .observer: _ = try store(number).statistics
     case .opener(let commits):
       let store = try StoreFixture.on(processes[number], options).open()
       try content(snapshot(store, number))
