@@ -14,7 +14,7 @@ struct ClosingTests {
     return try Store(at: "/store", options: options, fileSystem: disk)
   }
 
-  @Test(.mustEnd, .evidence("D1"), .evidence("D7"), .evidence("F2"), .evidence("U6"))
+  @Test(.mustEnd, .evidence("D1"), .evidence("D7"), .evidence("F2"), .evidence("U7"))
   func `waits for the write, even if writing is disabled`() throws {
     let store = try open(disk)
     try store.write(durability: .normal) { try $0.keyspace("k").put(1, [1]) }
@@ -37,7 +37,7 @@ struct ClosingTests {
     #expect(try [1, 2, 3].map { try keyspace?.get($0) } == [[1], nil, [3]])
   }
 
-  @Test(.mustEnd, .evidence("D18"), .evidence("U6"), .evidence("U5"))
+  @Test(.mustEnd, .evidence("D18"), .evidence("U7"), .evidence("U5"))
   func `by releasing its last object keeps the locks until the write has ended`() throws {
     let store = try open(disk)
     var other: Store? = try open(disk)
