@@ -58,7 +58,8 @@ struct ExportedColumns {
     let field = ExportedValue(value, column.attribute)
     let json = try encoder.encode([field])
     let text = String(decoding: json.dropFirst().dropLast(), as: UTF8.self)
-    guard text.hasPrefix("\"") else { return text }
+    // Keep the quotation marks of a `Codable` value, because the field contains JSON.
+    guard text.hasPrefix("\""), column.attribute.fieldStorageType != .json else { return text }
     return try JSONDecoder().decode([String].self, from: json).first
   }
 }
