@@ -70,8 +70,8 @@ struct BackupCommandTests {
     let process = Process()
     process.executableURL = try ToolRun.executable()
     process.arguments = ["backup", store.fixture.path, backup, "--every", "1s", "--json"]
-    let pipe = Pipe()
-    process.standardOutput = pipe
+    let (pipe, complaints) = (Pipe(), Pipe())
+    (process.standardOutput, process.standardError) = (pipe, complaints)
     try process.start()
     defer { kill(process.processIdentifier, SIGKILL) }
     let first = try LineReader(pipe.fileHandleForReading).next()
@@ -81,7 +81,9 @@ struct BackupCommandTests {
     while try Backup(at: backup).restorePoints().count < 2 { Thread.sleep(forTimeInterval: 0.05) }
     try pipe.fileHandleForReading.close()
     process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    #expect(process.terminationStatus == 1)
+    let complaint = try complaints.fileHandleForReading.readToEnd() ?? Data()
+    #expect(String(decoding: complaint, as: UTF8.self).contains("backups have stopped"))
     try store.run("verify").expectFine()
   }
 

@@ -54,6 +54,7 @@ enum ImportCommand {
       }
     }
     progress.clear()
+    output.exitCodeIfClosed = report.refusedCount == 0 ? .fine : .refused
     let document = Document(report)
     if invocation.wantsJSON {
       try output.json(document)
@@ -72,6 +73,6 @@ enum ImportCommand {
           QuotedText.escaped("ignored keys that are not properties of the entity: \(names)"))
       }
     }
-    return report.refusedCount == 0 ? .fine : .refused
+    return output.exitCodeIfClosed
   }
 }

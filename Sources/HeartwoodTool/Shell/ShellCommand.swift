@@ -86,6 +86,7 @@ private final class Shell {
 
   private func complain(_ message: String) throws {
     hasFailed = true
+    if isatty(0) != 1 || isatty(1) != 1 { output.exitCodeIfClosed = .refused }
     try output.flush()
     let line = QuotedText.escaped(message) + "\n"
     try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
