@@ -11,6 +11,8 @@ struct Invocation {
   private(set) var from: Key?
   private(set) var limit: Int?
   private(set) var offset = 0
+  /// The generation that a shell has pinned, which is used unless the options select another one.
+  var pinnedGeneration: Generation?
 
   /// Parses the arguments of a command.
   ///
