@@ -13,7 +13,7 @@ private final class Article: Tagged {
 }
 
 private final class Keyword: ManagedObject {
-  @Attribute var word: String = ""
+  @Attribute("SELF") var word: String = ""
   @ToMany var articles: Set<Article>
 }
 
@@ -76,7 +76,7 @@ struct SQLiteExportTests {
         .contains { $0.contains("INDEX Team_name") })
   }
 
-  @Test func `contain relationships that are inherited on one side`() throws {
+  @Test func `contain inherited relationships and an attribute named SELF`() throws {
     let directory = try ScratchDirectory()
     let (path, file) = (directory.path(of: "store"), directory.path(of: "export.sqlite"))
     let container = try PersistentContainer(
@@ -92,7 +92,7 @@ struct SQLiteExportTests {
       try SQLiteProgram.lines(
         file,
         """
-        SELECT word, title FROM Keyword_articles
+        SELECT Keyword.SELF, title FROM Keyword_articles
         JOIN Keyword ON owner = Keyword.id JOIN Article ON member = Article.id;
         SELECT count(*) FROM sqlite_schema WHERE name = 'Tagged_labels'
         """) == ["trees|Oaks", "0"])
