@@ -52,9 +52,10 @@ struct ImportCommandTests {
     try store.run("verify").expectFine()
   }
 
-  @Test func `rejects a CSV header that does not name attributes`() throws {
+  @Test func `rejects a CSV header that does not name different attributes`() throws {
     for (text, complaint) in [
       ("name,colour\nA,red\n", "contains colour"), ("name,\nA,1\n", "without a name"),
+      ("name,name\nA,B\n", "two columns for Team.name"),
     ] {
       try run("Team", text, "--format", "csv").expectComplaint(complaint, exitCode: 1)
     }

@@ -151,6 +151,13 @@ private struct CSVRows: ImportedRows {
       }
       return property
     }
+    var known: Set<Int> = []
+    if let twice = columns.first(where: { !known.insert($0.slot).inserted }) {
+      throw ObjectGraphError(
+        .unknownProperty,
+        "The header contains two columns for \(plan.entity.name).\(twice.name). Remove one of "
+          + "them.")
+    }
   }
 
   mutating func next() throws -> ImportedRow? {
