@@ -27,6 +27,9 @@ enum RestoreCommand {
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
     let directory = invocation.required(.backup)
+    if invocation[.new] == nil, let flag = [Flag.at, .fork].first(where: invocation.has) {
+      throw ToolFailure.usage("\(flag.rawValue) requires NEW. Add the path of the new store.")
+    }
     let backup = Backup(at: directory)
     let points = try backup.restorePoints()
     guard let target = invocation[.new] else { return try list(points, invocation, output) }
