@@ -162,7 +162,9 @@ struct ExportedValue: Encodable {
       }
     case .date: try container.encode(Date(storedValue: value))
     case .uuid: try container.encode(UUID(storedValue: value))
-    case .string where storageType == .decimal:
+    case .string(let text) where storageType == .decimal:
+      // Encode NaN as text, because JSON has no such number. Only unsaved values can be NaN.
+      if text == "NaN" { return try container.encode("nan") }
       try container.encode(Decimal(storedValue: value))
     case .string(let text): try container.encode(text)
     case .bytes(let bytes) where storageType == .json:

@@ -219,6 +219,11 @@ struct ExportTests {
     #expect(try export(.csv) == "name,locker\r\nAda,\r\n")
   }
 
+  @Test func `contain unsaved decimal numbers that are NaN as text`() throws {
+    Book(context: context).price = .nan
+    #expect(try export(FetchRequest<Book>(), .jsonLines).contains(#""price":"nan""#))
+  }
+
   @Test(.evidence("IE-04")) func `are in the order of the request, with unsaved changes`() throws {
     var generator = SeededGenerator(seed: 1)
     try fill(&generator, count: 20)
