@@ -69,19 +69,6 @@ struct BackupCommandTests {
       "no backup directory", exitCode: 1)
   }
 
-  @Test func `restore a named generation even if the name is a number or a time`() throws {
-    let names = ["7", "2090-01-01"]
-    for name in names { try store.keep(name) }
-    let expected = try teams(in: store.fixture.path)
-    try addTeam("A")
-    try store.run("backup", backup).expectFine()
-    for name in names {
-      let target = directory.path(of: "restored \(name)")
-      try ToolRun("restore", backup, target, "--at", name).expectFine()
-      #expect(try teams(in: target) == expected, "\(name)")
-    }
-  }
-
   @Test(.mustEnd) func `repeat backups until the reader of their output ends`() throws {
     let process = Process()
     process.executableURL = try ToolRun.executable()
@@ -101,6 +88,19 @@ struct BackupCommandTests {
     let complaint = try complaints.fileHandleForReading.readToEnd() ?? Data()
     #expect(String(decoding: complaint, as: UTF8.self).contains("backups have stopped"))
     try store.run("verify").expectFine()
+  }
+
+  @Test func `restore a named generation even if the name is a number or a time`() throws {
+    let names = ["7", "2090-01-01"]
+    for name in names { try store.keep(name) }
+    let expected = try teams(in: store.fixture.path)
+    try addTeam("A")
+    try store.run("backup", backup).expectFine()
+    for name in names {
+      let target = directory.path(of: "restored \(name)")
+      try ToolRun("restore", backup, target, "--at", name).expectFine()
+      #expect(try teams(in: target) == expected, "\(name)")
+    }
   }
 
   @Test(.evidence("A7")) func `thin restore points`() throws {
