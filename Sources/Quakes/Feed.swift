@@ -15,6 +15,25 @@ struct Feed: Decodable, Sendable {
       let time: Double
       let updated: Double?
       let type: String?
+
+      private enum Key: String, CodingKey { case net, code, mag, place, time, updated, type }
+
+      /// The range of plausible magnitudes.
+      private static let magnitudes = -20.0...20.0
+      /// The range of times with four-digit years.
+      private static let times = -62_135_596_800_000.0...253_402_300_799_999.0
+
+      init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: Key.self)
+        net = try values.decode(String.self, forKey: .net)
+        code = try values.decode(String.self, forKey: .code)
+        mag = try values.number(in: Self.magnitudes, forKey: .mag)
+        place = try values.decodeIfPresent(String.self, forKey: .place)
+        _ = try values.decode(Double.self, forKey: .time)
+        time = try values.number(in: Self.times, forKey: .time) ?? 0
+        updated = try values.number(in: Self.times, forKey: .updated)
+        type = try values.decodeIfPresent(String.self, forKey: .type)
+      }
     }
 
     struct Geometry: Decodable, Sendable {
@@ -111,5 +130,19 @@ struct Feed: Decodable, Sendable {
     case is [Any].Type: "an array"
     default: "an object"
     }
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// Decodes a number, or returns `nil` if there is none.
+  ///
+  /// - Throws: `DecodingError` if the number is outside the range.
+  fileprivate func number(in range: ClosedRange<Double>, forKey key: Key) throws -> Double? {
+    guard let number = try decodeIfPresent(Double.self, forKey: key) else { return nil }
+    guard range.contains(number) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: key, in: self, debugDescription: "The number is out of range.")
+    }
+    return number
   }
 }

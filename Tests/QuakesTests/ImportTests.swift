@@ -81,6 +81,16 @@ struct ImportTests {
       #"{"type": "FeatureCollection", "features": [{"properties": {"net": 5, "code": "b"}}]}"#,
       "features[0].properties.net is not a string"
     ),
+    (
+      #"{"type": "FeatureCollection", "features": [{"properties": {"net": "a", "code": "b", "#
+        + #""time": 0, "mag": 1e300}}]}"#,
+      "features[0].properties.mag is not valid"
+    ),
+    (
+      #"{"type": "FeatureCollection", "features": [{"properties": {"net": "a", "code": "b", "#
+        + #""time": 1e300}}]}"#,
+      "features[0].properties.time is not valid"
+    ),
   ])
   func `an invalid feed is rejected with the position of the error`(content: String, words: String)
     throws

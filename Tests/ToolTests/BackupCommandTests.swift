@@ -62,6 +62,9 @@ struct BackupCommandTests {
     }
     try ToolRun("restore", backup, store.fixture.path).expectComplaint("exists", exitCode: 1)
     try ToolRun("restore", store.fixture.path).expectComplaint("not backups", exitCode: 1)
+    for option in [["--at", "first"], ["--fork"]] {
+      try ToolRun(["restore", backup] + option).expectComplaint("requires NEW", exitCode: 2)
+    }
     try ToolRun("restore", directory.path(of: "nothing")).expectComplaint(
       "no backup directory", exitCode: 1)
   }
@@ -87,8 +90,8 @@ struct BackupCommandTests {
     let process = Process()
     process.executableURL = try ToolRun.executable()
     process.arguments = ["backup", store.fixture.path, backup, "--every", "1s", "--json"]
-    let pipe = Pipe()
-    process.standardOutput = pipe
+    let (pipe, complaints) = (Pipe(), Pipe())
+    (process.standardOutput, process.standardError) = (pipe, complaints)
     try process.start()
     defer { kill(process.processIdentifier, SIGKILL) }
     let first = try LineReader(pipe.fileHandleForReading).next()
@@ -98,8 +101,23 @@ struct BackupCommandTests {
     while try Backup(at: backup).restorePoints().count < 2 { Thread.sleep(forTimeInterval: 0.05) }
     try pipe.fileHandleForReading.close()
     process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    #expect(process.terminationStatus == 1)
+    let complaint = try complaints.fileHandleForReading.readToEnd() ?? Data()
+    #expect(String(decoding: complaint, as: UTF8.self).contains("backups have stopped"))
     try store.run("verify").expectFine()
+  }
+
+  @Test func `restore a named generation even if the name is a number or a time`() throws {
+    let names = ["7", "2090-01-01"]
+    for name in names { try store.keep(name) }
+    let expected = try teams(in: store.fixture.path)
+    try addTeam("A")
+    try store.run("backup", backup).expectFine()
+    for name in names {
+      let target = directory.path(of: "restored \(name)")
+      try ToolRun("restore", backup, target, "--at", name).expectFine()
+      #expect(try teams(in: target) == expected, "\(name)")
+    }
   }
 
   @Test(.evidence("A7")) func `thin restore points`() throws {

@@ -78,6 +78,10 @@ struct CommandLineTests {
       "--json does not accept a value", exitCode: 2)
     try ToolRun("dump", "a", "--at", "1", "--named", "b").expectComplaint(
       "Use only one of them", exitCode: 2)
+    for (option, other) in [("--count", "--csv"), ("--explain", "--count")] {
+      try ToolRun("query", "a", "E", option, other).expectComplaint(
+        "\(option) and \(other) select different results", exitCode: 2)
+    }
     try ToolRun("dump", "a", "--from", "1").expectComplaint("requires a keyspace", exitCode: 2)
   }
 

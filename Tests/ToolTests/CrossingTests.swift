@@ -13,6 +13,21 @@ private struct Visit: Codable, Equatable, AttributeValue {
   var date = Date(timeIntervalSinceReferenceDate: 0.25)
 }
 
+/// A value that is encoded as a single string.
+private struct Ticket: Codable, AttributeValue {
+  var text: String
+
+  init(_ text: String) { self.text = text }
+  init(from decoder: any Decoder) throws {
+    text = try decoder.singleValueContainer().decode(String.self)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(text)
+  }
+}
+
 /// A class whose properties have other names in the store.
 private final class Gallery: ManagedObject {
   @Attribute(.unique, name: "label") var code: String = ""
@@ -20,6 +35,7 @@ private final class Gallery: ManagedObject {
   @Attribute("sums") var amounts: [Decimal] = []
   @Attribute var visit: Visit? = nil
   @Attribute var dates: [Date] = []
+  @Attribute var ticket: Ticket? = nil
   @Composite("spot") var position = Spot()
   @ToOne var next: Gallery?
 }
@@ -44,6 +60,8 @@ struct CrossingTests {
       (first.position, second.position) = (Spot(x: 1, y: 2), Spot(x: 3, y: 4))
       first.visit = Visit(guest: "Ada", date: Date(timeIntervalSinceReferenceDate: 86_400.125))
       first.dates = [.distantPast, Date(timeIntervalSinceReferenceDate: 1e12)]
+      // These texts would be a number and a Boolean value without quotation marks.
+      (first.ticket, second.ticket) = (Ticket("123"), Ticket("true"))
       first.next = second
     }
   }
@@ -73,6 +91,7 @@ struct CrossingTests {
     let lines = try galleries(context).map { gallery in
       "\(gallery.code) \(gallery.place) \(gallery.amounts) \(gallery.position.x) "
         + "\(gallery.position.y) \(gallery.next?.code ?? "-") \(gallery.visit?.guest ?? "-") "
+        + "\(gallery.ticket?.text ?? "-") "
         + "\(([gallery.visit?.date].compactMap(\.self) + gallery.dates).map(Self.seconds))"
     }
     try container.store.close()

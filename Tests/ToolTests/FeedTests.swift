@@ -55,6 +55,8 @@ struct FeedTests {
     try #expect(apply(events("--consumer", "copy", "--snapshot", "--acknowledge")).exitCode == 0)
     try source.change { ToolTeam(context: $0).name = "Lost" }
     try #expect(apply(events("--consumer", "copy", "--acknowledge")).exitCode == 0)
+    try source.run("follow", "--once", "--consumer", "copy", "--after", "1")
+      .expectComplaint("Omit --after", exitCode: 1)
     let path = source.fixture.path
     try FileManager.default.removeItem(atPath: path)
     try ToolRun("restore", backup, path).expectFine()

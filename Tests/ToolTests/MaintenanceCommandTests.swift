@@ -75,6 +75,20 @@ struct MaintenanceCommandTests {
     try store.expectSound()
   }
 
+  @Test(.mustEnd) func `fail because of damage even if nothing reads their output`() throws {
+    let store = try ToolStore()
+    _ = try store.damageLeaf()
+    let process = Process()
+    process.executableURL = try ToolRun.executable()
+    process.arguments = ["verify", store.path]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.start()
+    try pipe.fileHandleForReading.close()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 1)
+  }
+
   @Test func `compact the page file`() throws {
     let fixture = try StoreFixture.onDisk()
     try fixture.run { store throws in

@@ -167,6 +167,26 @@ struct ObjectCommandTests {
   }
 }
 
+@Suite("The end of the history")
+struct HistoryEndTests {
+  @Test func `contains the newest transactions of all authors or one author`() throws {
+    let store = try ObjectStore(oddities: false)
+    for (number, author) in ["a", "b", "a", "b", "b", "b", "b"].enumerated() {
+      try store.change(author: author) { ToolTeam(context: $0).name = "team \(number)" }
+    }
+    for author in [[], ["--author", "a"], ["--author", "fixture"], ["--author", "c"]] {
+      let arguments = ["history", store.fixture.path, "--jsonl"] + author
+      let all = try ToolRun(arguments).output.split(separator: "\n")
+      for limit in [0, 1, 2, 3, 7, 8, 9] {
+        let run = try ToolRun(arguments + ["--limit", "\(limit)"])
+        #expect(run.output.split(separator: "\n") == Array(all.suffix(limit)), "\(author) \(limit)")
+      }
+    }
+    let largest = try store.run("history", "--limit", "\(Int.max)", "--after", "6", "--jsonl")
+    #expect(largest.lines.filter { !$0.isEmpty }.count == 2)
+  }
+}
+
 @Suite("Conditions with texts for dates, UUIDs and objects")
 struct TextConditionTests {
   @Test(arguments: [

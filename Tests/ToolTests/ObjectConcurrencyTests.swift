@@ -108,6 +108,30 @@ struct ObjectConcurrencyTests {
       "Did you mean before?", exitCode: 1)
   }
 
+  @Test func `a name selects its generation even if the name is a number or a time`() throws {
+    let store = try ObjectStore()
+    let names = ["1", "2090-01-01"]
+    for name in names { try store.keep(name) }
+    try store.change { context in
+      for player in try context.fetch(FetchRequest<ToolPlayer>()) { player.weight = 1 }
+    }
+    let arguments = ["weight == 1", "--count"]
+    for name in names {
+      let run = try ToolRun(["query", store.fixture.path, "Player", "--at", name] + arguments)
+      #expect(run.output == "0\n", "\(name)")
+    }
+    // A shell stays in its generation, even if the number of that generation is a name.
+    let frame = try store.generation().frame
+    try store.fixture.run { opened in
+      let first = try #require(try opened.namedGenerations()["1"])
+      try opened.keep(first, as: "\(frame)")
+    }
+    let shell = try ProgramRun(
+      "heartwoodctl", ["shell", store.fixture.path],
+      input: Data("query Player 'weight == 1' --count\n".utf8))
+    #expect(shell.output == "6\n")
+  }
+
   @Test func `objects are read while another process writes`() throws {
     let store = try ObjectStore()
     let container = try PersistentContainer(

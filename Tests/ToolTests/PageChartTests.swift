@@ -97,6 +97,13 @@ struct PageChartTests {
     let failed = try ToolRun("stat", path, "--svg", directory.path(of: "none/picture.svg"))
     failed.expectComplaint("could not be written", exitCode: 1)
   }
+
+  @Test func `replaces no file of the store`() throws {
+    let store = try ToolStore()
+    try store.run("stat", "--svg", store.path + "/pages").expectComplaint(
+      "in the directory of the store", exitCode: 1)
+    try store.expectSound()
+  }
 }
 
 /// Collects the element names and the text of an SVG document.

@@ -3,6 +3,20 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+/// A class whose subclasses are members of a relationship of a class between them in the alphabet.
+private class Tagged: ManagedObject {
+  @ToMany(inverse: \Keyword.articles) var labels: Set<Keyword>
+}
+
+private final class Article: Tagged {
+  @Attribute var title: String = ""
+}
+
+private final class Keyword: ManagedObject {
+  @Attribute("SELF") var word: String = ""
+  @ToMany var articles: Set<Article>
+}
+
 @Suite(
   "SQLite exports",
   .enabled(if: SQLiteProgram.path != nil, "The program sqlite3 is not installed."))
@@ -60,6 +74,28 @@ struct SQLiteExportTests {
     #expect(
       try lines("EXPLAIN QUERY PLAN SELECT * FROM Team WHERE name = 'Reds'")
         .contains { $0.contains("INDEX Team_name") })
+  }
+
+  @Test func `contain inherited relationships and an attribute named SELF`() throws {
+    let directory = try ScratchDirectory()
+    let (path, file) = (directory.path(of: "store"), directory.path(of: "export.sqlite"))
+    let container = try PersistentContainer(
+      url: URL(filePath: path), schema: Schema(Article.self, Keyword.self))
+    let context = container.newContext()
+    let (article, keyword) = (Article(context: context), Keyword(context: context))
+    (article.title, keyword.word) = ("Oaks", "trees")
+    keyword.articles = [article]
+    try context.save()
+    try container.store.close()
+    try ToolRun("export", path, "--format", "sqlite", "--output", file).expectFine()
+    #expect(
+      try SQLiteProgram.lines(
+        file,
+        """
+        SELECT Keyword.SELF, title FROM Keyword_articles
+        JOIN Keyword ON owner = Keyword.id JOIN Article ON member = Article.id;
+        SELECT count(*) FROM sqlite_schema WHERE name = 'Tagged_labels'
+        """) == ["trees|Oaks", "0"])
   }
 
   @Test func `replace a file only when they are complete`() throws {

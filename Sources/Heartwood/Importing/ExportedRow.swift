@@ -44,6 +44,25 @@ struct ExportedColumns {
     }
   }
 
+  /// Returns the functions that read the values of a row.
+  func values(
+    _ plan: FetchPlan, _ model: StoreModel, _ format: ExportFormat
+  ) throws -> [QueryTerm.Value] {
+    try columns.map { column in
+      let value = try plan.value(of: column.expression, model)
+      guard format == .csv, column.omitsNull else { return value }
+      let target = try plan.value(
+        of: .property(.variable(0), .name(column.property.name)), model)
+      return { scope in
+        let result = try value(scope)
+        if result.isNull, let number = try scope.existingObject(target(scope)) {
+          throw column.missingValue(of: ManagedObjectID(number, model.space))
+        }
+        return result
+      }
+    }
+  }
+
   /// Returns the text that represents a value in a CSV field, or `nil` if the value is missing.
   func text(_ value: StoredValue, _ column: Column, _ encoder: JSONEncoder) throws -> String? {
     switch value {
@@ -58,8 +77,23 @@ struct ExportedColumns {
     let field = ExportedValue(value, column.attribute)
     let json = try encoder.encode([field])
     let text = String(decoding: json.dropFirst().dropLast(), as: UTF8.self)
-    guard text.hasPrefix("\"") else { return text }
+    // Keep the quotation marks of a `Codable` value, because the field contains JSON.
+    guard text.hasPrefix("\""), column.attribute.fieldStorageType != .json else { return text }
     return try JSONDecoder().decode([String].self, from: json).first
+  }
+}
+
+extension ExportedColumns.Column {
+  /// Returns the error for a related object that a CSV field cannot represent.
+  ///
+  /// An empty field would stand for a relationship without a destination.
+  fileprivate func missingValue(of target: ManagedObjectID) -> ObjectGraphError {
+    ObjectGraphError(
+      .validation,
+      "A CSV field cannot represent the reference \(property.name) to \(target.shortText), because "
+        + "this object has no value for \(attribute.name). Set the value, or export JSON lines, "
+        + "which omit the reference.",
+      property: attribute.name, objectID: target)
   }
 }
 
@@ -128,7 +162,9 @@ struct ExportedValue: Encodable {
       }
     case .date: try container.encode(Date(storedValue: value))
     case .uuid: try container.encode(UUID(storedValue: value))
-    case .string where storageType == .decimal:
+    case .string(let text) where storageType == .decimal:
+      // Encode NaN as text, because JSON has no such number. Only unsaved values can be NaN.
+      if text == "NaN" { return try container.encode("nan") }
       try container.encode(Decimal(storedValue: value))
     case .string(let text): try container.encode(text)
     case .bytes(let bytes) where storageType == .json:

@@ -20,7 +20,8 @@ extension ManagedObjectContext {
   ///   - dates: The format of dates, or `nil` for ISO 8601 with fractions of seconds as needed.
   ///   - output: A closure that is called with successive pieces of UTF-8 text.
   /// - Returns: The number of objects.
-  /// - Throws: The same errors as ``fetch(_:)``; any error from `output`.
+  /// - Throws: The same errors as ``fetch(_:)``; any error from `output`; `validation` if a CSV
+  ///   field cannot represent a relationship, because its destination has no unique value.
   /// - Complexity: The same as ``fetch(_:)``. Memory use grows with the number of objects only if
   ///   the request has sort descriptors, a limit or an offset.
   @discardableResult
@@ -37,7 +38,7 @@ extension ManagedObjectContext {
       let isOrdered = !request.sortDescriptors.isEmpty
       try forEachRow(
         request,
-        { plan, model in try columns.columns.map { try plan.value(of: $0.expression, model) } },
+        { plan, model in try columns.values(plan, model, format) },
         inOrder: isOrdered
       ) { try writer.add($0) }
       try writer.end()
@@ -63,7 +64,8 @@ extension ManagedObjectContext {
   ///   - dates: The format of dates, or `nil` for ISO 8601 with fractions of seconds as needed.
   ///   - file: The file, which is created if it does not exist.
   /// - Returns: The number of objects.
-  /// - Throws: The same errors as ``fetch(_:)``; `CocoaError` if the file cannot be written.
+  /// - Throws: The same errors as ``fetch(_:)``; `validation` if a CSV field cannot represent a
+  ///   relationship; `CocoaError` if the file cannot be written.
   @discardableResult
   public func export<M: ManagedObject>(
     _ request: FetchRequest<M>, as format: ExportFormat,

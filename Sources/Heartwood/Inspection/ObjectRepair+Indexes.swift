@@ -78,7 +78,7 @@ extension ObjectRepair {
         }
       }
     }
-    if !unknown.isEmpty { try forget(unknown) }
+    if !unknown.isEmpty { forget(unknown) }
   }
 
   private func fill(
@@ -96,13 +96,9 @@ extension ObjectRepair {
   }
 
   /// Removes text indexes from the stored model.
-  private func forget(_ names: Set<String>) throws {
-    var model = stored
-    for position in model.entities.indices {
-      model.entities[position].indexes.removeAll { names.contains($0) }
-    }
-    try store.write { transaction in
-      try transaction.keyspace(StoredModel.keyspace).put(StoredModel.key, model.encoded())
+  private func forget(_ names: Set<String>) {
+    for position in rebuildable.entities.indices {
+      rebuildable.entities[position].indexes.removeAll { names.contains($0) }
     }
     notes.append(
       "Text indexes that use a program's tokenizer are rebuilt when that program first opens the "

@@ -27,6 +27,8 @@ package final class ObjectRepair {
   let store: Store
   let stored: StoredModel
   let model: StoreModel
+  /// The stored model without the derivations and indexes that only a program can rebuild.
+  var rebuildable: StoredModel
   var summary = Summary()
   var notes: [String] = []
 
@@ -34,6 +36,7 @@ package final class ObjectRepair {
     self.store = store
     self.stored = stored
     self.model = model
+    rebuildable = stored
   }
 
   /// Repairs the objects in a store that has just been filled, and completes the report.
@@ -95,7 +98,12 @@ package final class ObjectRepair {
     try rebuildIndexes()
     try repairRowIDs()
     try repairHistory(report)
-    try forgetDerivedAttributes()
+    forgetDerivedAttributes()
+    if rebuildable != stored {
+      try store.write { transaction in
+        try transaction.keyspace(StoredModel.keyspace).put(StoredModel.key, rebuildable.encoded())
+      }
+    }
     let rebuilt = Set(stored.entities.flatMap(\.indexes))
       .union(stored.relationshipKeyspaces.filter { $0.hasPrefix("edges.") })
       .union([StoredModel.rowsKeyspace])
@@ -171,13 +179,9 @@ package final class ObjectRepair {
   ///
   /// All derived attributes are then computed when a program next opens the store with its own
   /// classes.
-  private func forgetDerivedAttributes() throws {
+  private func forgetDerivedAttributes() {
     guard stored.entities.contains(where: { $0.derived != nil }) else { return }
-    var model = stored
-    for index in model.entities.indices { model.entities[index].derived = nil }
-    try store.write { transaction in
-      try transaction.keyspace(StoredModel.keyspace).put(StoredModel.key, model.encoded())
-    }
+    for index in rebuildable.entities.indices { rebuildable.entities[index].derived = nil }
     notes.append(
       "Derived attributes are recomputed when a program first opens the store for writing.")
   }

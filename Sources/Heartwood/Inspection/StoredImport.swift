@@ -5,6 +5,12 @@ import Foundation
 /// Each element is applied completely or not at all, so elements that violate a rule of the model
 /// can be skipped.
 struct StoredImport {
+  /// The errors of elements that were applied before they turned out to be invalid, keyed by
+  /// position.
+  struct LateRefusals: Error {
+    let errors: [Int: any Error]
+  }
+
   private var run: BatchRun
   /// The pending changes, keyed by unique value.
   private var owners: RowChanges.Owners = [:]
@@ -73,8 +79,10 @@ struct StoredImport {
   ///
   /// - Parameter refuse: A closure that throws an element's error, or returns if invalid elements
   ///   are skipped.
+  /// - Throws: ``LateRefusals`` if postponed relationships of skipped elements cannot be set.
   mutating func finish(_ refuse: (Int, any Error) throws -> Void) throws -> ImportReport {
     isComplete = true
+    var errors: [Int: any Error] = [:]
     for step in postponed {
       try flushRelationships(before: step.row)
       do {
@@ -85,10 +93,11 @@ struct StoredImport {
         throw error
       } catch {
         try refuse(step.position, error)
-        self.refuse(step.position, error)
+        errors[step.position] = errors[step.position] ?? error
       }
       if run.changes.list.count >= Self.flushCount { try flush() }
     }
+    guard errors.isEmpty else { throw LateRefusals(errors: errors) }
     try flush()
     try run.changes.finish()
     return report

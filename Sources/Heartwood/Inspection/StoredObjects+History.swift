@@ -18,6 +18,15 @@ extension StoredObjects {
     return merge.transactions().map { Transaction(number: $0.position.sequence, content: $0) }
   }
 
+  /// Returns the number of the newest transaction that was deleted from the history, and the number
+  /// of the newest transaction.
+  ///
+  /// Both numbers are 0 if there are no such transactions.
+  package func historyBounds() throws -> (deleted: Int64, newest: Int64) {
+    let reader = HistoryReader(snapshot, model)
+    return (try reader.oldestPosition().sequence, try reader.newestPosition().sequence)
+  }
+
   /// Returns the known versions of an object, oldest first.
   ///
   /// The versions are found in readable generations and in the history.

@@ -20,6 +20,9 @@ extension StoredObjects {
   ///     model, are listed in the report instead of ending the import.
   ///   - progress: A closure that is called with the number of elements so far, about once per
   ///     thousand elements.
+  ///   - rewind: A closure that returns to the beginning of the text. It is called if an element
+  ///     turns out to be invalid only after the end of the text. The elements are then imported
+  ///     again, without the invalid ones.
   ///   - read: A closure that returns the next bytes of the text, or no bytes at the end of the
   ///     text.
   /// - Throws: `invalidElement` with the path to the value; `unknownEntity`, `unknownProperty`,
@@ -27,7 +30,8 @@ extension StoredObjects {
   ///   store is unchanged.
   package func importElements(
     _ source: ImportSource, of entity: String, matching key: String?, author: String?,
-    skipsInvalid: Bool, progress: ((Int) -> Void)? = nil, _ read: @escaping () throws -> [UInt8]
+    skipsInvalid: Bool, progress: ((Int) -> Void)? = nil, rewind: () throws -> Void,
+    _ read: @escaping () throws -> [UInt8]
   ) throws -> ImportReport {
     guard let entity = model.schema.entity(named: entity) else {
       throw ObjectGraphError(
@@ -37,26 +41,51 @@ extension StoredObjects {
     let property = try matchingProperty(key, of: entity)
     let plan = try ImportPlan(entity, model.schema)
     plan.reportsIgnoredKeys = true
-    let context = container.newContext()
-    context.transactionAuthor = author
-    var report = ImportReport()
-    _ = try context.write { transaction in
-      let request = RowEdit(phrase: "imported \(entity.name)") { _ in }
-      var work = StoredImport(BatchRun(context, transaction, request))
-      var rows: any ImportedRows =
+    func refuse(_ position: Int, _ error: any Error) throws {
+      let isOfElement =
+        error is DecodingError || (error as? ObjectGraphError)?.isOfElement == true
+      guard skipsInvalid, isOfElement else { throw ImportReport.invalid(position, error) }
+    }
+    var refused: [Int: any Error] = [:]
+    while true {
+      let rows: any ImportedRows =
         switch source {
         case .json: JSONRows(plan, read)
         case .csv: try CSVRows(plan, self, read)
         }
-      func refuse(_ position: Int, _ error: any Error) throws {
-        let isOfElement =
-          error is DecodingError || (error as? ObjectGraphError)?.isOfElement == true
-        guard skipsInvalid, isOfElement else { throw ImportReport.invalid(position, error) }
+      do {
+        return try importRows(rows, matching: property, author, refused, progress, refuse)
+      } catch let late as StoredImport.LateRefusals {
+        refused.merge(late.errors) { first, _ in first }
+        try rewind()
       }
+    }
+  }
+
+  /// Imports rows in one transaction.
+  ///
+  /// - Parameters:
+  ///   - refused: The errors of the elements that are known to be invalid, keyed by position.
+  ///   - refuse: A closure that throws an element's error, or returns if invalid elements are
+  ///     skipped.
+  /// - Throws: ``StoredImport/LateRefusals`` if elements turn out to be invalid after the last row.
+  private func importRows(
+    _ imported: any ImportedRows, matching property: PropertyDescription, _ author: String?,
+    _ refused: [Int: any Error], _ progress: ((Int) -> Void)?,
+    _ refuse: (Int, any Error) throws -> Void
+  ) throws -> ImportReport {
+    let context = container.newContext()
+    context.transactionAuthor = author
+    var rows = imported
+    var report = ImportReport()
+    _ = try context.write { transaction in
+      let request = RowEdit(phrase: "imported objects") { _ in }
+      var work = StoredImport(BatchRun(context, transaction, request))
       var position = 0
       while true {
         do {
           guard let row = try rows.next() else { break }
+          if let error = refused[position] { throw error }
           try work.apply(row, matching: property, at: position)
         } catch let error as StorageError {
           throw error
@@ -150,6 +179,13 @@ private struct CSVRows: ImportedRows {
             + "relationship. Correct the header.")
       }
       return property
+    }
+    var known: Set<Int> = []
+    if let twice = columns.first(where: { !known.insert($0.slot).inserted }) {
+      throw ObjectGraphError(
+        .unknownProperty,
+        "The header contains two columns for \(plan.entity.name).\(twice.name). Remove one of "
+          + "them.")
     }
   }
 

@@ -78,20 +78,21 @@ package final class StoredObjects {
 
   /// Calls `body` with the values of the given columns for each object that matches a query.
   ///
-  /// - Parameter columns: Values in the format language, such as `name`, `team.name`,
-  ///   `members.@count`, or `SELF` for the ID of the object.
+  /// - Parameter columns: Values in the format language, such as `name`, `team.name` or
+  ///   `members.@count`, and `nil` for the ID of the object.
   /// - Throws: `predicateSyntax`, `unknownProperty` or `unsupportedPredicate` if a column or the
   ///   condition is invalid; any error from `body` or from reading rows.
   /// - Complexity: The same as for a fetch. Memory use grows with the number of objects only if the
   ///   query has an order or an offset.
   package func forEachRow(
-    of query: ObjectQuery, _ columns: [String], _ body: @escaping ([ObjectValue]) throws -> Void
+    of query: ObjectQuery, _ columns: [String?], _ body: @escaping ([ObjectValue]) throws -> Void
   ) throws {
     var request = try query.request()
     let entity = try request.entity(in: model.schema)
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
     resolver.textModel = model
     let terms = try columns.map { column in
+      guard let column else { return try resolver.resolve(.variable(0)) }
       // Look for a property first, because a property's name may be a keyword of the format
       // language.
       let property = entity.properties.first { $0.name == column }
@@ -105,6 +106,7 @@ package final class StoredObjects {
       case .value(let value): return value
       case .condition(let condition): return { .bool(try condition($0)) }
       case .values:
+        let column = column ?? "SELF"
         throw QueryResolver.unsupported(
           "\(column) has several values for each object, so it cannot be a column. Use "
             + "\(column).@count or another aggregate.")

@@ -150,6 +150,19 @@ final class QueryScope {
     return try view.withRecord(number, storage) { try storage.value(property.slot, $0) } ?? .null
   }
 
+  /// Returns the number of the object to which a reference refers, or `nil` if there is no such
+  /// object.
+  func existingObject(_ reference: StoredValue) throws -> ObjectNumber? {
+    guard case .integer(let bits) = reference else { return nil }
+    let number = ObjectNumber(bits: bits)
+    if let object = replacement(number) {
+      if object.isFault, !object.isDeleted { object.source?.fire(object) }
+      return object.isDeleted ? nil : number
+    }
+    guard let view, let storage = model.storage(of: number) else { return nil }
+    return try view.withRecord(number, storage) { _ in number }
+  }
+
   /// Returns the members of an object's to-many relationship.
   func members(_ property: PropertyDescription, of object: StoredValue) throws -> [StoredValue] {
     guard case .integer(let bits) = object else { return [] }

@@ -39,6 +39,8 @@ struct TextQueryParser {
   private var items: [Item] = []
   private var position = 0
   private var depth = 0
+  /// The number of names that have no operand, and therefore count as words.
+  private var bareNameCount = 0
 
   init(_ input: String) {
     var scanner = Scanner(Array(input.unicodeScalars.prefix(Self.maxScalarCount)))
@@ -106,7 +108,10 @@ struct TextQueryParser {
     case .phrase(let text): return .words(text)
     case .word(let text): return Self.word(text)
     case .not: return part().map { .not($0) }
-    case .name(let name): return part().map { .named(name, $0) }
+    case .name(let name):
+      if let node = part() { return .named(name, node) }
+      bareNameCount += 1
+      return bareNameCount <= Self.maxItemCount ? .words(name) : nil
     case .open:
       let node = alternatives()
       if position < items.count, items[position] == .close { position += 1 }

@@ -28,9 +28,9 @@ enum BackupCommand {
           Output.warn("\(error.description) The command will try again at the next interval.")
         }
         guard let interval else { return }
-        try output.flush()
         let rest = start.advanced(by: .seconds(interval)) - .now
-        try output.wait(milliseconds: Int32(min(max(rest / .milliseconds(1), 0), 1e9)))
+        try output.pause(
+          milliseconds: Int32(min(max(rest / .milliseconds(1), 0), 1e9)), before: "backups")
       }
     }
   }

@@ -39,8 +39,7 @@ enum ReplicaCommand {
     repeat {
       do {
         let added = try replica.advance { point in
-          // Ignore write errors. If the process that reads the output has ended, the next wait
-          // reports the error.
+          // Ignore write errors. If the reader has closed the output, the next pause reports this.
           try? show(Document(point), invocation, output)
         }
         if added.isEmpty, !follows { try showUnchanged(replica, invocation, output) }
@@ -49,8 +48,11 @@ enum ReplicaCommand {
         if error != reported { Output.warn("\(error.description) The command will try again.") }
         reported = error
       }
-      try output.flush()
-      if follows { try output.wait(milliseconds: interval) }
+      if follows {
+        try output.pause(milliseconds: interval, before: "updates of the replica")
+      } else {
+        try output.flush()
+      }
     } while follows
     try replica.close()
   }

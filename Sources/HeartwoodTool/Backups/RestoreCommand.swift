@@ -27,6 +27,9 @@ enum RestoreCommand {
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
     let directory = invocation.required(.backup)
+    if invocation[.new] == nil, let flag = [Flag.at, .fork].first(where: invocation.has) {
+      throw ToolFailure.usage("\(flag.rawValue) requires NEW. Add the path of the new store.")
+    }
     let backup = Backup(at: directory)
     let points = try backup.restorePoints()
     guard let target = invocation[.new] else { return try list(points, invocation, output) }
@@ -62,14 +65,16 @@ enum RestoreCommand {
     try output.line(points.isEmpty ? "There are no restore points." : table.text())
   }
 
-  /// Returns the generation with the given number or name, or the newest generation that is not
+  /// Returns the generation with the given name or number, or the newest generation that is not
   /// later than the given time.
   private static func chosen(
     _ text: String, among points: [Backup.RestorePoint], _ directory: String
   ) throws -> Generation {
     let advice = "Run heartwoodctl restore \(directory) to list the restore points."
-    // Do not check the number, because the library reports why a generation cannot be restored.
-    if let frame = UInt64(text) { return Generation(frame: frame) }
+    if let frame = UInt64(text), !points.contains(where: { $0.names.contains(text) }) {
+      // Do not check the number, because the library reports why a generation cannot be restored.
+      return Generation(frame: frame)
+    }
     if let point = points.last(where: { $0.names.contains(text) }) { return point.generation }
     guard let milliseconds = TimeText.milliseconds(text) else {
       let question = NearestName.question(text, in: points.flatMap(\.names))

@@ -304,7 +304,7 @@ enum Command: String, CaseIterable {
       ]
     case .restore:
       [
-        "Without NEW, lists the restore points. --at takes a generation number, a name, or a time. "
+        "Without NEW, lists the restore points. --at takes a name, a generation number, or a time. "
           + "A time selects the newest restore point at or before that time. NEW appears when it "
           + "is complete and every page has been verified.",
         "NEW keeps the identity of the store, so that tokens remain valid. With --fork, NEW gets a "

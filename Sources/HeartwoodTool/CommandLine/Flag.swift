@@ -95,7 +95,7 @@ enum Flag: String, CaseIterable {
     case .from: "start at this key, or at the first key after it"
     case .limit: "show at most N entries, objects or transactions"
     case .full: "show complete values"
-    case .at: "use this generation: a number, name or time"
+    case .at: "use this generation: a name, number or time"
     case .named: "use the generation with this name"
     case .svg: "also write the chart to FILE, as SVG"
     case .html: "write the page to FILE, replacing an older file"

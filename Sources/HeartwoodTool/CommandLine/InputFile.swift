@@ -10,4 +10,26 @@ enum InputFile {
     }
     return handle
   }
+
+  /// Returns a handle that can read the content of a handle repeatedly.
+  ///
+  /// If the content comes from a pipe or a terminal, this method reads all of it, and returns a
+  /// handle of a temporary file.
+  static func rewindable(_ handle: FileHandle) throws -> FileHandle {
+    if lseek(handle.fileDescriptor, 0, SEEK_CUR) >= 0 { return handle }
+    let path = NSTemporaryDirectory() + "/heartwoodctl-\(UUID().uuidString)"
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw ToolFailure.refused(
+        "The input could not be copied to \(path) (\(String(cString: strerror(errno)))). Set TMPDIR "
+          + "to a directory that is writable, or use a file as the input.")
+    }
+    unlink(path)
+    let copy = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    while let chunk = try handle.read(upToCount: 1 << 16), !chunk.isEmpty {
+      try copy.write(contentsOf: chunk)
+    }
+    try copy.seek(toOffset: 0)
+    return copy
+  }
 }

@@ -11,6 +11,8 @@ struct Invocation {
   private(set) var from: Key?
   private(set) var limit: Int?
   private(set) var offset = 0
+  /// The generation that a shell has pinned, which is used unless the options select another one.
+  var pinnedGeneration: Generation?
 
   /// Parses the arguments of a command.
   ///
@@ -36,6 +38,10 @@ struct Invocation {
     try exclude(.at, .named, "both select a generation")
     let formats = [Flag.json, .jsonLines, .csv, .markdown].filter(has)
     if formats.count > 1 { try exclude(formats[0], formats[1], "both select a format") }
+    for other in [Flag.count, .jsonLines, .csv, .markdown] {
+      try exclude(.explain, other, "select different results")
+      if other != .count { try exclude(.count, other, "select different results") }
+    }
     if from != nil, self[.keyspace] == nil {
       throw .usage("--from requires a keyspace. \(HelpText.usageSentence(command))")
     }

@@ -13,7 +13,7 @@ enum Tool {
   static func main() {
     occupyStandardDescriptors()
     // Ignore SIGPIPE. If the reader closes the output early, the next write then fails, and the
-    // program closes the store and exits without a message.
+    // program closes the store and exits. There is no message unless repeated work ends.
     signal(SIGPIPE, SIG_IGN)
     exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
   }
@@ -21,15 +21,15 @@ enum Tool {
   private static func run(_ arguments: [String]) -> ExitCode {
     let output = Output()
     let result = Result {
-      let code = try answer(arguments, output)
+      output.exitCodeIfClosed = try answer(arguments, output)
       try output.flush()
-      return code
+      return output.exitCodeIfClosed
     }
     output.endPager()
     do {
       return try result.get()
     } catch is ClosedOutput {
-      return .fine
+      return output.exitCodeIfClosed
     } catch let failure as ToolFailure {
       complain(failure.message)
       return failure.exitCode

@@ -80,7 +80,14 @@ enum FollowCommand {
     _ invocation: Invocation
   ) throws -> ChangeFeed.Start {
     if let position { return .after(position) }
-    if let consumer, let known = try container.historyConsumers[consumer] { return .after(known) }
+    if let consumer, let known = try container.historyConsumers[consumer] {
+      guard !invocation.has(.after) else {
+        throw ToolFailure.refused(
+          "The consumer \(QuotedText.quoted(consumer)) has acknowledged events, so its feed begins "
+            + "after them. Omit --after, or use another consumer.")
+      }
+      return .after(known)
+    }
     if invocation.has(.snapshot) { return .existingObjects }
     if let after = try invocation[.after].map({ try HistoryCommand.number($0) }) {
       let newest = try container.newestTransactionNumber()

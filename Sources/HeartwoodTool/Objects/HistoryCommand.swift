@@ -36,11 +36,7 @@ enum HistoryCommand {
 
   static func run(_ invocation: Invocation, _ output: Output) throws {
     try ObjectAccess.withObjects(invocation) { objects, _ in
-      var after: Int64?
-      if let text = invocation[.after] { after = try number(text) }
-      var transactions = try objects.history(after: after)
-      if let author = invocation[.author] { transactions.removeAll { $0.content.author != author } }
-      if let limit = invocation.limit { transactions = transactions.suffix(limit) }
+      let transactions = try transactions(objects, invocation)
       if invocation.has(.jsonLines) {
         for transaction in transactions {
           try output.line(try JSONText.line(of: document(transaction)))
@@ -52,6 +48,28 @@ enum HistoryCommand {
       }
       try output.flush()
     }
+  }
+
+  /// Returns the transactions that the command line selects, oldest first.
+  private static func transactions(
+    _ objects: StoredObjects, _ invocation: Invocation
+  ) throws -> [StoredObjects.Transaction] {
+    let first = try invocation[.after].map { try number($0) }
+    func transactions(after number: Int64?) throws -> [StoredObjects.Transaction] {
+      var found = try objects.history(after: number)
+      if let author = invocation[.author] { found.removeAll { $0.content.author != author } }
+      return found
+    }
+    guard let limit = invocation.limit else { return try transactions(after: first) }
+    // Read only the end of the history, and read twice as much until there are enough transactions.
+    let (deleted, newest) = try objects.historyBounds()
+    var count = Int64(limit)
+    while newest - count > max(first ?? 0, deleted) {
+      let found = try transactions(after: newest - count)
+      if found.count >= limit { return found.suffix(limit) }
+      count = count > newest / 2 ? newest : max(1, 2 * count)
+    }
+    return try transactions(after: first).suffix(limit)
   }
 
   /// Returns the transaction number that the command line specifies.

@@ -40,20 +40,25 @@ enum ImportCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws -> ExitCode {
     let source: StoredObjects.ImportSource =
       try TextFormat(invocation) == .csv ? .csv : .json
-    let handle = try InputFile.handle(invocation.required(.file))
+    let skipsInvalid = invocation.has(.skipInvalid)
+    let input = try InputFile.handle(invocation.required(.file))
+    let handle = skipsInvalid ? try InputFile.rewindable(input) : input
+    let start = skipsInvalid ? try handle.offset() : 0
     let progress = TerminalProgress()
     let report = try ObjectAccess.withWritableObjects(invocation) { objects in
       let entity = try ObjectAccess.entity(invocation.required(.entity), of: objects, invocation)
       return try objects.importElements(
         source, of: entity.name, matching: invocation[.key],
         author: invocation[.author] ?? ObjectAccess.author,
-        skipsInvalid: invocation.has(.skipInvalid),
-        progress: { progress.show("importing", elementCount: $0) }
+        skipsInvalid: skipsInvalid,
+        progress: { progress.show("importing", elementCount: $0) },
+        rewind: { try handle.seek(toOffset: start) }
       ) {
         [UInt8](try handle.read(upToCount: chunkByteCount) ?? Data())
       }
     }
     progress.clear()
+    output.exitCodeIfClosed = report.refusedCount == 0 ? .fine : .refused
     let document = Document(report)
     if invocation.wantsJSON {
       try output.json(document)
@@ -72,6 +77,6 @@ enum ImportCommand {
           QuotedText.escaped("ignored keys that are not properties of the entity: \(names)"))
       }
     }
-    return report.refusedCount == 0 ? .fine : .refused
+    return output.exitCodeIfClosed
   }
 }

@@ -56,7 +56,7 @@ enum QueryCommand {
     }
     let rows = try RowOutput(RowFormat(invocation), columns, output)
     let isOwnID = !entity.attributes.contains { $0.name == idName }
-    let paths = columns.map { $0 == idName && isOwnID ? "SELF" : $0 }
+    let paths = columns.map { $0 == idName && isOwnID ? nil : $0 }
     try objects.forEachRow(of: query, paths) { try rows.add($0) }
     try rows.end()
   }

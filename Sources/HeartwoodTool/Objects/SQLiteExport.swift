@@ -38,8 +38,8 @@ struct SQLiteExport {
   ) throws -> Int {
     let rows = try writer.table(table.definition)
     var count = 0
-    try objects.forEachRow(of: ObjectQuery(entity: table.entity.name), ["SELF"] + table.paths) {
-      cells in
+    let columns = [nil] + table.paths.map(Optional.some)
+    try objects.forEachRow(of: ObjectQuery(entity: table.entity.name), columns) { cells in
       guard case .object(let id) = cells[0] else { return }
       try rows.append(rowid: plan.number(of: id)) { row in
         if table.namesEntity { row.append(text: id.entityName ?? "") }
@@ -79,7 +79,7 @@ struct SQLiteExport {
     _ table: SQLiteExportPlan.MemberTable, to writer: SQLiteFileWriter
   ) throws {
     let rows = try writer.table(table.definition)
-    try objects.forEachRow(of: ObjectQuery(entity: table.entity), ["SELF"]) { cells in
+    try objects.forEachRow(of: ObjectQuery(entity: table.entity), [nil]) { cells in
       guard case .object(let owner) = cells[0] else { return }
       var position: Int64 = 0
       for member in try objects.members(of: owner, table.relationship)

@@ -134,7 +134,22 @@ struct SQLiteExportPlan {
       })
     else { return true }
     guard inverse.isToMany, !inverse.isOrdered else { return false }
-    return (entity.name, relationship.name) <= (relationship.destination, inverse.name)
+    // Compare the entities that declare the relationships, because the result for the inverse must
+    // be the opposite.
+    let other = declaringEntity(of: inverse.name, in: relationship.destination)
+    return (entity.name, relationship.name) <= (other, inverse.name)
+  }
+
+  /// Returns the name of the entity from which an entity inherits a relationship, or the name of
+  /// the entity itself if it declares the relationship.
+  private func declaringEntity(of relationship: String, in entity: String) -> String {
+    var name = entity
+    while let parent = entities[name]?.superentity,
+      entities[parent]?.relationships.contains(where: { $0.name == relationship }) == true
+    {
+      name = parent
+    }
+    return name
   }
 
   private mutating func addView(of entity: EntityFacts) {

@@ -19,12 +19,13 @@ enum SalvageCommand {
       objects = try ObjectRepair.run(store, &report)
     }
     progress.clear()
+    output.exitCodeIfClosed = report.isComplete ? .fine : .refused
     let document = SalvageDocument(report, objects, target: target)
     if invocation.wantsJSON {
       try output.json(document)
     } else {
       try SalvageText.write(document, output)
     }
-    return report.isComplete ? .fine : .refused
+    return output.exitCodeIfClosed
   }
 }

@@ -45,12 +45,8 @@ enum StatCommand {
     if let path = invocation[.svg] {
       let name = URL(fileURLWithPath: invocation.path).lastPathComponent
       let chart = SVGPageChart(name, sum, PageMap(pages, sum, maxCellCount: SVGPageChart.cellCount))
-      do {
-        try Data(chart.svg.utf8).write(to: URL(fileURLWithPath: path))
-      } catch {
-        throw ToolFailure.refused(
-          "The chart could not be written to \(path) (\(error.localizedDescription)). Use --svg "
-            + "with another file.")
+      _ = try ReplacementFile.write(to: path, outside: invocation.path) { file in
+        try file.write(chart.svg)
       }
     }
     if invocation.wantsJSON { return try output.json(Document(sum)) }

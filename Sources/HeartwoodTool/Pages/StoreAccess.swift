@@ -37,21 +37,23 @@ enum StoreAccess {
     }
   }
 
-  /// Returns a snapshot of the generation selected on the command line, or of the newest generation
-  /// if none is selected.
+  /// Returns a snapshot of the generation selected on the command line or pinned by a shell, or of
+  /// the newest generation otherwise.
   static func snapshot(of store: Store, _ invocation: Invocation) throws -> Snapshot {
     if let name = invocation[.named] { return try snapshot(of: store, named: name, invocation) }
-    return try invocation[.at].map { try snapshot(of: store, at: $0, invocation) }
-      ?? store.snapshot()
+    if let text = invocation[.at] { return try snapshot(of: store, at: text, invocation) }
+    return try invocation.pinnedGeneration.map { try store.snapshot(at: $0) } ?? store.snapshot()
   }
 
-  /// Returns a snapshot of the generation with the given number or name.
+  /// Returns a snapshot of the generation with the given name or number.
   ///
   /// If `text` is a time, the method returns a snapshot of the newest readable generation that was
   /// committed at or before that time.
   static func snapshot(
     of store: Store, at text: String, _ invocation: Invocation
   ) throws -> Snapshot {
+    // A name may look like a number or a time.
+    if let named = try store.namedGenerations()[text] { return try store.snapshot(at: named) }
     if let frame = UInt64(text) { return try store.snapshot(at: Generation(frame: frame)) }
     guard let milliseconds = TimeText.milliseconds(text) else {
       return try snapshot(of: store, named: text, invocation)

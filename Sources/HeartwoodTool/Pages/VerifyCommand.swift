@@ -31,13 +31,14 @@ enum VerifyCommand {
       guard report.findings.isEmpty else { return (report, report.findings) }
       return (report, try StoredObjects.textFindings(in: store))
     }
+    output.exitCodeIfClosed = findings.isEmpty ? .fine : .refused
     if invocation.wantsJSON {
       try output.json(Document(report, findings))
     } else {
       for finding in findings { try output.line(QuotedText.escaped(finding)) }
       try output.line(summary(report, findings.count))
     }
-    return findings.isEmpty ? .fine : .refused
+    return output.exitCodeIfClosed
   }
 
   private static func summary(_ report: VerificationReport, _ findingCount: Int) -> String {

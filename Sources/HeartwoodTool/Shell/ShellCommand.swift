@@ -86,6 +86,7 @@ private final class Shell {
 
   private func complain(_ message: String) throws {
     hasFailed = true
+    if isatty(0) != 1 || isatty(1) != 1 { output.exitCodeIfClosed = .refused }
     try output.flush()
     let line = QuotedText.escaped(message) + "\n"
     try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
@@ -100,19 +101,12 @@ private final class Shell {
         "There is no command named \(word) in the shell.\(NearestName.question(word, in: names)) "
           + "Type .help to list the commands.")
     }
-    var arguments = [invocation.path] + words.dropFirst()
-    // Insert the option at the front, before words that only look like options.
-    if command.flags.contains(.at), !words.contains(where: { Self.selects($0) }) {
-      arguments = ["--at", "\(snapshot.generation.frame)"] + arguments
-    }
-    guard case .run(let request) = try CommandLineRequest([words[0]] + arguments) else {
+    let arguments = [words[0], invocation.path] + words.dropFirst()
+    guard case .run(var request) = try CommandLineRequest(arguments) else {
       return try output.line(HelpText.text(for: command))
     }
+    if command.flags.contains(.at) { request.pinnedGeneration = snapshot.generation }
     _ = try Tool.run(request, output)
-  }
-
-  private static func selects(_ word: String) -> Bool {
-    [Flag.at, .named].contains { word == $0.rawValue || word.hasPrefix($0.rawValue + "=") }
   }
 
   private func pin(_ words: ArraySlice<String>) throws {

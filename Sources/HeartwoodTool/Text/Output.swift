@@ -13,6 +13,10 @@ final class Output {
   /// The output uses colours if it is a terminal and the environment variable `NO_COLOR` is unset
   /// or empty.
   let hasColors: Bool
+  /// The exit code of the command if the reader closes the output.
+  ///
+  /// A command whose result is known sets this code before it writes the result.
+  var exitCodeIfClosed = ExitCode.fine
   private var pending = Data()
   private var pager: Pager?
   private static let chunkByteCount = 64 << 10
@@ -70,6 +74,21 @@ final class Output {
     // waits for the full time.
     guard poll(&output, 1, milliseconds) > 0 else { return }
     throw ClosedOutput()
+  }
+
+  /// Writes the buffered output, and waits for the given time before the next run of a task.
+  ///
+  /// - Parameter task: The plural name of the task's runs.
+  /// - Throws: ``ToolFailure`` if the reader closes the output, because the task then ends.
+  func pause(milliseconds: Int32, before task: String) throws {
+    do {
+      try flush()
+      try wait(milliseconds: milliseconds)
+    } catch is ClosedOutput {
+      throw ToolFailure.refused(
+        "The \(task) have stopped, because the reader of the output has closed it. Run the command "
+          + "again. To continue without a reader, redirect the output to a file.")
+    }
   }
 
   /// Writes a line to standard error.

@@ -96,7 +96,8 @@ extension FuzzTarget {
     var text = bytes.copied()
     do {
       _ = try importing.importElements(
-        source, of: "Part", matching: nil, author: nil, skipsInvalid: true
+        source, of: "Part", matching: nil, author: nil, skipsInvalid: true,
+        rewind: { text = bytes.copied() }
       ) {
         guard !text.isEmpty else { throw EndOfText() }
         defer { text = [] }

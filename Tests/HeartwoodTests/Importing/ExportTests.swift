@@ -48,6 +48,15 @@ private final class Book: ManagedObject {
   @ToOne var room: Room?
 }
 
+private final class Locker: ManagedObject {
+  @Attribute(.unique) var code: Int? = nil
+}
+
+private final class Visitor: ManagedObject {
+  @Attribute(.unique) var name: String = ""
+  @ToOne var locker: Locker?
+}
+
 @Suite("Exports")
 struct ExportTests {
   private let context: ManagedObjectContext
@@ -186,6 +195,33 @@ struct ExportTests {
         ,[],1970-01-01T00:00:01.750Z,\r
 
         """)
+  }
+
+  @Test(.evidence("IE-04"))
+  func `to CSV throw if a field cannot represent a relationship`() throws {
+    let container = try PersistentContainer.inMemory(schema: Schema(Visitor.self))
+    let context = container.newContext()
+    let visitor = Visitor(context: context)
+    visitor.name = "Ada"
+    let locker = Locker(context: context)
+    visitor.locker = locker
+    try context.save()
+    func export(_ format: ExportFormat) throws -> String {
+      var text = Data()
+      try container.newContext().export(FetchRequest<Visitor>(), as: format) { text += $0 }
+      return String(decoding: text, as: UTF8.self)
+    }
+    let error = #expect(throws: ObjectGraphError.self) { try export(.csv) }
+    #expect(error?.kind == .validation && error?.entityName == "Locker")
+    #expect(try export(.jsonLines) == "{\"name\":\"Ada\"}\n")
+    context.delete(locker)
+    try context.save()
+    #expect(try export(.csv) == "name,locker\r\nAda,\r\n")
+  }
+
+  @Test func `contain unsaved decimal numbers that are NaN as text`() throws {
+    Book(context: context).price = .nan
+    #expect(try export(FetchRequest<Book>(), .jsonLines).contains(#""price":"nan""#))
   }
 
   @Test(.evidence("IE-04")) func `are in the order of the request, with unsaved changes`() throws {

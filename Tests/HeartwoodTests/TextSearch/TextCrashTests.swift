@@ -95,11 +95,41 @@ struct TextCrashTests {
   @Test(.evidence("TX-13")) func `salvage builds text indexes from the rows`() throws {
     let scratch = try ScratchDirectory()
     let (source, target) = (scratch.path(of: "store"), scratch.path(of: "salvaged"))
-    let container = try PersistentContainer(url: URL(filePath: source), schema: essays)
-    do {
-      let context = container.newContext()
+    try salvage(essays, source, target) { context in
       var random = SeededGenerator(seed: 5)
       for _ in 0..<1500 { Essay(context: context).body = random.words(5...20) }
+    }
+    let salvaged = try PersistentContainer(url: URL(filePath: target), schema: essays)
+    try expectIntact(salvaged, "salvaged")
+    #expect(try salvaged.newContext().count(for: FetchRequest<Essay>()) > 200)
+  }
+
+  @Test(.evidence("TX-13"))
+  func `a salvaged store with derived attributes rebuilds indexes with custom tokenizers`() throws {
+    let scratch = try ScratchDirectory()
+    let (source, target) = (scratch.path(of: "store"), scratch.path(of: "salvaged"))
+    let verses = Schema(Verse.self)
+    try salvage(verses, source, target) { context in
+      var random = SeededGenerator(seed: 6)
+      for _ in 0..<1500 { Verse(context: context).text = random.words(5...20) }
+    }
+    let salvaged = try PersistentContainer(url: URL(filePath: target), schema: verses)
+    #expect(try salvaged.verifyTextIndexes() == [])
+    let context = salvaged.newContext()
+    let all = try context.fetch(FetchRequest<Verse>())
+    let found = try context.count(for: FetchRequest<Verse>(matching: .word("s")))
+    #expect(found == all.count { $0.text.contains("s") })
+    #expect(all.count > 200)
+  }
+
+  /// Fills a store, damages some of its pages, and salvages it.
+  private func salvage(
+    _ schema: Schema, _ source: String, _ target: String, _ fill: (ManagedObjectContext) -> Void
+  ) throws {
+    let container = try PersistentContainer(url: URL(filePath: source), schema: schema)
+    do {
+      let context = container.newContext()
+      fill(context)
       try context.save()
       withExtendedLifetime(context) {}
     }
@@ -122,8 +152,17 @@ struct TextCrashTests {
     let report = try StoreSalvage(of: source, to: target) { _ in }
       .run { store, report in _ = try ObjectRepair.run(store, &report) }
     #expect(!report.isComplete)
-    let salvaged = try PersistentContainer(url: URL(filePath: target), schema: essays)
-    try expectIntact(salvaged, "salvaged")
-    #expect(try salvaged.newContext().count(for: FetchRequest<Essay>()) > 200)
+  }
+}
+
+private final class Verse: ManagedObject {
+  @Attribute var text: String = ""
+  @Attribute var folded: String = ""
+
+  override class var entity: Entity {
+    Entity("Verse") {
+      TextIndex(\Verse.text, tokenizer: .custom(Letters()))
+      Derived(\Verse.folded, .canonical(\.text))
+    }
   }
 }

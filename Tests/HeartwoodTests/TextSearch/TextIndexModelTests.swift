@@ -48,7 +48,7 @@ private enum Versions {
 }
 
 /// A tokenizer whose terms are single letters.
-private struct Letters: CustomTextTokenizer {
+struct Letters: CustomTextTokenizer {
   let name = "letters"
   let version = 3
 

@@ -23,7 +23,8 @@ struct UserInputTests {
       ("", []), ("AND", []), ("OR swift", [0, 1, 3, 4, 5]), ("swift AND", [0, 1, 3, 4, 5]),
       ("NOT", []), ("((swift", [0, 1, 3, 4, 5]), ("swift))) data", [0, 4]), ("\"swift data", [0]),
       ("*", []), ("-", []), ("~", []), (":", []), ("title:", []), ("NEAR(", []),
-      ("NEAR(swift", [0, 1, 3, 4, 5]),
+      ("NEAR(swift", [0, 1, 3, 4, 5]), ("swift:)", [0, 1, 3, 4, 5]), ("(swift:) data", [0, 4]),
+      ("data:( ", [0, 2, 4]), ("bird:OR base", [2, 3]), ("title:)", []),
       ("\"\"", []), ("()", []), ("!?…", []), ("swift -\"\"", [0, 1, 3, 4, 5]),
     ] as [(String, [Int])])
   func `every input is a query`(input: String, expected: [Int]) throws {
