@@ -97,13 +97,10 @@ extension ObjectRepair {
 
   /// Removes text indexes from the stored model.
   private func forget(_ names: Set<String>) throws {
-    var model = stored
-    for position in model.entities.indices {
-      model.entities[position].indexes.removeAll { names.contains($0) }
+    for position in stored.entities.indices {
+      stored.entities[position].indexes.removeAll { names.contains($0) }
     }
-    try store.write { transaction in
-      try transaction.keyspace(StoredModel.keyspace).put(StoredModel.key, model.encoded())
-    }
+    try writeModel()
     notes.append(
       "Text indexes that use a program's tokenizer are rebuilt when that program first opens the "
         + "store for writing.")

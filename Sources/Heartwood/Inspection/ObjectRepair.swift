@@ -25,7 +25,8 @@ package final class ObjectRepair {
   }
 
   let store: Store
-  let stored: StoredModel
+  /// The stored model, without the parts that the repair has removed from it.
+  var stored: StoredModel
   let model: StoreModel
   var summary = Summary()
   var notes: [String] = []
@@ -87,6 +88,9 @@ package final class ObjectRepair {
   }
 
   private func run(_ report: inout SalvageReport) throws {
+    let rebuilt = Set(stored.entities.flatMap(\.indexes))
+      .union(stored.relationshipKeyspaces.filter { $0.hasPrefix("edges.") })
+      .union([StoredModel.rowsKeyspace])
     for storage in model.entities { try removeUnreadableRows(storage) }
     try removeDuplicates()
     for storage in model.entities { try clearReferences(storage) }
@@ -96,9 +100,6 @@ package final class ObjectRepair {
     try repairRowIDs()
     try repairHistory(report)
     try forgetDerivedAttributes()
-    let rebuilt = Set(stored.entities.flatMap(\.indexes))
-      .union(stored.relationshipKeyspaces.filter { $0.hasPrefix("edges.") })
-      .union([StoredModel.rowsKeyspace])
     for index in report.keyspaces.indices
     where rebuilt.contains(report.keyspaces[index].name) {
       report.keyspaces[index].isRebuilt = true
@@ -173,12 +174,16 @@ package final class ObjectRepair {
   /// classes.
   private func forgetDerivedAttributes() throws {
     guard stored.entities.contains(where: { $0.derived != nil }) else { return }
-    var model = stored
-    for index in model.entities.indices { model.entities[index].derived = nil }
-    try store.write { transaction in
-      try transaction.keyspace(StoredModel.keyspace).put(StoredModel.key, model.encoded())
-    }
+    for index in stored.entities.indices { stored.entities[index].derived = nil }
+    try writeModel()
     notes.append(
       "Derived attributes are recomputed when a program first opens the store for writing.")
+  }
+
+  /// Writes the stored model after parts of it have been removed.
+  func writeModel() throws {
+    try store.write { transaction in
+      try transaction.keyspace(StoredModel.keyspace).put(StoredModel.key, stored.encoded())
+    }
   }
 }
