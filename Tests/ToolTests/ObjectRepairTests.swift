@@ -108,7 +108,31 @@ struct ObjectRepairTests {
     #expect(try books(objects.fixture).count == 9)
   }
 
-  @Test func `removes the history up to a damaged transaction`() throws {
+  @Test func `restores the members of lost lists from the inverse relationships`() throws {
+    let objects = try SalvageObjects(authorCount: 3, bookCount: 9)
+    let lists = [("Tag", "books"), ("Author", "shelved")]
+    let (_, summary) = try repair(objects.fixture) { store, _ in
+      for (entity, name) in lists {
+        let list = try facts(entity, store).relationships.first { $0.name == name }
+        let keyspace = try #require(list?.keyspace)
+        try store.write { try $0.removeKeyspace(keyspace) }
+      }
+    }
+    let container = try SalvageObjects.open(at: target(objects.fixture))
+    let context = container.newContext()
+    let books = try context.fetch(FetchRequest<SalvageBook>())
+    for book in books {
+      #expect(book.shelf?.shelved.contains(book) == true)
+      #expect(book.tags.allSatisfy { $0.books.contains(book) })
+    }
+    #expect(summary?.restoredMemberCount == books.reduce(9) { $0 + $1.tags.count })
+    withExtendedLifetime(context) {}
+    try container.store.close()
+  }
+
+  /// Only the first damaged values are listed, so further values may belong to any transaction.
+  @Test(arguments: [(count: 1, last: 2), (count: 2, last: 4)])
+  func `removes the history up to a damaged transaction`(count: Int, last: Int64) throws {
     let objects = try SalvageObjects(authorCount: 3, bookCount: 9)
     for title in ["b", "c", "d"] {
       try objects.change { context in
@@ -119,15 +143,13 @@ struct ObjectRepairTests {
       let index = try #require(
         report.keyspaces.firstIndex { $0.name == HistoryFormat.keyspace })
       report.keyspaces[index].damagedValues = [Key(2 as Int64, 1 as Int64).bytes]
-      report.keyspaces[index].damagedValueCount = 1
+      report.keyspaces[index].damagedValueCount = count
     }
-    #expect(report.notes.contains { $0.contains("up to transaction 2 is incomplete") })
+    #expect(report.notes.contains { $0.contains("up to transaction \(last) is incomplete") })
     let store = try Store(at: target(objects.fixture))
-    let history = try StoredObjects(store, at: store.snapshot()).history(after: 2)
-    #expect(history.map(\.number) == [3, 4])
-    #expect(throws: ObjectGraphError.self) {
-      try StoredObjects(store, at: store.snapshot()).history(after: 1)
-    }
+    let stored = try StoredObjects(store, at: store.snapshot())
+    #expect(try stored.history(after: last).map(\.number) == [3, 4].filter { $0 > last })
+    #expect(throws: ObjectGraphError.self) { try stored.history(after: 1) }
     try store.close()
   }
 
