@@ -37,7 +37,7 @@ struct MutationTests {
   @Test(.evidence("B2"), .evidence("B3"), arguments: Mutator.Aim.allCases)
   func `returns correct data or an error for aimed changes`(aim: Mutator.Aim) throws {
     var (tried, refused) = (0, 0)
-    for number in 0..<TestScale.pick(quick: 6, all: 100, long: 800) {
+    for number in 0..<TestScale.pick(quick: 8, all: 100, long: 800) {
       var mutator = Mutator(seed: Self.seed(0, number))
       let damage = mutator.aimedDamage(
         aim, sample: number % SampleStore.all.count, isSameBoot: number % 3 == 0)

@@ -37,14 +37,14 @@ extension ManagedObjectContext {
     // If the root context merges automatically, its own edits are kept too.
     guard version != 0, version < original.version, root.autoMerge == nil else { return }
     let changes = original.ownChanges
-    var base = changes.earlierBase ?? EarlierBase(version: version)
+    var base = changes.earlierState ?? EarlierState(version: version)
     base.version = min(base.version, version)
     for (slot, value) in values() where base.values[slot] == nil {
       let isReference = object.entityDescription?.properties[slot].isReference == true
       base.values[slot] =
         isReference ? value.reference.map { .integer(resolved($0).bits) } ?? .null : value
     }
-    changes.earlierBase = base
+    changes.earlierState = base
   }
 
   /// Returns all stored values that an object had when it was read, keyed by slot.

@@ -125,7 +125,7 @@ extension ManagedObjectContext {
     if object.state.contains(.withoutValues) { makeFaultAgain(object) }
     // The changes may have been reverted since the object was deleted.
     guard let changes = object.changes, !changes.isEmpty else {
-      object.changes?.earlierBase = nil
+      object.changes?.earlierState = nil
       object.state.remove(.updated)
       return
     }
@@ -159,7 +159,7 @@ extension ManagedObjectContext {
   /// Marks an object as unchanged if it has no changes left.
   func unmarkIfUnchanged(_ object: ManagedObject) {
     guard object.changes?.isEmpty != false, object.isUpdated else { return }
-    object.changes?.earlierBase = nil
+    object.changes?.earlierState = nil
     object.state.remove(.updated)
     updated.remove(object)
     if isFollowed { notifyFollowers(of: object, isRefreshed: false) }

@@ -7,9 +7,12 @@ package struct CSVRecords {
   private var isStarted = false
 
   /// The maximum size of a field, in bytes.
-  private static let maxFieldByteCount = 256 << 20
+  private let maxFieldByteCount: Int
 
-  package init(_ read: @escaping () throws -> [UInt8]) { self.read = read }
+  package init(maxFieldByteCount: Int = 256 << 20, _ read: @escaping () throws -> [UInt8]) {
+    self.maxFieldByteCount = maxFieldByteCount
+    self.read = read
+  }
 
   /// Returns the fields of the next record, or `nil` if there are no more records.
   ///
@@ -22,11 +25,10 @@ package struct CSVRecords {
       try skipByteOrderMark()
     }
     guard try peek() != nil else { return nil }
-    var fields: [String?] = []
+    var fields = [try field()]
     while true {
-      fields.append(try field())
       switch try take() {
-      case UInt8(ascii: ","): continue
+      case UInt8(ascii: ","): fields.append(try field())
       case UInt8(ascii: "\r"):
         if try peek() == UInt8(ascii: "\n") { position += 1 }
         return fields
@@ -67,20 +69,14 @@ package struct CSVRecords {
           guard try peek() == byte else { break }
           position += 1
         }
-        bytes.append(byte)
-        guard bytes.count <= Self.maxFieldByteCount else {
-          throw Self.invalid("A field exceeds \(Self.maxFieldByteCount) bytes.")
-        }
+        try append(byte, to: &bytes)
       }
     } else {
       while let byte = try peek(), byte != UInt8(ascii: ","), byte != UInt8(ascii: "\n"),
         byte != UInt8(ascii: "\r")
       {
-        bytes.append(byte)
+        try append(byte, to: &bytes)
         position += 1
-        guard bytes.count <= Self.maxFieldByteCount else {
-          throw Self.invalid("A field exceeds \(Self.maxFieldByteCount) bytes.")
-        }
       }
       if bytes.isEmpty { return nil }
     }
@@ -88,6 +84,13 @@ package struct CSVRecords {
       throw Self.invalid("A field is not valid UTF-8.")
     }
     return text
+  }
+
+  private func append(_ byte: UInt8, to bytes: inout [UInt8]) throws {
+    guard bytes.count < maxFieldByteCount else {
+      throw Self.invalid("A field exceeds \(maxFieldByteCount) bytes.")
+    }
+    bytes.append(byte)
   }
 
   private static func invalid(_ message: String) -> ObjectGraphError {

@@ -55,8 +55,9 @@ package struct EntityFacts: Sendable {
     let derived = (stored.derived ?? []).map { $0.split(separator: " ") }.filter { $0.count > 1 }
     attributes = entity.properties.compactMap { property in
       guard case .attribute(let type, let isOptional) = property.kind else { return nil }
-      let number = "\(storage.propertyNumbers[property.slot] ?? 0)"
-      let formula = derived.first { $0[0].prefix { $0 != "?" } == number }.map { String($0[1]) }
+      let number = storage.propertyNumbers[property.slot]
+      let formula = derived.first { UInt16($0[0].prefix { $0 != "?" }) == number }
+        .map { String($0[1]) }
       return Attribute(
         name: property.name, type: type, isOptional: isOptional, derivation: formula)
     }

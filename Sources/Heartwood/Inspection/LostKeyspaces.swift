@@ -78,12 +78,13 @@ struct LostKeyspaces {
     }
     // Repeat, because assigning a name to one keyspace rules out the same name for every other
     // keyspace.
-    while true {
-      let clear = candidates.first { name, possible in
+    func clearCandidate() -> (key: String, value: [String])? {
+      candidates.first { name, possible in
         possible.count == 1
           && !candidates.contains { $0.key != name && $0.value == possible }
       }
-      guard let clear else { return }
+    }
+    while let clear = clearCandidate() {
       try rename(clear.key, to: clear.value[0])
       names.insert(clear.value[0])
       candidates[clear.key] = nil

@@ -218,7 +218,14 @@ struct StoredImport {
     _ target: ImportedRow.Target, _ position: Int
   ) throws -> ObjectNumber {
     switch target {
-    case .number(let number): return number
+    case .number(let number):
+      guard try run.changes.exists(number) else {
+        let id = ManagedObjectID(number, run.model.space)
+        throw ObjectGraphError(
+          .foreignObject,
+          "There is no object \(id.shortText). Use the ID of an existing object.")
+      }
+      return number
     case .key(let plan, let property, let value):
       if let known = try existing(plan.entity, with: value, of: property) { return known.number }
       // Do not choose an entity here, because the entity of an object cannot change later.

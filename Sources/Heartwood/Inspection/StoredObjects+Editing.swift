@@ -11,7 +11,7 @@ package struct ObjectDifference: Encodable, Sendable {
   package let after: [String: ObjectValue]?
 
   /// A Boolean value that indicates whether the two states are equal.
-  package var isEmpty: Bool { (before ?? [:]).isEmpty && (after ?? [:]).isEmpty }
+  package var isEmpty: Bool { before?.isEmpty != false && after?.isEmpty != false }
 
   package init(
     _ id: ManagedObjectID, _ before: [(name: String, value: ObjectValue)]?,
@@ -22,8 +22,8 @@ package struct ObjectDifference: Encodable, Sendable {
     var old = before.map { Dictionary($0.map { ($0.name, $0.value) }) { $1 } }
     var new = after.map { Dictionary($0.map { ($0.name, $0.value) }) { $1 } }
     if let first = old, let second = new {
-      old = first.filter { name, value in second[name].map { !$0.isSame(as: value) } ?? true }
-      new = second.filter { name, value in first[name].map { !$0.isSame(as: value) } ?? true }
+      old = first.filter { name, value in second[name]?.isSame(as: value) != true }
+      new = second.filter { name, value in first[name]?.isSame(as: value) != true }
     }
     (self.before, self.after) = (old, new)
   }

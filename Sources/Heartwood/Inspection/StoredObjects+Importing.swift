@@ -223,8 +223,7 @@ private struct CSVRows: ImportedRows {
     if let unique = other.entity.referringAttribute {
       return .key(other, unique, try objects.value(field, of: unique, other.entity))
     }
-    let value = try objects.value(field, of: property, plan.entity)
-    return value.reference.map { .number($0) } ?? .number(ObjectNumber(bits: 0))
+    return .number(try objects.target(field, of: property, plan.entity))
   }
 
   private func invalid(_ reason: String, _ path: [any CodingKey]) -> DecodingError {

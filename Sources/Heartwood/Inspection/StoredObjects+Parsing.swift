@@ -18,18 +18,25 @@ extension StoredObjects {
       throw ObjectGraphError(
         .validation, "\(entity.name).\(property.name) is not optional. Specify a value.")
     }
-    if property.isReference {
-      guard let id = id(text), let destination = model.schema.destination(of: property),
-        model.storage(of: id.number)?.entity.isKind(of: destination) == true
-      else {
-        let name = model.schema.destination(of: property)?.name ?? "object"
-        throw refusal(text, property, entity, "the ID of an object, such as \(name)/1")
-      }
-      return .integer(id.number.bits)
-    }
+    if property.isReference { return .integer(try target(text, of: property, entity).bits) }
     guard case .attribute(let type, _) = property.kind else { return .null }
     if let value = try type.value(text) { return value }
     throw refusal(text, property, entity, type.phrase)
+  }
+
+  /// Returns the number of the object that a text identifies as the target of a relationship.
+  ///
+  /// - Throws: `validation` if the text is not the ID of an object of the destination entity.
+  func target(
+    _ text: String, of property: PropertyDescription, _ entity: EntityDescription
+  ) throws -> ObjectNumber {
+    guard let id = id(text), let destination = model.schema.destination(of: property),
+      model.storage(of: id.number)?.entity.isKind(of: destination) == true
+    else {
+      let name = model.schema.destination(of: property)?.name ?? "object"
+      throw refusal(text, property, entity, "the ID of an object, such as \(name)/1")
+    }
+    return id.number
   }
 
   private func refusal(

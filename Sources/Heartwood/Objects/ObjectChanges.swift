@@ -9,7 +9,7 @@ final class ObjectChanges {
   var members: [Int: MemberChanges] = [:]
   /// The state of the row on which changes from a child context are based, or `nil` if no change is
   /// based on an older state than the object's version.
-  var earlierBase: EarlierBase?
+  var earlierState: EarlierState?
   /// The slots of the properties that were set in a new object.
   ///
   /// The set is used only for entities with unique constraints. It records assignments made before
@@ -46,7 +46,7 @@ final class ObjectChanges {
 /// A state of a row that is older than the state that the context has read.
 ///
 /// A child context had read the older state when it changed the object.
-struct EarlierBase {
+struct EarlierState {
   /// The version of the row.
   var version: UInt64
   /// The values that the child context had read, keyed by slot.
@@ -140,13 +140,13 @@ enum PendingRelated {
 extension ManagedObject {
   /// The oldest version of the row on which the object's unsaved changes are based, or 0 if there
   /// is no row.
-  final var baseVersion: UInt64 { changes?.earlierBase?.version ?? version }
+  final var baseVersion: UInt64 { changes?.earlierState?.version ?? version }
 
   /// The values that the edited properties had when they were read, keyed by slot.
   final var baseValues: [Int: StoredValue] {
     guard let changes else { return [:] }
-    guard let earlierBase = changes.earlierBase else { return changes.originals }
-    return changes.originals.merging(earlierBase.values) { $1 }
+    guard let earlierState = changes.earlierState else { return changes.originals }
+    return changes.originals.merging(earlierState.values) { $1 }
   }
 
   /// The slots of the properties that were set while the object was new.

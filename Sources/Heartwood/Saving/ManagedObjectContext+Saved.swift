@@ -189,7 +189,7 @@ extension ManagedObjectContext {
       case .unchanged, .dropped: break
       }
     }
-    for row in request.changes.list where row.isEffective {
+    for row in request.changes.list where row.isEffective || row.isDeleted {
       let id = ManagedObjectID(row.number, model.space)
       if row.isDeleted {
         change.deleted.insert(id)

@@ -175,8 +175,8 @@ struct SaveRequest {
   private func edits(of object: ManagedObject, _ mine: [StoredValue]) -> [Int: StoredValue] {
     guard let changes = object.changes else { return [:] }
     let edits = changes.originals.filter { !$1.isIdentical(to: mine[$0]) }
-    guard let earlierBase = changes.earlierBase else { return edits }
-    return edits.merging(earlierBase.values.filter { edits[$0.key] != nil }) { $1 }
+    guard let earlierState = changes.earlierState else { return edits }
+    return edits.merging(earlierState.values.filter { edits[$0.key] != nil }) { $1 }
   }
 
   // MARK: Conflict resolution

@@ -46,8 +46,8 @@ extension DerivationFormula {
   /// - Parameters:
   ///   - type: The type of the derived attribute.
   ///   - sourceType: The type of the source attribute, if there is one.
-  ///   - order: The possible values of the source attribute in ascending order, or `nil` if they are
-  ///     in their own order. The array is empty if the order is unknown.
+  ///   - order: The possible values of the source attribute in ascending order, or `nil` if they
+  ///     are in their own order. The array is empty if the order is unknown.
   ///   - path: The name of the derived attribute, for error messages.
   static func stored(
     _ name: String, _ type: StorageType, from sourceType: StorageType?, order: [StoredValue]?,

@@ -47,13 +47,13 @@ package enum ExactDates {
     let whole = seconds.rounded(.down)
     let text = text(ofWholeSeconds: Int(whole))
     guard seconds > whole else { return text + "Z" }
-    for count in [3, 6, 9, 12, 15] {
-      let scaled = ((seconds - whole) * pow(10, Double(count))).rounded()
-      guard scaled < pow(10, Double(count)) else { continue }
-      let result = "\(text).\(digits(Int(scaled), count))Z"
-      if count == 15 || self.date(from: result) == date { return result }
+    func exactText(digitCount: Int) -> String {
+      let limit = pow(10, Double(digitCount))
+      let scaled = min(((seconds - whole) * limit).rounded(), limit - 1)
+      return "\(text).\(digits(Int(scaled), digitCount))Z"
     }
-    return text + "Z"
+    return [3, 6, 9, 12].lazy.map(exactText(digitCount:)).first { self.date(from: $0) == date }
+      ?? exactText(digitCount: 15)
   }
 
   /// Returns the text of a date after rounding the date to milliseconds.

@@ -2,6 +2,14 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+private final class Casing: ManagedObject {
+  @ToOne(deleteRule: .cascade) var core: Core?
+}
+
+private final class Core: ManagedObject {
+  @Attribute var size: Int = 0
+}
+
 @Suite("Change notifications of a context")
 struct ContextChangeTests {
   @Test(.evidence("CH-01")) func `an observer receives each change and each save`() async throws {
@@ -68,5 +76,70 @@ struct ContextChangeTests {
     let seen = await task.value
     #expect(seen.allSatisfy { $0.kind == .objectsDidChange })
     #expect(seen.contains { $0.refreshed == [id] } && seen.contains { $0.updated == [id] })
+  }
+
+  /// Returns the next change of the given kind, skipping other changes.
+  private func next(
+    _ kind: ContextChange.Kind, _ iterator: inout some AsyncIteratorProtocol<ContextChange, Never>
+  ) async -> ContextChange? {
+    while let change = await iterator.next(isolation: nil) {
+      if change.kind == kind { return change }
+    }
+    return nil
+  }
+
+  @Test(.evidence("CH-01")) func `an observer receives changes of all stores`() async throws {
+    let fixture = try StoresFixture()
+    let context = fixture.context()
+    _ = try context.fetch(FetchRequest<Memo>())
+    var iterator = changes(context).makeAsyncIterator()
+    let memo = Memo(context: context)
+    let change = await next(.objectsDidChange, &iterator)
+    #expect(change?.inserted == [memo.objectID])
+  }
+
+  @Test(.evidence("CH-01")) func `an observer of a child context receives its saves`() async throws
+  {
+    let fixture = try GraphFixture()
+    let child = fixture.child(of: fixture.context())
+    var iterator = changes(child).makeAsyncIterator()
+    let bob = Person(context: child)
+    bob.name = "Bob"
+    try child.save()
+    let start = await next(.willSave, &iterator)
+    #expect(start?.inserted == [bob.objectID])
+    let end = await next(.didSave, &iterator)
+    #expect(end?.inserted == [bob.objectID] && end?.generation == nil)
+  }
+
+  @Test(.evidence("CH-01")) func `an observer receives saves of attributes alone`() async throws {
+    let fixture = try GraphFixture(Schema(Stamp.self))
+    let context = fixture.context()
+    var iterator = changes(context).makeAsyncIterator()
+    let stamp = Stamp(context: context)
+    try context.save()
+    #expect(await next(.didSave, &iterator)?.inserted == [stamp.objectID])
+    stamp.code = 7
+    try context.save()
+    #expect(await next(.didSave, &iterator)?.updated == [stamp.objectID])
+  }
+
+  @Test(.evidence("CH-01"))
+  func `an observer receives objects that a delete rule deletes in the store`() async throws {
+    let fixture = try GraphFixture(Schema(Casing.self))
+    let (context, other) = (fixture.context(), fixture.context())
+    context.mergePolicy = .overwrite
+    let casing = Casing(context: context)
+    try context.save()
+    let theirs = try #require(try other.existingObject(Casing.self, with: casing.objectID))
+    let core = Core(context: other)
+    theirs.core = core
+    try other.save()
+    var iterator = changes(context).makeAsyncIterator()
+    let id = casing.objectID
+    context.delete(casing)
+    try context.save()
+    #expect(await next(.didSave, &iterator)?.deleted == [id, core.objectID])
+    #expect(try fixture.context().count(for: FetchRequest<Core>()) == 0)
   }
 }

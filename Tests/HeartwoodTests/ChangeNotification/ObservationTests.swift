@@ -65,6 +65,28 @@ struct ObservationTests {
   }
 
   @Test(.evidence("OB-01"))
+  func `counting or finding members without loading them observes the relationship`() throws {
+    let song = try song()
+    let album = Album(context: context)
+    let isEmpty = watch { album.$songs.isEmpty }
+    let contains = watch { album.$songs.contains(song) }
+    song.album = album
+    #expect(isEmpty() == 1 && contains() == 1)
+    #expect(!album.$songs.isEmpty)
+  }
+
+  @Test(.evidence("OB-01")) func `objects of a store that is added later are observed`() throws {
+    let stores = try StoresFixture(adds: false)
+    let context = stores.context()
+    context.tracksObservation = true
+    try stores.addMemos()
+    let memo = Memo(context: context)
+    let text = watch { memo.text }
+    memo.text = "a"
+    #expect(text() == 1)
+  }
+
+  @Test(.evidence("OB-01"))
   func `rereading an object notifies observers only of values that differ`() throws {
     let (first, second) = (try song(0), try song(1))
     let (title, rank) = (watch { first.title }, watch { second.rank })

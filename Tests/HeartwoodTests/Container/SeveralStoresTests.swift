@@ -292,4 +292,14 @@ struct SeveralStoresTests {
     #expect(context.registeredObjects.isEmpty && !context.hasChanges)
     #expect(try context.contents() == ["Ada 0", "milk 1"])
   }
+
+  @Test func `a context that retains its objects retains those of all stores`() throws {
+    let fixture = try StoresFixture()
+    let id = try fixture.memo("a")
+    let context = fixture.context()
+    _ = try context.count(for: FetchRequest<Memo>())
+    context.retainsRegisteredObjects = true
+    weak let memo = try context.existingObject(Memo.self, with: id)
+    #expect(memo?.text == "a")
+  }
 }

@@ -3,6 +3,12 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+private final class Level: ManagedObject {
+  @Attribute(.unique) var height: Double = 1
+  @Attribute(.unique) var day: Date = .distantPast
+  @Attribute(.unique) var code: Int? = nil
+}
+
 @Suite("Lookups by a unique attribute")
 struct LookupTests {
   @Test(.evidence("F-15"))
@@ -128,5 +134,19 @@ struct LookupTests {
     try context.save()
     people[1].name = "Zoe"
     #expect(try context.existingObject(where: \Person.name, equals: "Zoe") === people[1])
+  }
+
+  @Test(.evidence("F-15"), .evidence("V-06"), arguments: [false, true])
+  func `lookup finds a negative zero by zero`(isSaved: Bool) throws {
+    let fixture = try GraphFixture(Schema(Level.self))
+    let context = fixture.context()
+    let level = Level(context: context)
+    level.height = -0.0
+    level.day = Date(timeIntervalSinceReferenceDate: -0.0)
+    if isSaved { try context.save() }
+    #expect(try context.existingObject(where: \Level.height, equals: 0) === level)
+    let zero = Date(timeIntervalSinceReferenceDate: 0)
+    #expect(try context.existingObject(where: \Level.day, equals: zero) === level)
+    #expect(try context.existingObject(where: \Level.code, equals: 1) == nil)
   }
 }

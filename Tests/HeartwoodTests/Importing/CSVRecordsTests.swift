@@ -21,4 +21,17 @@ struct CSVRecordsTests {
   func `begin with any character`(name: String) throws {
     #expect(try split("\(name),b\n1,2") == [[name, "b"], ["1", "2"]])
   }
+
+  @Test(arguments: ["abcde", "\"abcde\""])
+  func `are rejected if a field exceeds the limit`(text: String) throws {
+    for (limit, isAccepted) in [(5, true), (4, false)] {
+      var rest = Array(text.utf8)
+      var reader = CSVRecords(maxFieldByteCount: limit) {
+        defer { rest = [] }
+        return rest
+      }
+      let record = try? reader.next()
+      #expect(record == (isAccepted ? ["abcde"] : nil))
+    }
+  }
 }

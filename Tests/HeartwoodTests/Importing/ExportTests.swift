@@ -273,6 +273,13 @@ struct ExportTests {
     #expect(read.opened.timeIntervalSinceReferenceDate == seconds)
   }
 
+  @Test(.evidence("IE-04")) func `the seconds of a date are not cut off`() throws {
+    Site(context: context).opened = Date(timeIntervalSinceReferenceDate: -1e-20)
+    var exported = Data()
+    try context.export(FetchRequest<Site>(), as: .jsonLines) { exported += $0 }
+    #expect(String(decoding: exported, as: UTF8.self).contains("2000-12-31T23:59:59.999"))
+  }
+
   @Test func `dates outside the years 0 to 9999 are written as seconds`() throws {
     let site = Site(context: context)
     site.opened = Date(timeIntervalSinceReferenceDate: 1e300)

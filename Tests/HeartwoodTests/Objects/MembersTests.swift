@@ -380,4 +380,15 @@ struct MembersTests {
       #expect(list.map(\.id) == expected)
     }
   }
+
+  @Test func `an object of another context is not a member`() throws {
+    let fixture = try GraphFixture(Schema(MemberNode.self))
+    let (context, other) = (fixture.context(), fixture.context())
+    let (node, friend) = (MemberNode(context: context), MemberNode(context: context))
+    friend.id = 1
+    node.friends = [friend]
+    try context.save()
+    let theirs = try #require(try other.existingObject(MemberNode.self, with: friend.objectID))
+    #expect(node.$friends.contains(friend) && !node.$friends.contains(theirs))
+  }
 }

@@ -165,9 +165,11 @@ extension CrewRun {
     if released.contains(where: { $0.object == nil }) { count("parent released") }
   }
 
-  /// Fetches the released objects again.
+  /// Finds the released objects again, including those that the child's save has deleted.
   func fetchReleased(_ workspace: CrewWorkspace) throws {
-    for object in try CrewAccess.all(workspace.context) where workspace.tag(object) < 0 {
+    let context = workspace.context
+    for object in try CrewAccess.all(context) + Array(context.deletedObjects)
+    where workspace.tag(object) < 0 {
       guard let tag = tagsByID[object.objectID] else {
         throw CrewMismatch("an unknown object exists: \(object.objectID)")
       }

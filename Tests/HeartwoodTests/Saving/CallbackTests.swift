@@ -31,6 +31,15 @@ private final class Diary: ManagedObject {
   var pages: [String] = []
 }
 
+/// A class whose objects are discarded if they are still empty when they are saved.
+private final class Draft: ManagedObject {
+  @Attribute var text: String = ""
+
+  override func willSave() throws {
+    if text.isEmpty { managedObjectContext?.delete(self) }
+  }
+}
+
 /// A class whose `willSave` computes values that depend on each other in several rounds.
 private final class PricedOrder: ManagedObject {
   @Attribute var net: Int = 0
@@ -174,5 +183,15 @@ struct CallbackTests {
     #expect(diary.entries == ["fetched", "deleting text"])
     try context.save()
     #expect(diary.entries.last == "saved" && diary.isDeleted)
+  }
+
+  @Test func `a new object that deletes itself before it is saved leaves nothing to save`() throws {
+    let fixture = try GraphFixture(Schema(Draft.self))
+    let context = fixture.context()
+    let before = try fixture.container.store.snapshot().generation
+    _ = Draft(context: context)
+    try context.save()
+    #expect(!context.hasChanges)
+    #expect(try fixture.container.store.snapshot().generation == before)
   }
 }

@@ -359,4 +359,37 @@ struct ConflictTests {
     try context.save()
     #expect(people[0].age == 1 && people[1].isDeleted)
   }
+
+  @Test(.evidence("C-02"), arguments: [false, true])
+  func `detected changes of unchanged objects are adopted by a policy that merges`(
+    isDeleted: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let ada = try #require(try context.existingObject(Person.self, with: id))
+    context.detectConflicts(for: ada)
+    try fixture.change(id) {
+      if isDeleted { $0.managedObjectContext?.delete($0) } else { $0.age = 2 }
+    }
+    Person(context: context).name = "Bob"
+    try context.save()
+    #expect(ada.isDeleted == isDeleted)
+    if !isDeleted { #expect(ada.age == 2) }
+  }
+
+  @Test(.evidence("C-02"), arguments: [false, true])
+  func `a custom policy cannot set a property that the class lacks`(isReference: Bool) throws {
+    let policy = MergePolicy.custom { conflict in
+      if isReference {
+        conflict.resultReferences["cars"] = .some(nil)
+      } else {
+        conflict.result["awakenings"] = .integer(1)
+      }
+    }
+    let error = #expect(throws: ObjectGraphError.self) { try outcome(policy) }
+    #expect(error?.kind == .unknownProperty)
+    #expect(error?.message.contains(isReference ? "cars" : "awakenings") == true)
+  }
 }

@@ -374,4 +374,27 @@ struct RelationshipConflictTests {
     try contexts[1].save()
     #expect(try fixture.container.fetchHistory(after: token).flatMap(\.changes).isEmpty)
   }
+
+  @Test(.evidence("C-02"), .evidence("R-11"))
+  func `a merged list contains others' new member after its predecessor`() throws {
+    let fixture = try GraphFixture()
+    let (context, other) = (fixture.context(), fixture.context())
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let club = Club(context: context)
+    club.halls = (1...3).map { number in
+      let hall = Hall(context: context)
+      hall.number = number
+      return hall
+    }
+    try context.save()
+    let theirs = try #require(try other.existingObject(Club.self, with: club.objectID))
+    let hall = Hall(context: other)
+    hall.number = 9
+    theirs.halls.insert(hall, at: 1)
+    try other.save()
+    club.halls.reverse()
+    try context.save()
+    let read = try #require(try fixture.context().existingObject(Club.self, with: club.objectID))
+    #expect(read.halls.map(\.number) == [3, 2, 1, 9])
+  }
 }

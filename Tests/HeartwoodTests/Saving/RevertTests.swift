@@ -169,4 +169,22 @@ struct RevertTests {
     #expect(try context.count(for: FetchRequest<Item>()) == 1)
     #expect(try context.count(for: FetchRequest<Label>()) == 0)
   }
+
+  @Test(.evidence("QG-58")) func `a revert does not change objects of an omitted class`() throws {
+    let store = EvolvingStore()
+    try store.withContainer(Schema(Memo.self, Stamp.self)) { container in
+      let context = container.newContext()
+      let memo = Memo(context: context)
+      try context.save()
+      try container.keepGeneration(.current, as: "start")
+      memo.text = "new"
+      try context.save()
+    }
+    try store.withContainer(Schema(Stamp.self)) { container in
+      let start = try #require(try container.keptGeneration("start"))
+      expect(.unknownEntity, "classes that are not in the model") {
+        _ = try container.revert(to: start)
+      }
+    }
+  }
 }

@@ -2,6 +2,16 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+/// A class whose objects validate another object.
+private final class Checker: ManagedObject {
+  @ToOne var other: Checker?
+
+  override func validate() throws {
+    guard let other else { return }
+    throw ObjectGraphError(.validation, "The other object is invalid.", objectID: other.objectID)
+  }
+}
+
 @Suite("Validation")
 struct ValidationTests {
   @Test(.evidence("R-17"))
@@ -35,5 +45,14 @@ struct ValidationTests {
     context.delete(club)
     let error = try #require(throws: ObjectGraphError.self) { try context.save() }
     #expect(error.kind == .deniedDelete && error.propertyName == "halls")
+  }
+
+  @Test(.evidence("R-17")) func `a validation error can name another object`() throws {
+    let fixture = try GraphFixture(Schema(Checker.self))
+    let context = fixture.context()
+    let (checker, other) = (Checker(context: context), Checker(context: context))
+    checker.other = other
+    let error = #expect(throws: ObjectGraphError.self) { try context.save() }
+    #expect(error?.objectID == other.objectID && error?.entityName == nil)
   }
 }

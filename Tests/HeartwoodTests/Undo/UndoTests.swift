@@ -382,4 +382,19 @@ struct UndoTests {
     context.undo()
     #expect(!context.hasChanges)
   }
+
+  @Test(.evidence("G-01")) func `a name applies to the group of the last change`() throws {
+    let fixture = try GraphFixture()
+    let context = fixture.context()
+    (context.tracksUndo, context.undoLimit) = (true, -1)
+    #expect(context.undoLimit == 0)
+    (context.undoLimit, context.undoActionName) = (nil, "Nothing")
+    #expect(context.undoActionName == nil)
+    let person = Person(context: context)
+    context.endUndoGroup()
+    context.undoActionName = "Insert Person"
+    #expect(context.undoActionName == "Insert Person")
+    context.undo()
+    #expect(person.managedObjectContext == nil && context.redoActionName == "Insert Person")
+  }
 }

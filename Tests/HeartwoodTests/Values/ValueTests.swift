@@ -3,6 +3,12 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+private final class Basket: ManagedObject {
+  @Attribute var labels: Set<String> = ["a"]
+  @Attribute var notes: [String]? = ["a"]
+  @Attribute var count: Int? = 1
+}
+
 @Suite("Attributes")
 struct ValueTests {
   @Test(.evidence("M-01")) func `attributes of every type are read back unchanged`() throws {
@@ -67,5 +73,26 @@ struct ValueTests {
     own.includesSubentities = false
     #expect(try other.fetch(own).map(\.int) == [2])
     #expect(try other.count(for: FetchRequest<Everything>()) == 2)
+  }
+
+  @Test(.evidence("M-01")) func `sets and optional values can be changed in place`() throws {
+    let fixture = try GraphFixture(Schema(Basket.self))
+    let context = fixture.context()
+    let basket = Basket(context: context)
+    try context.save()
+    basket.labels.insert("b")
+    basket.notes?.append("b")
+    basket.count? += 1
+    try context.save()
+    let read = try #require(
+      try fixture.context().existingObject(Basket.self, with: basket.objectID))
+    #expect(read.labels == ["a", "b"] && read.notes == ["a", "b"] && read.count == 2)
+  }
+
+  @Test func `a URI that identifies no object is not decoded as an ID`() throws {
+    let json = Data(#"["https://example.org"]"#.utf8)
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode([ManagedObjectID].self, from: json)
+    }
   }
 }
