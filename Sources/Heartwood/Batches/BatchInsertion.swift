@@ -14,12 +14,12 @@ extension BatchInsertRequest: ExecutableBatch {
     let constants = try entity.initialValues()
     let content = BatchRowContent(entity, run.model.schema)
     var row = BatchRow<M>(content: content)
-    while true {
+    var isFinished = false
+    while !isFinished {
       content.begin(entity.hasVolatileDefaults ? try entity.initialValues() : constants)
-      let isFinished = try handler(&row)
+      isFinished = try handler(&row)
       try content.requireSuccess()
-      if isFinished { return }
-      try run.insert(content, storage)
+      if !isFinished { try run.insert(content, storage) }
     }
   }
 }

@@ -125,7 +125,8 @@ struct ImportRun {
     touched.append(object)
     var isChanged = false
     if object.isInserted { recordAssignments(row, of: object) }
-    for (property, value) in row.attributes where try !isSame(value, property, of: object) {
+    for (property, value) in row.attributes
+    where try !object.storedValue(property).isIdentical(to: value) {
       try object.assign(value, property)
       isChanged = true
     }
@@ -142,13 +143,6 @@ struct ImportRun {
   private func recordAssignments(_ row: ImportedRow, of object: ManagedObject) {
     for (property, _) in row.attributes { object.recordAssignment(of: property) }
     for (property, _) in row.targets { object.recordAssignment(of: property) }
-  }
-
-  private func isSame(
-    _ value: StoredValue, _ property: PropertyDescription, of object: ManagedObject
-  ) throws -> Bool {
-    if object.isFault { context.fire(object) }
-    return try object.storedValue(property).isIdentical(to: value)
   }
 
   private func object(
@@ -183,13 +177,10 @@ struct ImportRun {
               + "object's unique attribute instead."))
       }
       return try object(of: plan.entity, with: value, of: property).object
-    case .number(let number):
-      guard let object = context.object(number) else {
-        throw ObjectGraphError(
-          .foreignObject,
-          "A related object does not exist. Use the ID of an existing object.")
-      }
-      return object
+    case .number:
+      throw ObjectGraphError(
+        .foreignObject,
+        "Objects cannot be identified by their IDs. Use values of unique attributes instead.")
     case .row(let row):
       return try apply(row, matching: row.uniqueProperty()).object
     }
@@ -217,9 +208,10 @@ struct ImportRun {
 
 extension ManagedObject {
   /// Sets an attribute in the same way as the attribute's setter does.
+  ///
+  /// No observers are notified, because an import's context does not track observation.
   fileprivate func assign(_ value: StoredValue, _ property: PropertyDescription) throws {
     if hooks.contains(.writing) { willWrite(at: property.offset) }
     try setStoredValue(value, property)
-    if hooks.contains(.observed) { didWrite(at: property.offset) }
   }
 }

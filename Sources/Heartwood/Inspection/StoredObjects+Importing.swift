@@ -41,8 +41,7 @@ extension StoredObjects {
     context.transactionAuthor = author
     var report = ImportReport()
     _ = try context.write { transaction in
-      let request = RowEdit(phrase: "imported \(entity.name)") { _ in }
-      var work = StoredImport(BatchRun(context, transaction, request))
+      var work = StoredImport(BatchRun(context, transaction))
       var rows: any ImportedRows =
         switch source {
         case .json: JSONRows(plan, read)
