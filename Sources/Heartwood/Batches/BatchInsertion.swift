@@ -14,12 +14,18 @@ extension BatchInsertRequest: ExecutableBatch {
     let declared = try entity.declaredValues()
     let content = BatchRowContent(entity, run.model.schema)
     var row = BatchRow<M>(content: content)
+<<<<<<< HEAD
     while true {
       content.begin(try entity.initialValues(declared))
       let isFinished = try handler(&row)
+=======
+    var isFinished = false
+    while !isFinished {
+      content.begin(entity.hasVolatileDefaults ? try entity.initialValues() : constants)
+      isFinished = try handler(&row)
+>>>>>>> cova
       try content.requireSuccess()
-      if isFinished { return }
-      try run.insert(content, storage)
+      if !isFinished { try run.insert(content, storage) }
     }
   }
 }

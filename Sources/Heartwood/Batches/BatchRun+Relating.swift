@@ -27,8 +27,7 @@ extension BatchRun {
     guard let inverse = change.storage.entity.inverses[property.slot]?.property,
       inverse.isReference
     else { return true }
-    for number in edit.added {
-      guard let member = try changes.change(of: number) else { continue }
+    for member in try edit.added.compactMap({ try changes.change(of: $0) }) {
       willChange(member)
       member.after[inverse.slot] = .integer(change.number.bits)
       member.edited.insert(inverse.slot)

@@ -19,8 +19,9 @@ extension BatchUpdateRequest: ExecutableBatch {
       }
     }
     for (position, number) in later {
-      guard let row = try run.rows.row(number, plan.storages[position]) else { continue }
-      try updates[position].apply(change, number, row.values, &run)
+      if let row = try run.rows.row(number, plan.storages[position]) {
+        try updates[position].apply(change, number, row.values, &run)
+      }
     }
   }
 }

@@ -26,7 +26,9 @@ extension ManagedObjectContext {
     var numbers: [ObjectNumber] = []
     var count = 0
     let generation = try write { transaction in
-      var run = BatchRun(self, transaction, request)
+      var run = BatchRun(
+        self, transaction, changesRelationships: request.changesRelationships,
+        keepsNumbers: request.resultType == .objectIDs)
       try request.execute(&run)
       try run.flush()
       try run.changes.finish()
@@ -74,16 +76,16 @@ struct BatchRun {
 
   init(
     _ context: ManagedObjectContext, _ transaction: WriteTransaction,
-    _ request: some ExecutableBatch
+    changesRelationships: Bool = true, keepsNumbers: Bool = false
   ) {
     model = context.model
     rows = RowWriter(transaction, context.model, context.origin)
     changes = RowChanges(
       rows, context.model, context.rootContext.mergePolicy.kind,
-      areAttributesOnly: !request.changesRelationships)
+      areAttributesOnly: !changesRelationships)
     view = StoreView(transaction, context.model)
     renumbered = context.renumbered
-    keepsNumbers = request.resultType == .objectIDs
+    self.keepsNumbers = keepsNumbers
   }
 
   /// Counts a written row and, if the result contains IDs, records the row's number.

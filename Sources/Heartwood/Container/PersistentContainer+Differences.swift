@@ -68,14 +68,13 @@ extension PersistentContainer {
     let (attached, target) = try differing(from: group.snapshots(at: token))
     let (store, model) = (attached.store, attached.model)
     let known = try known.map { try attached.snapshot(at: $0) }
-    var changes: ChangeSet?
+    var changes = ChangeSet(generation: .current, stores: [])
     let generation = try store.write { transaction in
       if let known { try requireUnchanged(transaction, model, since: known) }
       let request = try RevertRequest(
         transaction, to: target, model, HistoryWriter.Origin(author: author))
       changes = try request.run()
     }
-    guard var changes else { preconditionFailure("The transaction recorded no changes.") }
     let made = try? store.snapshot(at: generation)
     changes.generation = group.token(try made ?? store.snapshot(), of: model)
     return changes

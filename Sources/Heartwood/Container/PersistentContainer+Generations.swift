@@ -83,10 +83,12 @@ extension PersistentContainer {
           all[name, default: []].append(try attached.store.snapshot(at: generation))
         }
       }
-      let kept = all.compactMap { name, snapshots -> (order: Generation, NamedGeneration)? in
-        guard let last = snapshots.max(by: { $0.date < $1.date }) else { return nil }
-        let token = QueryGenerationToken(snapshots.map(\.token))
-        return (last.generation, NamedGeneration(name: name, token: token, date: last.date))
+      let kept = all.compactMap { name, snapshots in
+        snapshots.max { $0.date < $1.date }.map { last in
+          let token = QueryGenerationToken(snapshots.map(\.token))
+          let named = NamedGeneration(name: name, token: token, date: last.date)
+          return (order: last.generation, named)
+        }
       }
       return kept.sorted { ($0.1.date, $0.order, $0.1.name) < ($1.1.date, $1.order, $1.1.name) }
         .map(\.1)

@@ -90,12 +90,12 @@ extension PersistentContainer {
         guard let other = property.storage.destination.flatMap({ schema.entity(of: $0) }),
           !isNamed(other)
         else { continue }
-        try requireNamed(
+        throw unnamed(
           other, "\(entity.name).\(property.name) refers to",
           "Relationships cannot cross stores. Store the object's URI in an attribute instead.")
       }
       if let superentity = entity.superentity, !isNamed(superentity) {
-        try requireNamed(
+        throw unnamed(
           superentity, "\(entity.name) inherits from",
           "Inheritance cannot cross stores. Specify both classes for the same store.")
       }
@@ -103,25 +103,25 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws an error for a class that a new store requires but that was not specified.
+  /// Returns the error for a class that a new store requires but that was not specified.
   ///
   /// A class of the new store refers to the missing class or inherits from it. The message of the
   /// error begins with `reason`. If the class already belongs to another store, the message ends
   /// with `remedy`.
-  private func requireNamed(
+  private func unnamed(
     _ entity: EntityDescription, _ reason: String, _ remedy: String
-  ) throws {
+  ) -> ObjectGraphError {
     guard
       let assigned = group.attachedStores.first(where: {
         $0.model.schema.entity(of: entity.type) != nil
       })
     else {
-      throw ObjectGraphError(
+      return ObjectGraphError(
         .invalidModel,
         "\(reason) \(entity.name), which is not assigned to any store. Add \(entity.name) to the "
           + "classes specified for the new store.")
     }
-    throw ObjectGraphError(
+    return ObjectGraphError(
       .invalidModel,
       "\(reason) \(entity.name), which is in the store \(assigned.name). \(remedy)")
   }

@@ -58,14 +58,15 @@ public struct RemoteChanges: AsyncSequence, Sendable {
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> PersistentHistoryToken? {
-      while true {
+      repeat {
         let isNew = observers.update()
         let isCommitted = observers.takeNewGenerations().contains { store, generation in
           shown[store].map { generation > $0 } ?? true
         }
         if isNew || isCommitted { return await newestToken(isolation: actor) }
-        guard observers.isObserving, await wakeups.next(isolation: actor) != nil else { return nil }
-      }
+        guard observers.isObserving else { break }
+      } while await wakeups.next(isolation: actor) != nil
+      return nil
     }
 
     /// Returns a token for the newest position in each store's history, or `nil` if a history is
@@ -99,14 +100,14 @@ public struct RemoteChanges: AsyncSequence, Sendable {
     /// If the store is suspended, the method waits until the store is resumed. The method returns
     /// `nil` if the store cannot be read or the task is cancelled.
     private static func newest(of store: Store) async -> Snapshot? {
-      while true {
+      repeat {
         do {
           return try store.snapshot()
         } catch {
           guard (error as? StorageError)?.kind == .suspended else { return nil }
         }
-        do { try await Task.sleep(nanoseconds: pollNanoseconds) } catch { return nil }
-      }
+      } while (try? await Task.sleep(nanoseconds: pollNanoseconds)) != nil
+      return nil
     }
   }
 }

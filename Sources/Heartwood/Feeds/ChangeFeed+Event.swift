@@ -76,8 +76,7 @@ extension ChangeFeed {
     /// followed by the position of the change, the ID of the existing object, or `complete`.
     public var id: String {
       switch operation {
-      case .existing: "\(transaction)-\(objectID?.shortText ?? "")"
-      case .complete: "\(transaction)-complete"
+      case .existing, .complete: "\(transaction)-\(objectID?.shortText ?? "complete")"
       case .inserted, .updated, .deleted: "\(transaction)-\(index)"
       }
     }

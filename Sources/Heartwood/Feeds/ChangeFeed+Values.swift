@@ -20,29 +20,31 @@ extension ChangeFeed {
     ///
     /// - Complexity: O(attributes).
     public var attributeValues: [String: StoredValue] {
-      let named = zip(entity.attributes, attributes).compactMap { field, value in
-        value.map { (field.description.name, $0) }
+      var values: [String: StoredValue] = [:]
+      for (field, value) in zip(entity.attributes, attributes) {
+        values[field.description.name] = value
       }
-      return Dictionary(named) { first, _ in first }
+      return values
     }
 
     /// The targets of the to-one relationships that are set, keyed by name.
     ///
     /// - Complexity: O(to-one relationships).
     public var referencedObjects: [String: ManagedObjectID] {
-      let named = zip(entity.references, references).compactMap { field, target in
-        target.map { (field.description.name, $0.id) }
+      var objects: [String: ManagedObjectID] = [:]
+      for (field, target) in zip(entity.references, references) {
+        objects[field.description.name] = target?.id
       }
-      return Dictionary(named) { first, _ in first }
+      return objects
     }
 
     /// The members of the to-many relationships that the event contains, keyed by name.
     ///
     /// - Complexity: O(members).
     public var members: [String: [ManagedObjectID]] {
-      Dictionary(lists.map { ($0.property.description.name, $0.members.map(\.id)) }) {
-        first, _ in first
-      }
+      var members: [String: [ManagedObjectID]] = [:]
+      for list in lists { members[list.property.description.name] = list.members.map(\.id) }
+      return members
     }
 
     /// The value of the attribute with the given name, or `nil` if the values do not include the
@@ -98,8 +100,7 @@ final class FeedEntity: Sendable {
     self.storage = storage
     let entity = storage.entity
     key = entity.referringAttribute
-    let derived = Set(entity.derived.map(\.slot))
-    attributes = entity.properties.filter { $0.isAttribute && !derived.contains($0.slot) }
+    attributes = entity.properties.filter { $0.isAttribute && !entity.isDerived($0) }
       .map { Property($0) }
     references = entity.relationships.filter(\.isReference).map { Property($0) }
     lists = entity.relationships.filter { property in

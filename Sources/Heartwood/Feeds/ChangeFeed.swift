@@ -191,7 +191,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
           if hasAllCommits { break loop }
           hasAllCommits = await commits.next(isolation: actor) == nil
         case .suspended:
-          do { try await Task.sleep(nanoseconds: Self.pollNanoseconds) } catch { break loop }
+          try? await Task.sleep(nanoseconds: Self.pollNanoseconds)
         case .closed: break loop
         }
       }

@@ -52,12 +52,12 @@ struct FeedBatch {
     var deletions: [(subject: FeedSubject, number: ObjectNumber)] = []
     // Find all objects before anything changes, because unique values can move between objects.
     for subject in events.subjects {
-      guard let event = events.last[subject] else { continue }
-      if event.operation == .deleted {
+      let event = events.last[subject]
+      if let event, event.operation == .deleted {
         if let number = try counterpart(ofDeleted: subject, event) {
           deletions.append((subject, number))
         }
-      } else if let values = event.values, let entity = event.entity {
+      } else if let event, let values = event.values, let entity = event.entity {
         if let change = try change(subject, event, entity, values) {
           works.append(Work(subject: subject, event: event, values: values, change: change))
         }
@@ -220,11 +220,12 @@ struct FeedBatch {
 
   /// Records the counterpart of an object.
   private mutating func record(_ subject: FeedSubject, seen time: Int64) throws {
-    guard let known = counterparts[subject] else { return }
-    try records.put(
-      known.number, insteadOf: known.recorded, for: subject.source, subject.id, seen: time,
-      known.values)
-    counterparts[subject]?.recorded = known.number
+    if let known = counterparts[subject] {
+      try records.put(
+        known.number, insteadOf: known.recorded, for: subject.source, subject.id, seen: time,
+        known.values)
+      counterparts[subject]?.recorded = known.number
+    }
   }
 
   // MARK: Values
@@ -232,20 +233,22 @@ struct FeedBatch {
   /// Sets those attributes of an object for which the merge policy prefers the event's values.
   private mutating func merge(_ work: Work) throws {
     let (change, storage) = (work.change, work.change.storage)
-    let known = counterparts[work.subject]?.values ?? AppliedValues()
+    let known = counterparts[work.subject]?.values
     var applied = AppliedValues()
     var (kept, edited) = (SlotSet(), SlotSet())
     for (property, value) in work.values.attributes {
       guard let number = storage.propertyNumbers[property.slot],
-        !storage.entity.derived.contains(where: { $0.slot == property.slot })
+        !storage.entity.isDerived(property)
       else { continue }
       applied.append(number, value)
       guard policy != .overwrite, let before = change.before?[property.slot],
-        !before.isIdentical(to: value), !known.contains(number, before)
+        !before.isIdentical(to: value), known?.contains(number, before) != true
       else { continue }
       edited.insert(property.slot)
       // If the source has not changed the value, keep this store's edit.
-      if known.contains(number, value) || policy == .storeTrump { kept.insert(property.slot) }
+      if known?.contains(number, value) == true || policy == .storeTrump {
+        kept.insert(property.slot)
+      }
     }
     counterparts[work.subject]?.values = applied
     try record(work.subject, seen: work.event.seen)
@@ -258,9 +261,7 @@ struct FeedBatch {
       if policy == .rollback { return }
     }
     for (property, value) in work.values.attributes
-    where !kept.contains(property.slot)
-      && !storage.entity.derived.contains(where: { $0.slot == property.slot })
-    {
+    where !kept.contains(property.slot) && !storage.entity.isDerived(property) {
       change.after[property.slot] = value
       change.assigned.insert(property.slot)
     }
@@ -277,7 +278,7 @@ struct FeedBatch {
       {
         continue
       }
-      let targets = try objects.compactMap { try target($0, work.subject.source) }
+      let targets = try objects.compactMap { try target($0, of: work) }
       _ = try run.relate(work.change, property, to: targets)
     }
   }
@@ -287,13 +288,21 @@ struct FeedBatch {
   /// Returns `nil` if a later event deletes the object, or if the object was deleted in this store
   /// and the merge policy keeps the deletion. Otherwise, a missing object is inserted, because its
   /// own event may not have arrived yet.
+  ///
+  /// - Throws: `mergeConflict` if the object was deleted in this store and the policy is `error`.
   private mutating func target(
-    _ reference: FeedReference, _ source: String
+    _ reference: FeedReference, of work: Work
   ) throws -> ObjectNumber? {
-    let subject = FeedSubject(source: source, id: reference.id)
+    let subject = FeedSubject(source: work.subject.source, id: reference.id)
     if events.last[subject]?.operation == .deleted { return nil }
     if let known = try known(subject) {
       if try run.changes.exists(known.number) { return known.number }
+      if policy == .error {
+        throw work.event.failure(
+          .mergeConflict,
+          "The related object \(reference.id) was deleted in this store. Use a merge policy that "
+            + "resolves such conflicts.")
+      }
       if policy != .objectTrump, policy != .overwrite { return nil }
     }
     guard let entity = run.model.schema.entity(named: reference.entityName) else {
@@ -316,8 +325,9 @@ struct FeedBatch {
       change.after[attribute.slot] = key
     }
     for property in entity.columns where property.isAttribute {
-      guard let number = change.storage.propertyNumbers[property.slot] else { continue }
-      counterparts[subject]?.values.append(number, change.after[property.slot])
+      if let number = change.storage.propertyNumbers[property.slot] {
+        counterparts[subject]?.values.append(number, change.after[property.slot])
+      }
     }
     try record(subject, seen: 0)
     return change.number
@@ -329,12 +339,12 @@ struct FeedBatch {
     guard policy != .overwrite, policy != .objectTrump,
       let change = try run.changes.change(of: number), let before = change.before
     else { return false }
-    let (storage, known) = (change.storage, try known(subject)?.values ?? AppliedValues())
+    let (storage, known) = (change.storage, try known(subject)?.values)
     let isEdited = storage.entity.columns.contains { property in
       guard property.isAttribute, let number = storage.propertyNumbers[property.slot],
-        !storage.entity.derived.contains(where: { $0.slot == property.slot })
+        !storage.entity.isDerived(property)
       else { return false }
-      return !known.contains(number, before[property.slot])
+      return known?.contains(number, before[property.slot]) != true
     }
     if isEdited, policy == .error, let event = events.last[subject] {
       throw event.failure(

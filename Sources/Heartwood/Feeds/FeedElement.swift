@@ -12,15 +12,12 @@ final class FeedPlans: @unchecked Sendable {
 
   init(_ schemas: [Schema.Content]) { self.schemas = schemas }
 
-  static func of(_ decoder: any Decoder) -> FeedPlans {
-    guard let plans = decoder.userInfo[key] as? FeedPlans else {
-      preconditionFailure("The decoder's userInfo contains no plans.")
-    }
-    return plans
+  /// Returns a decoder's plan for the entity with the given name, or `nil` if there is none.
+  static func plan(_ name: String, of decoder: any Decoder) throws -> ImportPlan? {
+    try (decoder.userInfo[key] as? FeedPlans)?.plan(name)
   }
 
-  /// Returns the plan for the entity with the given name, or `nil` if there is none.
-  func plan(_ name: String) throws -> ImportPlan? {
+  private func plan(_ name: String) throws -> ImportPlan? {
     if let known = plans[name] { return known }
     for schema in schemas {
       guard let entity = schema.entity(named: name) else { continue }
@@ -82,7 +79,7 @@ struct FeedElement: Decodable {
   }
 
   /// The name of the event in messages, such as `Event 2-1 about Team/1`.
-  var name: String { "Event \(id)" + (subject.map { " about \($0)" } ?? "") }
+  var name: String { ["Event \(id)", subject].compactMap(\.self).joined(separator: " about ") }
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: ImportKey.self)
@@ -101,9 +98,8 @@ struct FeedElement: Decodable {
       return
     }
     subject = try container.decode(String.self, forKey: ImportKey("subject"))
-    let plans = FeedPlans.of(decoder)
     let name = try data.decode(String.self, forKey: ImportKey("entity"))
-    guard let plan = try plans.plan(name) else {
+    guard let plan = try FeedPlans.plan(name, of: decoder) else {
       throw DecodingError.dataCorrupted(
         DecodingError.Context(
           codingPath: data.codingPath + [ImportKey("entity")],
@@ -164,7 +160,7 @@ struct FeedReference: Decodable {
     let container = try decoder.container(keyedBy: ImportKey.self)
     id = try container.decode(String.self, forKey: ImportKey("id"))
     entityName = id.split(separator: "/").dropLast().joined(separator: "/")
-    key = try FeedPlans.of(decoder).plan(entityName).flatMap {
+    key = try FeedPlans.plan(entityName, of: decoder).flatMap {
       try FeedElement.key(of: $0.entity, in: container)
     }
   }

@@ -32,32 +32,28 @@ package struct FeedReader {
   /// - Throws: `historyExpired` if the next transactions have been deleted; `incompatibleSchema` if
   ///   a store's model has changed; any error from reading the store.
   package mutating func next() throws -> ChangeFeed.Event? {
-    while true {
-      if current == nil { current = try nextStore() }
-      guard let index = current else { return nil }
-      let start = token
-      guard var event = try stores[index].next() else {
-        current = nil
-        continue
-      }
-      if event.isLast { current = stores.firstIndex(where: \.isReadingExisting) }
-      event.token = event.isLast ? token : start
-      return event
-    }
+    if current == nil { current = try nextStore() }
+    guard let index = current else { return nil }
+    let start = token
+    var event = try stores[index].next()
+    let isLast = event?.isLast == true
+    if isLast { current = stores.firstIndex(where: \.isReadingExisting) }
+    event?.token = isLast ? token : start
+    return event
   }
 
   /// The position in each store's history, or `nil` while existing objects are being read.
   private var token: PersistentHistoryToken? {
     guard stores.count > 1 else {
       guard let store = stores.first, !store.isReadingExisting else { return nil }
-      return PersistentHistoryToken(
-        store: store.attached.model.space.store, store.position ?? HistoryPosition(sequence: 0))
+      return store.position.map {
+        PersistentHistoryToken(store: store.attached.model.space.store, $0)
+      }
     }
     guard !stores.contains(where: \.isReadingExisting) else { return nil }
-    let positions = stores.map {
-      ($0.attached.model.space.store, $0.position ?? HistoryPosition(sequence: 0))
-    }
-    return PersistentHistoryToken(Dictionary(positions) { first, _ in first })
+    var positions: [UUID: HistoryPosition] = [:]
+    for store in stores { positions[store.attached.model.space.store] = store.position }
+    return PersistentHistoryToken(positions)
   }
 
   /// Returns the index of the store whose next transaction is the oldest, or `nil` if there are no

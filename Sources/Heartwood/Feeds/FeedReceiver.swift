@@ -188,8 +188,7 @@ public struct FeedReceiver {
     let context = ManagedObjectContext(StoreGroup(attached))
     context.transactionAuthor = author
     _ = try context.write { transaction in
-      let run = BatchRun(context, transaction, RowEdit(phrase: "applied events") { _ in })
-      var batch = try FeedBatch(run, transaction, policy)
+      var batch = try FeedBatch(BatchRun(context, transaction), transaction, policy)
       report = try batch.apply(events)
     }
     return report

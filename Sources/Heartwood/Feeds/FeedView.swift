@@ -67,13 +67,14 @@ final class FeedView {
   /// A relationship without an inverse keeps referring to a deleted object. A copy that received
   /// this reference would wait for the object's values, which never arrive.
   private func reference(to number: ObjectNumber) throws -> Reference? {
-    guard let entity = entity(of: number) else { return nil }
-    return try view.withRecord(number, entity.storage) { record in
-      let key = try entity.key.map { property in
-        ChangeFeed.Key(property: property, value: try entity.storage.value(property.slot, record))
+    try entity(of: number).flatMap { entity in
+      try view.withRecord(number, entity.storage) { record in
+        let key = try entity.key.map { property in
+          ChangeFeed.Key(property: property, value: try entity.storage.value(property.slot, record))
+        }
+        return Reference(
+          id: ManagedObjectID(number, model.space), key: key.flatMap { $0.value.isNull ? nil : $0 })
       }
-      return Reference(
-        id: ManagedObjectID(number, model.space), key: key.flatMap { $0.value.isNull ? nil : $0 })
     }
   }
 }

@@ -90,7 +90,11 @@ struct StoreFeed {
   ///
   /// - Throws: The same errors as ``nextTime()``.
   mutating func next() throws -> ChangeFeed.Event? {
-    if existing != nil { return try nextExisting() }
+    if var state = existing {
+      if state.waiting.isEmpty { try readExisting(&state) }
+      existing = nil
+      return nextExisting(&state)
+    }
     guard try nextTime() != nil, var state = changes, let change = state.next else { return nil }
     // Discard the changes before reading, so that the next call reads the event again if this read
     // fails.
@@ -127,10 +131,7 @@ struct StoreFeed {
 
   // MARK: Existing objects
 
-  private mutating func nextExisting() throws -> ChangeFeed.Event? {
-    guard var state = existing else { return nil }
-    if state.waiting.isEmpty { try readExisting(&state) }
-    existing = nil
+  private mutating func nextExisting(_ state: inout Existing) -> ChangeFeed.Event {
     if let event = state.waiting.popLast() {
       existing = state
       return event
@@ -184,12 +185,13 @@ struct StoreFeed {
     let view = try newestView()
     var cursor = try HistoryCursor(view.snapshot, after: position)
     // Set the position now, so that transactions deleted from now on count as missing.
-    position = position ?? cursor.position
-    guard cursor.newest > position?.sequence ?? 0 else {
+    let start = position ?? cursor.position
+    position = start
+    guard cursor.newest > start.sequence else {
       if values.includesBefore { previous = view }
       return
     }
-    if previous == nil, values.includesBefore { previous = try viewAtPosition() }
+    if previous == nil, values.includesBefore { previous = try newestView(at: start) }
     let next = try nextChange(&cursor)
     let state = Changes(view: view, cursor: cursor, next: next)
     if next == nil { endChanges(state) } else { changes = state }
@@ -215,15 +217,15 @@ struct StoreFeed {
     return nil
   }
 
-  /// Returns a readable generation whose newest transaction is at the position, or `nil` if there
-  /// is none.
-  private func viewAtPosition() throws -> FeedView? {
+  /// Returns a readable generation whose newest transaction is at a position, or `nil` if there is
+  /// none.
+  private func newestView(at position: HistoryPosition) throws -> FeedView? {
     for live in try attached.store.liveGenerations().reversed() {
       guard let snapshot = try? attached.store.snapshot(at: live.generation),
         let newest = try? HistoryCursor(snapshot, after: nil).newest,
-        newest <= position?.sequence ?? 0
+        newest <= position.sequence
       else { continue }
-      return newest == position?.sequence ?? 0 ? try? FeedView(snapshot, model, entities) : nil
+      return newest == position.sequence ? try? FeedView(snapshot, model, entities) : nil
     }
     return nil
   }

@@ -59,9 +59,8 @@ final class ImportPlan: @unchecked Sendable {
         field.keys.map(\.stringValue) == field.property.importKeys.map(\.stringValue)
       else { continue }
       let other = ImportKey.path(name)
-      guard
-        other.first?.stringValue == field.keys.first?.stringValue
-          || !knownKeys.contains(other.first?.stringValue ?? "")
+      guard let first = other.first?.stringValue,
+        first == field.keys.first?.stringValue || !knownKeys.contains(first)
       else { continue }
       fields[position].otherKeys = other
       names[name] = field.property.name
@@ -87,7 +86,7 @@ final class ImportPlan: @unchecked Sendable {
 
   /// Returns the key of a property's value, for error messages.
   func key(of property: PropertyDescription) -> ImportKey {
-    let keys = fields.first { $0.property === property }?.keys ?? []
+    let keys = fields.filter { $0.property === property }.flatMap(\.keys)
     return ImportKey(keys.map(\.stringValue).joined(separator: "."))
   }
 
@@ -282,8 +281,9 @@ extension ImportedRow {
     return .dataCorrupted(
       DecodingError.Context(
         codingPath: path + [plan.key(of: relationship)],
-        debugDescription: "There is no \(entity.name) \(value.text ?? "null"). The object could "
-          + "belong to several entities: \(names). Import this object first."))
+        debugDescription:
+          "There is no \([entity.name, value.text].compactMap(\.self).joined(separator: " ")). The "
+          + "object could belong to several entities: \(names). Import this object first."))
   }
 
   /// Returns the error for a key that the row lacks.

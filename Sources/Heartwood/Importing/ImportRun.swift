@@ -203,7 +203,13 @@ struct ImportRun {
     let index = touched.count
     touched.append((object, isNew))
     var isChanged = false
+<<<<<<< HEAD
     for (property, value) in row.attributes where try !isSame(value, property, of: object) {
+=======
+    if object.isInserted { recordAssignments(row, of: object) }
+    for (property, value) in row.attributes
+    where try !object.storedValue(property).isIdentical(to: value) {
+>>>>>>> cova
       try object.assign(value, property)
       isChanged = true
       if row.plan.uniqueSlots.contains(property.slot) { touched[index].claimsValues = true }
@@ -222,13 +228,6 @@ struct ImportRun {
   private func recordAssignments(_ row: ImportedRow, of object: ManagedObject) {
     for (property, _) in row.attributes { object.recordAssignment(of: property) }
     for (property, _) in row.targets { object.recordAssignment(of: property) }
-  }
-
-  private func isSame(
-    _ value: StoredValue, _ property: PropertyDescription, of object: ManagedObject
-  ) throws -> Bool {
-    if object.isFault { context.fire(object) }
-    return try object.storedValue(property).isIdentical(to: value)
   }
 
   private func object(
@@ -263,13 +262,10 @@ struct ImportRun {
               + "object's unique attribute instead."))
       }
       return try object(of: plan.entity, with: value, of: property).object
-    case .number(let number):
-      guard let object = context.object(number) else {
-        throw ObjectGraphError(
-          .foreignObject,
-          "A related object does not exist. Use the ID of an existing object.")
-      }
-      return object
+    case .number:
+      throw ObjectGraphError(
+        .foreignObject,
+        "Objects cannot be identified by their IDs. Use values of unique attributes instead.")
     case .row(let row):
       return try apply(row, matching: row.uniqueProperty()).object
     }
@@ -297,9 +293,10 @@ struct ImportRun {
 
 extension ManagedObject {
   /// Sets an attribute in the same way as the attribute's setter does.
+  ///
+  /// No observers are notified, because an import's context does not track observation.
   fileprivate func assign(_ value: StoredValue, _ property: PropertyDescription) throws {
     if hooks.contains(.writing) { willWrite(at: property.offset) }
     try setStoredValue(value, property)
-    if hooks.contains(.observed) { didWrite(at: property.offset) }
   }
 }

@@ -144,7 +144,7 @@ struct StoredImport {
     willChange(change)
     let before = change.after
     for (property, value) in row.attributes
-    where !change.storage.entity.derived.contains(where: { $0.slot == property.slot }) {
+    where !change.storage.entity.isDerived(property) {
       change.after[property.slot] = value
       change.assigned.insert(property.slot)
     }
@@ -205,7 +205,7 @@ struct StoredImport {
   private func requireValues(of change: RowChange, _ row: ImportedRow) throws {
     for property in change.storage.entity.columns where change.after[property.slot].isNull {
       guard case .attribute(_, isOptional: false) = property.kind,
-        !change.storage.entity.derived.contains(where: { $0.slot == property.slot })
+        !change.storage.entity.isDerived(property)
       else { continue }
       throw row.missing(
         row.plan.key(of: property),

@@ -46,7 +46,7 @@ extension StoredObjects {
     _ texts: [(name: String, text: String?)], of id: ManagedObjectID, author: String?,
     commits: Bool
   ) throws -> [ObjectDifference] {
-    try edit("set values of an object", author: author, commits: commits) { run in
+    try edit(author: author, commits: commits) { run in
       guard let change = try run.changes.change(of: id.number) else { throw self.missing(id) }
       for (name, text) in texts {
         let property = try self.property(name, of: change.storage)
@@ -63,7 +63,7 @@ extension StoredObjects {
   package func delete(
     _ id: ManagedObjectID, author: String?, commits: Bool
   ) throws -> [ObjectDifference] {
-    try edit("deleted an object", author: author, commits: commits) { run in
+    try edit(author: author, commits: commits) { run in
       guard try run.changes.change(of: id.number) != nil else { throw self.missing(id) }
       run.changes.begin()
       try run.changes.delete(id.number)
@@ -72,8 +72,7 @@ extension StoredObjects {
 
   /// Changes rows of the newest generation in one transaction.
   func edit(
-    _ phrase: String, author: String?, commits: Bool,
-    _ body: @escaping (inout BatchRun) throws -> Void
+    author: String?, commits: Bool, _ body: (inout BatchRun) throws -> Void
   ) throws -> [ObjectDifference] {
     var differences: [ObjectDifference] = []
     let before = try container.store.snapshot()
@@ -81,7 +80,7 @@ extension StoredObjects {
     context.transactionAuthor = author
     do {
       _ = try context.write { transaction in
-        var run = BatchRun(context, transaction, RowEdit(phrase: phrase, body: body))
+        var run = BatchRun(context, transaction)
         try body(&run)
         try run.changes.write()
         var numbers = Set(run.changes.list.map(\.number))
@@ -130,7 +129,7 @@ extension StoredObjects {
         "\(entity.name) has no attribute or to-one relationship named \(name). Use one of: "
           + "\(names).")
     }
-    guard !entity.derived.contains(where: { $0.slot == property.slot }) else {
+    guard !entity.isDerived(property) else {
       throw ObjectGraphError(
         .validation,
         "\(entity.name).\(name) is derived from other values, so it cannot be set. Set its "

@@ -87,6 +87,11 @@ final class EntityDescription: @unchecked Sendable {
     return properties[Int(slotsByOffset[position])]
   }
 
+  /// Returns whether a property is a derived attribute.
+  func isDerived(_ property: PropertyDescription) -> Bool {
+    derived.contains { $0.slot == property.slot }
+  }
+
   /// Returns the composite attribute at an offset in an object's memory, or `nil` if there is none.
   func composite(at offset: Int) -> CompositeDescription? {
     composites.first { properties[$0.slots.lowerBound].offset == offset }
@@ -180,9 +185,6 @@ struct TextIndexDescription: Sendable {
   /// The number is limited because the name of the index's keyspace contains each attribute's
   /// number.
   static let maxAttributeCount = 16
-
-  /// Returns the text of each attribute, or `nil` for each attribute without a value.
-  func texts(_ values: [StoredValue]) -> [String?] { slots.map { values[$0].string } }
 }
 
 extension IndexDescription {

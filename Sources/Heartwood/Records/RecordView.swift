@@ -91,7 +91,7 @@ package struct RecordView {
     // Compare the bytes after decoding, because decoding replaces invalid bytes.
     // `String(validating:as:)` would look up generic metadata at run time and take several times as
     // long.
-    let text = String(decoding: content, as: UTF8.self)
+    var text = String(decoding: content, as: UTF8.self)
     guard content.isASCII || text.hasBytes(content) else {
       throw StorageError(
         .corrupt, "A string field of a record is not valid UTF-8. Restore a backup.")
@@ -103,8 +103,8 @@ package struct RecordView {
   /// comparison.
   ///
   /// - Parameter bytes: The UTF-8 bytes of `text`.
+  /// - Precondition: The field has a value.
   package func isText(_ field: Int, _ text: String, _ bytes: [UInt8]) throws(StorageError) -> Bool {
-    guard !isNull(field) else { return false }
     let content = try content(field)
     if content.elementsEqual(bytes) { return true }
     // Compare ASCII strings by their bytes. Other strings may be canonically equivalent even if
@@ -147,13 +147,12 @@ package struct RecordView {
 
 extension String {
   /// Returns whether the string's UTF-8 representation consists of the given bytes.
-  fileprivate func hasBytes(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    let isSame = utf8.withContiguousStorageIfAvailable { own in
+  fileprivate mutating func hasBytes(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    withUTF8 { own in
       guard own.count == bytes.count, let start = own.baseAddress, let other = bytes.baseAddress
       else { return own.count == bytes.count }
       return memcmp(start, other, own.count) == 0
     }
-    return isSame ?? utf8.elementsEqual(bytes)
   }
 }
 

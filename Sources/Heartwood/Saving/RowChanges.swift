@@ -228,8 +228,9 @@ final class RowChanges {
   /// All old index entries are removed first, because a row may receive another row's former unique
   /// value.
   private func put() throws {
-    for change in list where change.before != nil && !change.isDeleted && change.isEffective {
-      try rows.removeEntries(change.number, change.storage, change.before, unlessIn: change.after)
+    for change in list where !change.isDeleted && change.isEffective {
+      guard let before = change.before else { continue }
+      try rows.removeEntries(change.number, change.storage, before, unlessIn: change.after)
     }
     for change in list where !change.isDeleted && change.isEffective {
       try rows.put(

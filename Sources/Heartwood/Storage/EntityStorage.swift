@@ -86,10 +86,10 @@ final class EntityStorage: Sendable {
     propertyNumbers = Dictionary(uniqueKeysWithValues: numbers)
     relationshipKeyspaces = known.map { $0?.ends?.keyspace }
     keyspace = "objects.\(stored.number)"
-    let byNumber = Dictionary(
-      zip(entity.properties, known).compactMap { property, known in
-        property.fieldStorageType.flatMap { _ in known.map { ($0.number, property) } }
-      }, uniquingKeysWith: { first, _ in first })
+    var byNumber: [UInt16: PropertyDescription] = [:]
+    for (property, known) in zip(entity.properties, known) where property.fieldStorageType != nil {
+      if let known { byNumber[known.number] = property }
+    }
     let layouts = stored.recordLayouts
     let properties = layouts.map { layout in layout.fields.map { byNumber[$0.property] } }
     let missing = properties.map { present in
@@ -103,9 +103,10 @@ final class EntityStorage: Sendable {
       }
       return values
     }
-    columns = properties.last?.compactMap { $0?.slot } ?? []
+    columns = properties.suffix(1).joined().compactMap { $0?.slot }
     memoryFields = columns.map { entity.memoryFields[$0] }
-    guard missing.last?.isEmpty == true, columns.count == layouts.last?.fields.count,
+    guard let last = layouts.last, missing.last?.isEmpty == true,
+      columns.count == last.fields.count,
       Self.fit(layouts, properties), Self.fit(constants, entity.columns)
     else {
       throw StorageError(
@@ -121,7 +122,7 @@ final class EntityStorage: Sendable {
       preserved.contains { $0 === column }
     }
     hasDecimals = variableColumns.contains { $0.fieldStorageType == .decimal }
-    fixedByteCount = layouts.last?.fixedByteCount ?? 0
+    fixedByteCount = last.fixedByteCount
     self.properties = properties
     self.constants = constants
     fields = properties.flatMap { present in
@@ -156,7 +157,7 @@ final class EntityStorage: Sendable {
     _ constants: [[StoredValue]], _ columns: [PropertyDescription]
   ) -> Bool {
     constants.allSatisfy { values in
-      columns.allSatisfy { $0.fieldStorageType?.holds(values[$0.slot]) ?? false }
+      columns.allSatisfy { $0.fieldStorageType?.holds(values[$0.slot]) == true }
     }
   }
 

@@ -69,16 +69,16 @@ struct EntryRange: Hashable {
   /// Returns the lowest key after all keys that begin with the given values, or `nil` if there is
   /// none.
   private static func end(of values: [StoredValue]) -> Key? {
-    let bytes = KeyRange(prefix: EntryKey.key(values)).upper?.bytes ?? []
-    guard bytes.count > EntryKey.prefixByteCount else { return Key(unverified: bytes) }
-    return Key.successor(of: Array(bytes.prefix(EntryKey.prefixByteCount)))
+    let upper = KeyRange(prefix: EntryKey.key(values)).upper
+    guard let upper, upper.bytes.count > EntryKey.prefixByteCount else { return upper }
+    return Key.successor(of: Array(upper.bytes.prefix(EntryKey.prefixByteCount)))
   }
 
   /// Returns the ranges in ascending order, with overlapping ranges merged.
   static func merged(_ ranges: [EntryRange]) -> [EntryRange] {
     var result: [EntryRange] = []
     for range in ranges.sorted(by: { $0.lower < $1.lower }) {
-      guard let last = result.last, last.upper.map({ range.lower < $0 }) ?? true else {
+      guard let last = result.last, last.upper.map({ range.lower < $0 }) != false else {
         result.append(range)
         continue
       }

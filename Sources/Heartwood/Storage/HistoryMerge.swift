@@ -34,18 +34,19 @@ struct HistoryMerge {
     // correct.
     if positions.count == 1, let only = runs.first { return Array(only) }
     var result: [PersistentHistoryTransaction] = []
-    while let next = runs.indices.filter({ !runs[$0].isEmpty }).min(by: { isBefore($0, $1) }),
-      var transaction = runs[next].popFirst()
-    {
+    while let next = oldestRun, var transaction = runs[next].popFirst() {
       positions[transaction.store] = transaction.position
-      transaction.token = PersistentHistoryToken(positions) ?? transaction.token
+      if let token = PersistentHistoryToken(positions) { transaction.token = token }
       result.append(transaction)
     }
     return result
   }
 
-  private func isBefore(_ first: Int, _ second: Int) -> Bool {
-    guard let one = runs[first].first, let other = runs[second].first else { return false }
-    return one.timestamp < other.timestamp
+  /// The index of the run that begins with the oldest transaction, or `nil` if all runs are empty.
+  private var oldestRun: Int? {
+    let times = runs.indices.compactMap { index in
+      runs[index].first.map { (index: index, time: $0.timestamp) }
+    }
+    return times.min { $0.time < $1.time }?.index
   }
 }

@@ -66,6 +66,7 @@ extension Date {
   /// The number of milliseconds since 1970, clamped to the range from 0 to 10^15.
   var milliseconds: Int64 {
     let count = (timeIntervalSince1970 * 1000).rounded()
-    return count.isNaN ? 0 : Int64(min(max(count, 0), 1e15))
+    // `Double.maximum` ignores NaN.
+    return Int64(Double.minimum(Double.maximum(count, 0), 1e15))
   }
 }

@@ -75,10 +75,11 @@ struct HistoryReader {
     case .update(let properties):
       kind = .update(properties: Set(properties.compactMap { storage.propertyName($0) }))
     case .delete(let tombstone):
-      let named = tombstone.compactMap { property, text in
-        storage.propertyName(property).map { ($0, text) }
+      var named: [String: String] = [:]
+      for (property, text) in tombstone {
+        if let name = storage.propertyName(property) { named[name] = text }
       }
-      kind = .delete(tombstone: Dictionary(named, uniquingKeysWith: { $1 }))
+      kind = .delete(tombstone: named)
     }
     return PersistentHistoryChange(kind: kind, objectID: ManagedObjectID(number, model.space))
   }

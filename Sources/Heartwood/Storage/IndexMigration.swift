@@ -53,16 +53,14 @@ struct IndexMigration {
     guard let known = step.known(storage) else { return false }
     return slots.contains { slot in
       if derived.contains(slot) { return true }
-      guard let number = storage.propertyNumbers[slot], let before = known.property(number) else {
-        return false
-      }
-      if step.losesTargets(before) { return true }
+      let before = storage.propertyNumbers[slot].flatMap { known.property($0) }
+      if let before, step.losesTargets(before) { return true }
       guard
         case .attribute(_, isOptional: false) = storage.entity.properties[slot].kind
       else { return false }
       // If the attribute was optional, its value changes from `nil` to the declared value in some
       // rows.
-      return before.kind.isOptional
+      return before?.kind.isOptional == true
     }
   }
 

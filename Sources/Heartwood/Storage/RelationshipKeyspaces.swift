@@ -12,7 +12,7 @@ extension StoredModel {
     _ destination: EntityDescription?
   ) throws -> StoredEnds {
     let inverse = entity.inverses[property.slot]
-    let targets = destination?.family ?? []
+    let targets = [destination].compactMap(\.self).flatMap(\.family)
     return StoredEnds(
       declaration: try declaration(property, entity),
       inverse: try inverse.map { try declaration($0.property, $0.entity) },

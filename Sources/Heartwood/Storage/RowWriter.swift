@@ -117,8 +117,7 @@ final class RowWriter {
 
   /// Returns the version of a row, or `nil` if the row does not exist.
   func version(_ number: ObjectNumber, _ storage: EntityStorage) throws -> UInt64? {
-    guard !number.isTemporary else { return nil }
-    return try objects(storage).withValue(number.row) { value in
+    try objects(storage).withValue(number.row) { value in
       try value.withRecord(storage.layouts) { $0.version }
     }
   }
@@ -259,10 +258,9 @@ final class RowWriter {
 
   /// Removes a row's index entries for `values`, but keeps those that `after` also requires.
   func removeEntries(
-    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]?,
+    _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     unlessIn after: [StoredValue]? = nil
   ) throws {
-    guard let values else { return }
     for index in storage.entity.indexes where !index.isSame(values, after) {
       let components = index.slots.lazy.map { values[$0] }
       guard !index.isUnique || !components.contains(where: \.isNull) else { continue }
@@ -321,10 +319,8 @@ final class RowWriter {
       return true
     }
     return try numbers.first { number in
-      guard let storage = model.storage(of: number), let row = try row(number, storage) else {
-        return false
-      }
-      return EntryKey.key(index.slots.map { row.values[$0] }) == key
+      let found = try model.storage(of: number).flatMap { try row(number, $0) }
+      return found.map { row in EntryKey.key(index.slots.map { row.values[$0] }) == key } == true
     }
   }
 }

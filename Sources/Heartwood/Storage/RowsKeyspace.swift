@@ -68,13 +68,14 @@ enum RowsKeyspace {
   }
 
   /// Returns the number of entries in a range, or `limit` if there are more.
+  ///
+  /// - Precondition: `limit` is positive.
   func count(_ range: EntryRange, limit: Int = .max) throws -> Int {
     switch self {
     case .snapshot(let reader):
       return try reader.count(from: range.lower, upTo: range.upper, limit: limit)
     case .transaction(let writer):
       var count = 0
-      guard limit > 0 else { return 0 }
       try writer.forEach(from: range.lower, upTo: range.upper) { _, _ in
         count += 1
         return count < limit

@@ -226,19 +226,17 @@ struct SchemaReconciliation {
 
   private mutating func reconcileRelationships() throws {
     for entity in schema.content.entities {
-      guard let position = result.entities.firstIndex(where: { $0.name == entity.name }) else {
-        continue
-      }
+      let position = result.entities.firstIndex { $0.name == entity.name }
       for property in entity.relationships {
         let destination = property.storage.destination.flatMap { schema.content.entity(of: $0) }
         let ends = try result.ends(of: property, entity, destination)
-        guard
-          let index = result.entities[position].properties.firstIndex(where: {
-            $0.name == property.storedName
-          })
-        else { continue }
-        compareEnds(result.entities[position].properties[index], property, entity, destination)
-        result.entities[position].properties[index].ends = ends
+        let index = position.flatMap { position in
+          result.entities[position].properties.firstIndex { $0.name == property.storedName }
+        }
+        if let position, let index {
+          compareEnds(result.entities[position].properties[index], property, entity, destination)
+          result.entities[position].properties[index].ends = ends
+        }
       }
     }
   }

@@ -106,10 +106,9 @@ final class StoreView {
   /// The entries are read in ascending order of their keys. `keyspace` must contain edges or be a
   /// non-unique index.
   func numbers(in keyspace: String, _ values: [StoredValue]) throws -> [ObjectNumber] {
-    guard let reader = try self.keyspace(keyspace) else { return [] }
     var result: [ObjectNumber] = []
     let range = EntryRange(values)
-    try reader.forEach(from: range.lower, upTo: range.upper) { key, value in
+    try self.keyspace(keyspace)?.forEach(from: range.lower, upTo: range.upper) { key, value in
       result.append(try EntryKey.number(key, value))
       return true
     }

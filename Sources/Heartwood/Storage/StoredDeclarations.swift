@@ -92,7 +92,7 @@ extension StoredDeclarations.Declaration {
         : StoredDeclarations.Property(
           number: try stored.number(of: property),
           name: property.otherName == nil ? nil : property.name,
-          deleteRule: property.isRelationship ? property.options.deleteRule ?? .nullify : nil,
+          deleteRule: property.options.deleteRule,
           initialValue:
             property.isVolatile || property.initialValue.isNull ? nil : property.initialValue,
           isPreservedOnDeletion: property.options.isPreservedOnDeletion ? true : nil,

@@ -172,10 +172,11 @@ struct TextEdits {
       }
       if isOld { oldPosition += 1 }
       if isNew { newPosition += 1 }
-      guard let term = (isNew ? second : first)?.term else { return }
-      content = isNew ? second?.content ?? [] : []
-      if isOld, isNew, first?.content == content { continue }
-      append(row, to: number(of: term))
+      let new = isNew ? second : nil
+      if isOld, isNew, first?.content == new?.content { continue }
+      content.removeAll(keepingCapacity: true)
+      if let new { content += new.content }
+      if let term = (new ?? first)?.term { append(row, to: number(of: term)) }
     }
   }
 
@@ -291,12 +292,8 @@ struct TextEdits {
   private func copy(_ stream: Stream, to contents: inout [UInt8]) {
     var start = Int(stream.first)
     var size = Self.firstSliceByteCount
-    while true {
+    while start + size != Int(stream.limit) {
       let limit = start + size
-      if limit == Int(stream.limit) {
-        contents.append(contentsOf: arena[start..<Int(stream.next)])
-        return
-      }
       contents.append(contentsOf: arena[start..<limit])
       start = 0
       for position in 0..<Self.linkByteCount {
@@ -304,6 +301,7 @@ struct TextEdits {
       }
       size = min(2 * size, Self.maxSliceByteCount)
     }
+    contents.append(contentsOf: arena[start..<Int(stream.next)])
   }
 
   /// Sorts edits by row, and keeps only the last edit of each row.

@@ -153,13 +153,6 @@ final class TextIndexWriter {
   }
 
   /// Writes all pending rows to the posting lists.
-  func mergePending() throws {
-    var totals = try TextIndexTotals(keyspace.withValue(keys.totals) { $0.copy })
-    guard totals.pendingCount > 0 else { return }
-    try mergePending(&totals)
-    try keyspace.put(keys.totals, totals.bytes)
-  }
-
   private func mergePending(_ totals: inout TextIndexTotals) throws {
     guard totals.pendingCount > 0 else { return }
     (edits, lengths) = (TextEdits(), [:])

@@ -3,6 +3,15 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+private enum Batched {
+  class Figure: ManagedObject {
+    override class var entity: Entity { Entity("Figure", isAbstract: true) }
+  }
+  final class Circle: Figure {
+    override class var entity: Entity { Entity("Circle") }
+  }
+}
+
 @Suite("Batch requests")
 struct BatchRequestTests {
   /// Inserts people with a batch request.
@@ -344,4 +353,26 @@ struct BatchRequestTests {
 private final class Reading: ManagedObject {
   @Attribute var value: Int = 0
   @Attribute var text: String = "a text of more than fifteen bytes"
+  @Test(.evidence("BR-03")) func `an update checks conditions that have no index`() throws {
+    let fixture = try GraphFixture()
+    for (name, nickname) in [("Ada", "a"), ("Bob", nil), ("Cid", "c")] {
+      let id = try fixture.person(name, age: 3)
+      try fixture.change(id) { $0.nickname = nickname }
+    }
+    let context = fixture.context()
+    let update = BatchUpdateRequest<Person>(
+      where: #Predicate { $0.age == 3 && $0.nickname == "c" }
+    ) { row in row[\.age] = 4 }
+    #expect(try context.execute(update).count == 1)
+    let people = try context.fetch(FetchRequest<Person>(sort: [SortDescriptor(\.name)]))
+    #expect(people.map(\.age) == [3, 3, 4])
+  }
+
+  @Test(.evidence("BR-06")) func `rows of an abstract class cannot be inserted`() throws {
+    let container = try PersistentContainer.inMemory(schema: Schema(Batched.Circle.self))
+    expect(.unknownEntity, "Figure is abstract") {
+      try container.newContext().execute(BatchInsertRequest<Batched.Figure> { _ in false })
+    }
+  }
+
 }

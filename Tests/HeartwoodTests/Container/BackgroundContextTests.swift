@@ -185,4 +185,33 @@ struct BackgroundContextTests {
     let values = try container.newContext().fetch(FetchRequest<Counter>()).map(\.value)
     #expect(values.sorted() == Array(0..<actors.count))
   }
+  @Test(.evidence("T-02"), .mustEnd)
+  func `a call ends after all calls that its tasks have made`() async throws {
+    let background = container.newBackgroundContext()
+    let tasks = try await background.perform { _ in
+      let (isRunning, running) = AsyncStream<Void>.makeStream()
+      let first = Task {
+        try await background.perform { _ in
+          running.finish()
+          try await Task.sleep(for: .milliseconds(200))
+        }
+      }
+      for await _ in isRunning {}
+      // These calls begin to wait after the enclosing call does.
+      return [first]
+        + (0..<3).map { _ in
+          Task {
+            try await Task.sleep(for: .milliseconds(50))
+            try await background.perform { context in
+              _ = Counter(context: context)
+              try context.save()
+            }
+          }
+        }
+    }
+    for task in tasks { try await task.value }
+    let count = try await background.perform { try $0.count(for: FetchRequest<Counter>()) }
+    #expect(count == 3)
+  }
+
 }

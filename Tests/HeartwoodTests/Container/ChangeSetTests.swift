@@ -46,6 +46,14 @@ private struct Everyone {
   }
 }
 
+private final class Trunk: ManagedObject {
+  @ToMany(inverse: \Twig.trunk, deleteRule: .noAction) var twigs: Set<Twig>
+}
+
+private final class Twig: ManagedObject {
+  @ToOne var trunk: Trunk?
+}
+
 @Suite("Changes between generations")
 struct ChangeSetTests {
   @Test(.evidence("QG-53"), .evidence("QG-54"), arguments: TestScale.seeds(quick: 2, all: 6))
@@ -142,4 +150,67 @@ struct ChangeSetTests {
     }
     #expect(error?.kind == .generationExpired)
   }
+  @Test(.evidence("ST-07"), .evidence("QG-52"))
+  func `generations without a common store cannot be compared`() throws {
+    let fixture = try StoresFixture(.inFiles, adds: false)
+    let (container, url) = (fixture.container, fixture.url("people"))
+    try fixture.person("Ada")
+    try container.keepGeneration(.current, as: "people")
+    let people = try #require(try container.keptGeneration("people"))
+    try fixture.addMemos()
+    fixture.letGo()
+    try container.removeStore(url: url)
+    try container.keepGeneration(.current, as: "memos")
+    let memos = try #require(try container.keptGeneration("memos"))
+    try container.addStore(
+      url: url, entities: [Person.self, Car.self, Club.self, Hall.self, Keeper.self])
+    let error = #expect(throws: StorageError.self) {
+      try container.changes(from: people, to: memos)
+    }
+    #expect(error?.kind == .foreignStore && error?.message.contains("no store in common") == true)
+    let foreign = try GraphFixture().token()
+    let id = try fixture.person("Bob")
+    #expect(throws: StorageError.self) { try container.versions(of: id, from: foreign) }
+    let other = try GraphFixture()
+    let own = try other.person("Cid")
+    let unknown = #expect(throws: StorageError.self) {
+      try other.container.versions(of: own, from: memos)
+    }
+    #expect(unknown?.message.contains("the store in memory") == true)
+  }
+
+  @Test(.evidence("ST-05"), .evidence("QG-58"))
+  func `a revert changes nothing if no store differs, and needs a store`() throws {
+    let fixture = try StoresFixture()
+    let generation = fixture.container.store.statistics.newestGeneration
+    #expect(try fixture.container.revert(to: .current).inserted.isEmpty)
+    #expect(fixture.container.store.statistics.newestGeneration == generation)
+    for name in ["people", "memos", "stamps"] {
+      try fixture.container.removeStore(url: fixture.url(name))
+    }
+    let error = #expect(throws: StorageError.self) {
+      try fixture.container.revert(to: .current)
+    }
+    #expect(error?.kind == .invalidArgument)
+  }
+
+  @Test(.evidence("QG-54")) func `members of an object that no longer exists are not compared`()
+    throws
+  {
+    let fixture = try GraphFixture(Schema(Trunk.self))
+    let context = fixture.context()
+    let (trunk, twig) = (Trunk(context: context), Twig(context: context))
+    twig.trunk = trunk
+    try context.save()
+    context.delete(trunk)
+    try context.save()
+    try fixture.container.keepGeneration(.current, as: "before")
+    let before = try #require(try fixture.container.keptGeneration("before"))
+    context.delete(twig)
+    try context.save()
+    let changes = try fixture.container.changes(from: before, to: .current)
+    #expect(changes.deleted == [twig.objectID])
+    #expect(changes.inserted.isEmpty && changes.updated.isEmpty)
+  }
+
 }

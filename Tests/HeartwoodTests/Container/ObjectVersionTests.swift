@@ -80,4 +80,27 @@ struct ObjectVersionTests {
       try container.versions(of: new.objectID, from: tokens[0])
     }
   }
+  @Test(.evidence("QG-57"), .evidence("H-04"))
+  func `versions without a history come from the generations`() throws {
+    var options = ContainerOptions()
+    options.isInMemory = true
+    options.tracksHistory = false
+    let container = try PersistentContainer(
+      url: URL(filePath: "/versions"), schema: people, options: options)
+    let context = container.newContext()
+    let person = Person(context: context)
+    try context.save()
+    try container.keepGeneration(.current, as: "old")
+    let id = person.objectID
+    context.delete(person)
+    try context.save()
+    try container.keepGeneration(.current, as: "deleted")
+    Car(context: context).name = "Volvo"
+    try context.save()
+    let old = try #require(try container.keptGeneration("old"))
+    let versions = try container.versions(of: id, from: old)
+    #expect(versions.map(\.isDeleted) == [false, true])
+    #expect(versions.allSatisfy { $0.author == nil && $0.date > .distantPast })
+  }
+
 }

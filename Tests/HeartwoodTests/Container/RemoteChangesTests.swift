@@ -148,4 +148,45 @@ struct RemoteChangesTests {
     #expect(try container.store.verify().findings.isEmpty)
     withExtendedLifetime(context) {}
   }
+  @Test(.mustEnd, .evidence("H-07"), arguments: [false, true])
+  func `remote changes wait if a commit precedes the suspension`(isCancelled: Bool) async throws {
+    let changes = container.remoteChanges
+    let (isSuspended, suspended) = AsyncStream<Void>.makeStream()
+    let task = Task { () -> PersistentHistoryToken? in
+      var iterator = changes.makeAsyncIterator()
+      for await _ in isSuspended {}
+      return await iterator.next()
+    }
+    try add("Ada", to: container)
+    let newest = try container.currentHistoryToken
+    // Give the sequence time to receive the commit.
+    try await Task.sleep(for: .milliseconds(100))
+    try container.suspend()
+    suspended.finish()
+    try await Task.sleep(for: .milliseconds(50))
+    if isCancelled { task.cancel() } else { try container.resume() }
+    #expect(await task.value == (isCancelled ? nil : newest))
+    if isCancelled { try container.resume() }
+  }
+
+  @Test(.mustEnd, .evidence("H-06"), .evidence("H-07"), arguments: [false, true])
+  func `remote changes end if the history cannot be read`(isClosed: Bool) async throws {
+    var iterator = container.remoteChanges.makeAsyncIterator()
+    try add("Ada", to: container)
+    if isClosed {
+      // Give the sequence time to receive the commit.
+      try await Task.sleep(for: .milliseconds(100))
+      try container.store.close()
+    } else {
+      try container.store.write { transaction in
+        try transaction.keyspace("heartwood.history").put(Key(0 as Int64, 0 as Int64), [1, 2, 3])
+      }
+    }
+    #expect(await iterator.next() == nil)
+    if !isClosed {
+      let error = #expect(throws: StorageError.self) { try container.fetchHistory(after: nil) }
+      #expect(error?.kind == .corrupt)
+    }
+  }
+
 }

@@ -239,4 +239,20 @@ struct StoreHistoryTests {
       return (error as? StorageError)?.kind == .suspended
     }
   }
+  @Test(.evidence("ST-08"), .evidence("H-03"))
+  func `a token changes nothing in stores that it does not cover`() throws {
+    let fixture = try StoresFixture(adds: false)
+    let container = fixture.container
+    try fixture.person("Ada")
+    let early = try #require(try container.currentHistoryToken)
+    try fixture.person("Bob")
+    try fixture.addMemos()
+    try fixture.memo("milk")
+    let feed = try container.changeFeed(from: .oldestTransaction, consumer: "copy")
+    try feed.acknowledge(early)
+    #expect(try container.fetchHistory(after: container.historyConsumers["copy"]).count == 2)
+    try container.deleteHistory(before: early)
+    #expect(try container.fetchHistory(after: early).count == 2)
+  }
+
 }

@@ -124,7 +124,54 @@ struct FeedConflictTests {
     }
   }
 
+  @Test(.mustEnd, .evidence("CF-09"))
+  func `a conflict in a snapshot ends before the changes that follow`() async throws {
+    let first = try insert("first", in: source)
+    try insert("taken", in: copy)
+    let feed = try source.container.changeFeed(from: .oldestTransaction)
+    try copy.container.apply(events: try await feed.first(1).map { try $0.json() })
+    try change(first) { $0.name = "taken" }
+    let snapshot = try await source.container.changeFeed(from: .existingObjects)
+      .all(of: source.container)
+    let token = try #require(snapshot.last?.token)
+    for name in ["second", "third"] { try insert(name, in: source) }
+    let later = try await source.container.changeFeed(from: .after(token)).all(of: source.container)
+    // The event that completes the snapshot is missing.
+    var receiver = FeedReceiver(copy.container)
+    for event in [snapshot[0], later[0]] { try receiver.add(event.json()) }
+    let error = #expect(throws: ObjectGraphError.self) { try receiver.apply() }
+    #expect(error?.kind == .constraintConflict)
+    #expect(error?.message.contains("about Marker/1 cannot be applied: ") == true)
+  }
+
   // MARK: Deleted objects
+
+  @Test(.mustEnd, .evidence("CF-10"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
+  func `a reference to an object that the copy has deleted follows the policy`(
+    policy: MergePolicy.Each
+  ) async throws {
+    let label = try insert("a", in: source)
+    let old = try await source.container.changeFeed(from: .oldestTransaction)
+      .all(of: source.container)
+    try copy.container.apply(events: old.map { try $0.json() })
+    let edited = copy.context()
+    for copied in try edited.fetch(FetchRequest<Marker>()) { edited.delete(copied) }
+    try edited.save()
+    let context = source.context()
+    Pointer(context: context).label = try context.existingObject(Marker.self, with: label)
+    try context.save()
+    let new = try await source.container.changeFeed(from: .after(try #require(old.last?.token)))
+      .all(of: source.container).map { try $0.json() }
+    if policy == .error {
+      expect(.mergeConflict, "Event 2-0 about Pointer/1", "Marker/1 was deleted in this store") {
+        try copy.container.apply(events: new, mergePolicy: policy.policy)
+      }
+      #expect(try objects(copy) == [])
+    } else {
+      try copy.container.apply(events: new, mergePolicy: policy.policy)
+      #expect(try objects(copy) == (policy.keepsStore ? ["pointer - -"] : objects(source)))
+    }
+  }
 
   @Test(.mustEnd, .evidence("CF-05"), arguments: [false, true])
   func `a relationship to a deleted object is empty`(isSnapshot: Bool) async throws {

@@ -121,6 +121,24 @@ struct FeedLifetimeTests {
     #expect(try container.store.verify().findings.isEmpty)
   }
 
+  @Test(.mustEnd, .evidence("CF-07"))
+  func `a feed ends with its task while the store is suspended`() async throws {
+    let scratch = try ScratchDirectory()
+    let container = try PersistentContainer(
+      url: URL(filePath: scratch.path(of: "store")), schema: people)
+    let feed = try container.changeFeed(from: .oldestTransaction)
+    try container.suspend()
+    let task = Task {
+      var seen = 0
+      for try await _ in feed { seen += 1 }
+      return seen
+    }
+    try await Task.sleep(for: .milliseconds(50))
+    task.cancel()
+    #expect(try await task.value == 0)
+    try container.resume()
+  }
+
   @Test(.evidence("CF-07"))
   func `a feed of an empty store throws an error if the first transaction has been deleted`()
     throws

@@ -302,4 +302,15 @@ struct ExportTests {
     let text = String(decoding: exported, as: UTF8.self)
     #expect(text.utf8.elementsEqual("label\r\n\"a\"\"\u{301},b\"\r\n".utf8))
   }
+  @Test(.evidence("IE-04")) func `a directory is not replaced`() throws {
+    let directory = try ScratchDirectory()
+    let file = URL(filePath: directory.path(of: "books.csv"))
+    try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+    #expect(throws: CocoaError.self) {
+      try context.export(FetchRequest<Book>(), as: .csv, to: file)
+    }
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: directory.path(of: "")) == ["books.csv"])
+  }
+
 }

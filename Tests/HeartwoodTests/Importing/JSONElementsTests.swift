@@ -17,6 +17,7 @@ struct JSONElementsTests {
     while let element = try elements.next() {
       result.append(String(decoding: element, as: UTF8.self))
     }
+    #expect(try elements.next() == nil)
     return result
   }
 
@@ -78,5 +79,15 @@ struct JSONElementsTests {
     for text in ["[1]", "{}", "{\"a\": 1}", "{\"a\": {}}", "{\"b\": [1]}", "{\"a\" 1}"] {
       #expect(throws: ObjectGraphError.self) { try split(text, keys: ["a"]) }
     }
+  }
+
+  @Test(.enabled(if: TestScale.current >= .long))
+  func `are rejected if they are longer than 256 MiB`() {
+    var isFirst = true
+    var elements = JSONElements(keys: []) {
+      defer { isFirst = false }
+      return isFirst ? [UInt8(ascii: "\"")] : [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)
+    }
+    expect(.invalidElement, "longer than") { _ = try elements.next() }
   }
 }

@@ -70,6 +70,19 @@ private final class BadComputed: ManagedObject {
 }
 private final class Captioned: ManagedObject { @Composite var value = Caption() }
 
+private struct OuterSpot: CompositeValue {
+  var x = 0
+  var spot = InnerSpot()
+}
+
+private struct InnerSpot: CompositeValue {
+  var x = 0
+}
+
+private final class Pin: ManagedObject {
+  @Composite var spot = OuterSpot()
+}
+
 @Suite("The model of a composite attribute")
 struct CompositeModelTests {
   @Test(.evidence("M-07"), .evidence("E-01"), .evidence("E-03")) func `changes with its structure`()
@@ -142,4 +155,19 @@ struct CompositeModelTests {
       try context.fetch(
         FetchRequest<Captioned>(where: try QueryPredicate(format: "value.text == 'a'"))) == [label])
   }
+  @Test(.evidence("M-07")) func `a nested element may have the name of its attribute`() throws {
+    let fixture = try GraphFixture(Schema(Pin.self))
+    let context = fixture.context()
+    for number in 1...3 {
+      let pin = Pin(context: context)
+      (pin.spot.x, pin.spot.spot.x) = (number, 10 - number)
+    }
+    try context.save()
+    let inner = try context.fetchValues(
+      FetchRequest<Pin>(sort: [SortDescriptor(\.spot.spot.x)]), \.spot.spot.x)
+    #expect(inner == [7, 8, 9])
+    let found = try context.fetch(FetchRequest<Pin>(where: #Predicate { $0.spot.spot.x == 8 }))
+    #expect(found.map(\.spot.x) == [2])
+  }
+
 }

@@ -138,4 +138,23 @@ struct DerivedExtremesTests {
       #expect(boards.map(\.worst) == [.low, .low])
     }
   }
+  @Test(.evidence("D-04"), .evidence("V-05"))
+  func `a unique constraint includes very long derived values`() throws {
+    let fixture = try GraphFixture(towns)
+    let context = fixture.context()
+    let stops = (1...2).map { number in
+      let (town, stop) = (Town(context: context), Stop(context: context))
+      town.name = String(repeating: "x", count: 3000) + "\(number)"
+      stop.town = town
+      return stop
+    }
+    try context.save()
+    stops[1].town = stops[0].town
+    let error = #expect(throws: ObjectGraphError.self) { try context.save() }
+    #expect(error?.kind == .constraintConflict)
+    stops[1].number = 2
+    try context.save()
+    #expect(stops[0].town?.stopCount == 2)
+  }
+
 }

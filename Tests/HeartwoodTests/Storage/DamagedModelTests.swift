@@ -70,6 +70,55 @@ struct DamagedModelTests {
     }
   }
 
+  @Test(.evidence("M-06")) func `a model without its other metadata is rejected`() throws {
+    for (key, value) in [("store", nil), ("changes", [1, 2, 3])] as [(String, [UInt8]?)] {
+      let store = try Store.inMemory()
+      _ = try PersistentContainer(store: store, schema: people)
+      try replace(key, in: store) { _ in value }
+      let error = #expect(throws: StorageError.self) {
+        try PersistentContainer(store: store, schema: people)
+      }
+      #expect(error?.kind == .corrupt)
+    }
+  }
+
+  /// Replaces or removes a value of a store's model.
+  private func replace(
+    _ key: String, in store: Store, _ change: ([UInt8]) -> [UInt8]?
+  ) throws {
+    try store.write { transaction in
+      let model = try transaction.keyspace("heartwood.model")
+      let value = change(try #require(try model.get(key)))
+      try model.delete(key)
+      if let value { try model.put(key, value) }
+    }
+  }
+
+  @Test(
+    .evidence("E-10"),
+    arguments: [
+      ("\"lastEntity\":", "32767", "The store has run out of entity numbers, so Added"),
+      ("\"lastProperty\":", "65535", "The store has run out of property numbers, so Person.added"),
+    ])
+  func `a store that has no numbers left refuses additions to its model`(
+    key: String, number: String, message: String
+  ) throws {
+    let store = try Store.inMemory()
+    _ = try PersistentContainer(store: store, schema: people)
+    try replace("model", in: store) { bytes in
+      let parts = String(decoding: bytes, as: UTF8.self).components(separatedBy: key)
+      let rest = parts.dropFirst().map { number + $0.drop { $0.isNumber } }
+      return Array(([parts[0]] + rest).joined(separator: key).utf8)
+    }
+    let types: [ManagedObject.Type] =
+      number == "32767" ? [Person.self, Club.self, Keeper.self, Added.self] : [Wider.Person.self]
+    let error = #expect(throws: ObjectGraphError.self) {
+      try PersistentContainer(store: store, schema: Schema(types: types))
+    }
+    #expect(error?.kind == .incompatibleSchema)
+    #expect(error?.message.hasPrefix(message) == true, "\(error as Any)")
+  }
+
   @Test(
     .evidence("M-06"), arguments: TestScale.some(Array(1...40 as ClosedRange<UInt64>), every: 5))
   func `a model with altered numbers never traps`(seed: UInt64) throws {
@@ -96,6 +145,15 @@ struct DamagedModelTests {
     } catch is StorageError {
     } catch is ObjectGraphError {
     }
+  }
+}
+
+private final class Added: ManagedObject {}
+
+private enum Wider {
+  final class Person: ManagedObject {
+    @Attribute var name: String = ""
+    @Attribute var added: Int = 0
   }
 }
 

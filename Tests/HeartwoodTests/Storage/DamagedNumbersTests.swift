@@ -67,4 +67,9 @@ struct DamagedNumbersTests {
     }
     #expect(error?.kind == .corrupt)
   }
+  @Test func `a save throws if no row IDs are left`() {
+    let error = #expect(throws: StorageError.self) { try save("heartwood.rows", nil, 1 << 48) }
+    #expect(error?.kind == .tooLarge)
+  }
+
 }

@@ -69,6 +69,23 @@ private enum Next {
   }
 }
 
+/// The same entities with another index.
+private enum Reindexed {
+  final class Item: ManagedObject {
+    @Attribute var count: Int32 = 1
+    @Attribute var text: String = ""
+    @ToOne var box: Box?
+    @ToMany(inverse: \Box.listed) var lists: Set<Box>
+    @ToOne var other: Box?
+    override class var entity: Entity { Entity("Item") { Index(\Item.text) } }
+  }
+  final class Box: ManagedObject {
+    @Attribute var name: String = ""
+    @ToMany var listed: Set<Item>
+    @ToOne var first: Item?
+  }
+}
+
 @Suite("Incompatible models")
 struct IncompatibilityTests {
   private func filled() throws -> EvolvingStore {
@@ -156,4 +173,26 @@ struct IncompatibilityTests {
     #expect(try second.store.verify().findings == [])
     withExtendedLifetime((context, unpinned, newer)) {}
   }
+  @Test(.evidence("E-11")) func `an older model with other indexes is rejected`() throws {
+    let refusal = try filled().refusal(Schema(version: 1, Reindexed.Item.self))
+    #expect(refusal.kind == .incompatibleSchema)
+    #expect(refusal.message.contains("Indexes or derived attributes differ."))
+  }
+
+  @Test(.evidence("E-12")) func `a migrated store's earlier generations cannot be read`() throws {
+    let store = try Store.inMemory()
+    try store.write { try $0.keyspace("other").put("a", [1]) }
+    try store.keep(store.snapshot().generation, as: "empty")
+    let first = try PersistentContainer(store: store, schema: Now.schema)
+    try first.keepGeneration(.current, as: "old")
+    let second = try PersistentContainer(
+      store: store, schema: Schema(version: 3, Next.Item.self))
+    for name in ["empty", "old"] {
+      let token = try #require(try second.keptGeneration(name))
+      expect(.incompatibleSchema, "written before the store's model was changed") {
+        _ = try second.read(at: token) { try $0.count(for: FetchRequest<Next.Item>()) }
+      }
+    }
+  }
+
 }

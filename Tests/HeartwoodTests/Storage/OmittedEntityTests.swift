@@ -203,4 +203,31 @@ struct OmittedEntityTests {
       try context.expect("key > ''", \Whole.Setting.key, ["volume"])
     }
   }
+  @Test(.mustEnd, .evidence("E-17"), .evidence("CF-01"), .evidence("QG-58"))
+  func `feeds, versions and reverts know only the objects of the schema`() throws {
+    let store = try Store.inMemory()
+    let whole = try PersistentContainer(store: store, schema: Whole.schema)
+    let part = try PersistentContainer(store: store, schema: Schema(Whole.Setting.self))
+    var reader = try part.changeFeed(from: .oldestTransaction).reader()
+    let context = whole.newContext()
+    let (song, setting) = (Whole.Song(context: context), Whole.Setting(context: context))
+    setting.key = "volume"
+    try context.save()
+    #expect(try reader.next()?.entityName == "Setting")
+    #expect(try reader.next() == nil)
+    try part.keepGeneration(.current, as: "before")
+    let before = try #require(try part.keptGeneration("before"))
+    song.title = "New"
+    try context.save()
+    #expect(try reader.next() == nil)
+    #expect(try part.changes(from: before, to: .current).updated.isEmpty)
+    expect(.unknownEntity, "Add the class") {
+      _ = try part.versions(of: song.objectID, from: before)
+    }
+    #expect(throws: ObjectGraphError.self) { try part.revert(to: before) }
+    setting.value = 2
+    try context.save()
+    #expect(try reader.next()?.changedProperties == ["value"])
+  }
+
 }

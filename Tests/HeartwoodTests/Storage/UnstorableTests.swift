@@ -44,6 +44,11 @@ private final class Blob: ManagedObject {
   }
 }
 
+/// A class whose objects can be updated without the steps that derived attributes require.
+private final class Gauge: ManagedObject {
+  @Attribute var reading: Reading = Reading(value: 0)
+}
+
 @Suite("Values that cannot be stored")
 struct UnstorableTests {
   private static let limit = 67_108_864
@@ -208,4 +213,17 @@ struct UnstorableTests {
     let found = try fixture.context().fetch(FetchRequest<Blob>())
     #expect(found.map { $0.link?.absoluteString } == urls.map(\.absoluteString))
   }
+  @Test(.evidence("V-02"))
+  func `a save of an attribute that can no longer be encoded throws`() throws {
+    let fixture = try GraphFixture(Schema(Gauge.self))
+    let context = fixture.context()
+    let gauge = Gauge(context: context)
+    try context.save()
+    gauge.reading = Reading(value: -1)
+    expect(.validation, "Gauge.reading") { try context.save() }
+    gauge.reading = Reading(value: 2)
+    try context.save()
+    #expect(try fixture.context().fetch(FetchRequest<Gauge>()).map(\.reading.value) == [2])
+  }
+
 }

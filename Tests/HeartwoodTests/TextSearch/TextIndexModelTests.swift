@@ -290,4 +290,37 @@ struct TextIndexModelTests {
 extension RawSpan {
   /// The bytes of the span.
   fileprivate var bytes: [UInt8] { withUnsafeBytes { [UInt8]($0) } }
+  @Test(.evidence("TX-05"), .evidence("TX-08"))
+  func `a list of many objects accepts earlier objects and similar words`() throws {
+    let fixture = try TextFixture()
+    let context = fixture.context()
+    let essays = (0..<1500).map { number in
+      let essay = Essay(context: context)
+      essay.title = number < 20 ? "early" : "common internationalise internationalist"
+      return essay
+    }
+    try context.save()
+    // The hashes of the last two words agree in the bits that the index compares first.
+    for essay in essays[3..<20] { essay.title = "common gibnulebak uvugcpqse" }
+    for essay in essays[20..<40] { essay.title = "internationalist ycvsecpts tsrbnalyf" }
+    try context.save()
+    // These changes do not change any words.
+    for essay in essays[40..<60] { essay.title = essay.title.uppercased() }
+    try context.save()
+    // The words of this essay are too long to be stored in a separate entry.
+    let letters = Array("abcdefghijklmnopqrstuvwxyz")
+    let words = (0..<500).map { number in
+      String(repeating: letters[number % 26], count: 100 + number / 26)
+    }
+    essays[0].body = words.joined(separator: " ")
+    try context.save()
+    #expect(try fixture.titles(.word(words[499])) == ["early"])
+    #expect(try fixture.titles(.word("common")).count == 1477)
+    #expect(try fixture.titles(.word("internationalise")).count == 1460)
+    let counts = try ["gibnulebak", "ycvsecpts", "uvugcpqse", "tsrbnalyf"].map { word in
+      try fixture.titles(.word(word)).count
+    }
+    #expect(counts == [17, 20, 17, 20])
+  }
+
 }
