@@ -136,9 +136,10 @@ extension StoreCore {
         if !files.counters.hasFailed {
           try queue.makeDurable(files.counters.appended, until: deadline)
         }
-        try queue.waitUntilIdle(until: deadline)
-        try files.allocator.excludingThreads(until: deadline) { () throws(StorageError) in
-          try files.keeping.excludingThreads(until: deadline, body)
+        try queue.excludingThreads(until: deadline) { () throws(StorageError) in
+          try files.allocator.excludingThreads(until: deadline) { () throws(StorageError) in
+            try files.keeping.excludingThreads(until: deadline, body)
+          }
         }
       }
     }
