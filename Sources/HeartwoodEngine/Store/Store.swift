@@ -150,9 +150,11 @@ public final class Store: Sendable {
     while true {
       let (core, replaced) = try StoreRegistry.ofThisProcess.renew(registryKey) {
         core throws(StorageError) in
-        // Do not replace a suspended core, because a new core would acquire locks again.
-        try core.files.suspensions.requireNoRequest()
+        try core.files.suspensions.requireActive()
         guard core.isPrivate, try !sequence.isCurrent(core) else { return nil }
+        // Do not replace a core that is about to be suspended, because the new core would acquire
+        // locks.
+        try core.files.suspensions.requireNoRequest()
         return StoreCore(try sequence.run(try sequence.prepare()), options)
       }
       try replaced?.end(withCheckpoint: false)
