@@ -36,6 +36,8 @@ final class Maintenance: @unchecked Sendable {
   private var thread: SystemThread?
   /// A Boolean value that indicates whether the thread has not ended its loop.
   private var isWorking = false
+  /// A Boolean value that indicates whether the thread is performing a run or creating segments.
+  private var isRunning = false
   /// The number of the thread, once the thread runs.
   private var worker: UInt?
   private var isRunRequested = false
@@ -104,8 +106,8 @@ final class Maintenance: @unchecked Sendable {
   ///
   /// - Parameter deadline: A time in milliseconds on the monotonic clock, or `nil` to wait without
   ///   a limit.
-  /// - Returns: `false` if the thread has not ended by the deadline. In that case, the thread still
-  ///   ends later, unless ``restart(_:)`` is called.
+  /// - Returns: `false` if the thread is still working at the deadline. It then ends later, unless
+  ///   ``restart(_:)`` is called. An idle thread ends at once, even if the deadline has passed.
   @discardableResult
   func stop(until deadline: UInt64? = nil) -> Bool {
     lock.acquire()
@@ -113,7 +115,7 @@ final class Maintenance: @unchecked Sendable {
     lock.wakeAll()
     // The thread itself stops maintenance if it releases the last reference to the store.
     while isWorking, worker != SystemThread.current {
-      guard lock.wait(until: deadline) else {
+      guard lock.wait(until: isRunning ? deadline : nil) else {
         lock.release()
         return false
       }
@@ -288,8 +290,7 @@ final class Maintenance: @unchecked Sendable {
       lock.wakeAll()
       guard !isInterrupted else { return }
       lastError = error
-      schedule.recordRun(
-        from: start, held: stretch, pageCount: table.visible.point.pageCount)
+      schedule.recordRun(from: start, held: stretch, pageCount: table.visible.point.pageCount)
     }
   }
 
@@ -329,13 +330,14 @@ final class Maintenance: @unchecked Sendable {
     worker = SystemThread.current
     while !isStopped {
       if areSegmentsRequested {
-        areSegmentsRequested = false
+        (areSegmentsRequested, isRunning) = (false, true)
         lock.release()
         // Ignore any error. A writer that needs the segment tries to create it again.
         try? makeSegments()
         lock.acquire()
+        isRunning = false
       } else if isRunRequested {
-        isRunRequested = false
+        (isRunRequested, isRunning) = (false, true)
         lock.release()
         var isInterrupted = false
         do throws(StorageError) {
@@ -350,6 +352,7 @@ final class Maintenance: @unchecked Sendable {
           }
         }
         lock.acquire()
+        isRunning = false
         if isInterrupted {
           isRunRequested = true
           // The thread that suspends the store is about to stop this thread or to throw `busy`.

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The result of one maintenance run.
 public struct CheckpointResult: Hashable, Sendable {
   /// The checkpointed generation, whose pages are all in the page file.
@@ -78,7 +80,9 @@ struct MaintenanceRun {
         try files.log.syncDirectory()
         files.activity.update { $0.directorySyncCount += 1 }
         try act(decision, map, &result)
+        files.isRunIncomplete.store(false, ordering: .relaxed)
       } catch {
+        if error.kind == .suspended { files.isRunIncomplete.store(true, ordering: .relaxed) }
         // A full disk does not disable writing, because no data that is still needed has been
         // freed. An I/O error disables writing, because the system may regard pages as written
         // although they are not on disk. A failed sync is an I/O error even if the disk is full.
@@ -155,8 +159,9 @@ struct MaintenanceRun {
 
   /// Returns whether to write a new map.
   ///
-  /// A new map is worthwhile if enough frames have been written since the last map, or if the last
-  /// map retains frames for generations that are no longer held.
+  /// A new map is worthwhile if enough frames have been written since the last map, if the last map
+  /// retains frames for generations that are no longer held, or if the last run was interrupted and
+  /// may not have freed the other frames.
   private func isWorthReclaiming(
     _ map: RetainedFrameMap?, _ alive: [FrameNumber], _ newestRetained: FrameNumber
   ) -> Bool {
@@ -167,7 +172,7 @@ struct MaintenanceRun {
     let isOutdated = map.retainedGenerations.dropLast().contains { retainedGeneration in
       retainedGeneration.frame >= checkpointed && !alive.contains(retainedGeneration.frame)
     }
-    return isOutdated
+    return isOutdated || files.isRunIncomplete.load(ordering: .relaxed)
       || (newestRetained > map.end.frame && newestRetained - map.end.frame >= minReclaimFrameCount)
   }
 
@@ -176,8 +181,11 @@ struct MaintenanceRun {
     _ decision: Decision, _ map: RetainedFrameMap?, _ result: inout CheckpointResult
   ) throws(StorageError) {
     let old = files.counters.checkpointed
-    try announceCheckpointedState()
-    let advanced = try checkpoint(decision, &result)
+    let present = try announceCheckpointedState()
+    var advanced = try checkpoint(decision, &result)
+    let isIncomplete = files.isRunIncomplete.load(ordering: .relaxed)
+    // The interrupted run may have advanced the page file without truncating it.
+    if isIncomplete, advanced == nil { advanced = present }
     let checkpointed = files.counters.checkpointed
     result.checkpointedGeneration = Generation(frame: checkpointed)
     var gone = try deleteSegments(upTo: checkpointed)
@@ -195,7 +203,9 @@ struct MaintenanceRun {
       result.reclaimedByteCount = reclaimed.byteCount
     }
     result.segmentCount = gone.count
-    if checkpointed > old || !gone.isEmpty { try prune(checkpointed, gone, advanced) }
+    if checkpointed > old || !gone.isEmpty || isIncomplete {
+      try prune(checkpointed, gone, advanced)
+    }
     if let durable = table.durable { sealing.seal(upTo: durable) }
   }
 
@@ -203,7 +213,9 @@ struct MaintenanceRun {
   ///
   /// Readers still use the state in the other slot, which this run is about to overwrite. Without
   /// this step, readers could not locate any generation until the end of the run.
-  private func announceCheckpointedState() throws(StorageError) {
+  ///
+  /// - Returns: The commit whose state the page file contains.
+  private func announceCheckpointedState() throws(StorageError) -> CommitPoint {
     let newest = try HeaderSlot.requireNewest(try HeaderSlot.readBoth(files.pageFile.file))
     guard newest.identity == files.identity else {
       throw StorageError(
@@ -212,11 +224,14 @@ struct MaintenanceRun {
           + "this store was open. Close the store in all processes, then restore a "
           + "backup.", file: "pages")
     }
-    guard newest.checkpointed.frame > files.counters.checkpointed else { return }
+    guard newest.checkpointed.frame > files.counters.checkpointed else {
+      return newest.checkpointed
+    }
     try files.pageFile.sync()
     files.activity.update { $0.pageFileSyncCount += 1 }
     files.pageFile.adoptState(newest.checkpointed.frame, files.cache)
     files.counters.raise(CountersLayout.checkpointed, to: newest.checkpointed.frame)
+    return newest.checkpointed
   }
 
   /// Performs step M3: advances the page file to `low`.

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The files, shared counters, locks and geometry of one open store.
 ///
 /// This class is thread-safe. All properties are constant once the store is open, and objects with
@@ -31,6 +33,11 @@ package final class StoreFiles: Sendable {
   /// A record of this process's waits for locks that other processes may hold indefinitely.
   package let waits = LockWaits()
   package let reclaimed = LogReclamationRecord()
+  /// A Boolean value that indicates whether a suspension interrupted this process's last
+  /// maintenance run after the run's decision.
+  ///
+  /// The thread that holds the maintenance lock accesses the value.
+  let isRunIncomplete = Atomic(false)
 
   /// - Parameter countersFile: The identity of the `counters` file, or `nil` if the counters are
   ///   private to this process.

@@ -40,10 +40,13 @@ extension Store {
   ///   does not hold.
   public func resume() throws {
     try requireOpen()
-    // Return if this thread is performing a write: the store is then not suspended, and the thread
-    // must not wait for a thread that suspends the store.
-    guard !writerLock.isHeldByThisThread else { return }
-    try StoreRegistry.ofThisProcess.resume(registryKey, sequence)
+    let registry = StoreRegistry.ofThisProcess
+    // Return if this thread is performing a write through any opening: the store is then not
+    // suspended, and the thread must not wait for a thread that suspends the store.
+    guard !registry.cores(of: registryKey).contains(where: \.writerLock.isHeldByThisThread) else {
+      return
+    }
+    try registry.resume(registryKey, sequence)
     // The store may have been closed while this thread waited.
     try requireOpen()
   }
@@ -58,8 +61,8 @@ extension StoreRegistry {
   /// Performs step S1: suspends all cores that this process has for a store.
   func suspend(_ key: Key, timeout: UInt64) throws(StorageError) {
     let deadline = Self.deadline(after: timeout)
-    guard suspending.acquire(until: deadline) else { throw Suspensions.busy }
-    defer { suspending.release() }
+    try beginChange(of: key, until: deadline)
+    defer { endChange(of: key) }
     let cores = try requestSuspension(of: key, until: deadline)
     do throws(StorageError) {
       try StoreCore.suspend(cores[...], until: deadline) { () throws(StorageError) in
@@ -80,8 +83,8 @@ extension StoreRegistry {
   /// If a core cannot be resumed, all of them remain suspended.
   func resume(_ key: Key, _ sequence: OpenSequence) throws(StorageError) {
     let deadline = Self.deadline(after: sequence.options.busyMilliseconds)
-    guard suspending.acquire(until: deadline) else { throw Suspensions.busy }
-    defer { suspending.release() }
+    try beginChange(of: key, until: deadline)
+    defer { endChange(of: key) }
     var attached: [(core: StoreCore, state: GenerationState, lineages: [EndedLineage]?)] = []
     do throws(StorageError) {
       for core in cores(of: key) where core.table.isSuspended {
@@ -133,9 +136,10 @@ extension StoreCore {
         if !files.counters.hasFailed {
           try queue.makeDurable(files.counters.appended, until: deadline)
         }
-        try queue.waitUntilIdle(until: deadline)
-        try files.allocator.excludingThreads(until: deadline) { () throws(StorageError) in
-          try files.keeping.excludingThreads(until: deadline, body)
+        try queue.excludingThreads(until: deadline) { () throws(StorageError) in
+          try files.allocator.excludingThreads(until: deadline) { () throws(StorageError) in
+            try files.keeping.excludingThreads(until: deadline, body)
+          }
         }
       }
     }

@@ -153,9 +153,11 @@ public final class Store: Sendable {
     while true {
       let (core, replaced) = try StoreRegistry.ofThisProcess.renew(registryKey) {
         core throws(StorageError) in
-        // Do not replace a suspended core, because a new core would acquire locks again.
-        try core.files.suspensions.requireNoRequest()
+        try core.files.suspensions.requireActive()
         guard core.isPrivate, try !sequence.isCurrent(core) else { return nil }
+        // Do not replace a core that is about to be suspended, because the new core would acquire
+        // locks.
+        try core.files.suspensions.requireNoRequest()
         return StoreCore(try sequence.run(try sequence.prepare()), options)
       }
       try replaced?.end(withCheckpoint: false)
@@ -227,7 +229,8 @@ public final class Store: Sendable {
   ///   progress could wait for the write to end while this method waits for the checkpoint.
   /// - Throws: `closed`, or any error that prevents the newest generation from being read. The
   ///   report lists corruption as findings instead of throwing an error. Also throws `busy` if a
-  ///   maintenance run takes longer than `busyTimeout` to decide which generations remain readable.
+  ///   maintenance run takes longer than `busyTimeout` to decide which generations remain readable,
+  ///   and `suspended` or `generationExpired` if the store is suspended during the call.
   /// - Complexity: Reads every page of the page file, and every page image in use in the log, once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
@@ -236,7 +239,10 @@ public final class Store: Sendable {
       "A verification was started inside a write. Start it after the write has returned.")
     let snapshot = try snapshot()
     defer { withExtendedLifetime(snapshot) {} }
-    return try Verification(files: files, state: snapshot.state).run { try oldestSnapshot() }
+    let report = try Verification(files: files, state: snapshot.state).run { try oldestSnapshot() }
+    // If the store was suspended during the check, other processes may have overwritten pages.
+    try snapshot.requireCurrent()
+    return report
   }
 
   private func oldestSnapshot() throws -> Snapshot {

@@ -5,7 +5,7 @@ import Synchronization
 /// A store has one entry, however often and through whichever paths it was opened. The exception is
 /// a store that was opened first for reading only and later for writing, which has two entries.
 final class StoreRegistry: @unchecked Sendable {
-  // `@unchecked` is safe because `lock` guards `stores` and `ended`.
+  // `@unchecked` is safe because `lock` guards every property declared after it.
 
   /// The identity of an open store.
   ///
@@ -15,7 +15,10 @@ final class StoreRegistry: @unchecked Sendable {
     let file: FileIdentity
     let isReadOnly: Bool
 
-    func isOfSameStore(as other: Key) -> Bool { domain == other.domain && file == other.file }
+    /// The key of the store's writable entry.
+    var forWriting: Key { Key(domain: domain, file: file, isReadOnly: false) }
+
+    func isOfSameStore(as other: Key) -> Bool { forWriting == other.forWriting }
   }
 
   private enum State {
@@ -51,8 +54,8 @@ final class StoreRegistry: @unchecked Sendable {
   ///
   /// Such a core is running its final checkpoint, or snapshots hold its generations.
   private var ended: [(key: Key, core: StoreCore)] = []
-  /// The gate through which one thread at a time suspends or resumes a store.
-  let suspending = ThreadGate()
+  /// The stores that a thread is suspending or resuming, as keys of their writable entries.
+  private var changing: Set<Key> = []
 
   /// Returns the core of a store and the key of its entry.
   ///
@@ -64,7 +67,7 @@ final class StoreRegistry: @unchecked Sendable {
   ) throws(StorageError) -> (StoreCore, Key) {
     lock.acquire()
     defer { lock.release() }
-    let writing = Key(domain: wanted.domain, file: wanted.file, isReadOnly: false)
+    let writing = wanted.forWriting
     while case .opening = stores[writing] { lock.wait() }
     let key = stores[writing] == nil ? wanted : writing
     while case .opening = stores[key] { lock.wait() }
@@ -137,6 +140,27 @@ final class StoreRegistry: @unchecked Sendable {
   }
 
   // MARK: Suspension
+
+  /// Waits until no other thread suspends or resumes a store.
+  ///
+  /// The call must be balanced by ``endChange(of:)``. Threads that suspend or resume other stores
+  /// do not wait.
+  ///
+  /// - Throws: `busy` if the deadline has passed.
+  func beginChange(of key: Key, until deadline: UInt64) throws(StorageError) {
+    try lock.withLock { () throws(StorageError) in
+      while !changing.insert(key.forWriting).inserted {
+        guard lock.wait(until: deadline) else { throw Suspensions.busy }
+      }
+    }
+  }
+
+  func endChange(of key: Key) {
+    lock.withLock {
+      changing.remove(key.forWriting)
+      lock.wakeAll()
+    }
+  }
 
   /// Returns the cores that `Store` objects use for a store.
   func cores(of key: Key) -> [StoreCore] { lock.withLock { openCores(of: key) } }

@@ -39,11 +39,11 @@ final class Verification {
 
   /// - Parameter oldest: A closure that returns a snapshot of the oldest live generation.
   func run(oldest: () throws -> Snapshot) throws -> VerificationReport {
-    noteError(of: checkTrees)
-    checkBitmaps()
+    try noteError(of: checkTrees)
+    try checkBitmaps()
     // Hold the maintenance lock, because a maintenance run would punch holes in the log and change
     // the page file during the check.
-    noteError { () throws(StorageError) in try files.maintenance.withLock(checkLog) }
+    try noteError { () throws(StorageError) in try files.maintenance.withLock(checkLog) }
     do {
       let snapshot = try oldest()
       defer { withExtendedLifetime(snapshot) {} }
@@ -57,8 +57,15 @@ final class Verification {
 
   private func record(_ finding: String) { report.findings.append(finding) }
 
-  private func noteError(of check: () throws(StorageError) -> Void) {
-    do throws(StorageError) { try check() } catch { record(error.description) }
+  /// Records an error of `check` as a finding, unless the error prevents the check.
+  private func noteError(
+    of check: () throws(StorageError) -> Void
+  ) throws(StorageError) {
+    do throws(StorageError) { try check() } catch {
+      let preventing: [StorageError.Kind] = [.suspended, .generationExpired, .closed, .forked]
+      guard !preventing.contains(error.kind) else { throw error }
+      record(error.description)
+    }
   }
 
   // MARK: Trees
@@ -103,10 +110,10 @@ final class Verification {
 
   // MARK: Free space
 
-  private func checkBitmaps() {
+  private func checkBitmaps() throws(StorageError) {
     let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: files.geometry.pageByteCount)
     for first in stride(from: 0, to: visited.count, by: perBitmap) {
-      noteError { () throws(StorageError) in try checkBitmap(first, perBitmap) }
+      try noteError { () throws(StorageError) in try checkBitmap(first, perBitmap) }
     }
   }
 

@@ -24,7 +24,8 @@ package final class SyncQueue: @unchecked Sendable {
   ///   milliseconds on the monotonic clock, or `nil` to wait without a limit.
   /// - Throws: `writesDisabled` after an earlier failure, or any error from the sync. A failed sync
   ///   disables writing and is never repeated, because the system may have discarded the bytes that
-  ///   it could not write. Throws `busy` if the deadline has passed.
+  ///   it could not write. Throws `busy` if the deadline has passed, or `suspended` if the store
+  ///   has been suspended.
   /// - Complexity: At most one sync for each segment that has received frames since the last sync.
   package func makeDurable(
     _ generation: FrameNumber, until deadline: UInt64? = nil
@@ -42,26 +43,43 @@ package final class SyncQueue: @unchecked Sendable {
         guard lock.wait(until: deadline) else { throw Suspensions.busy }
         continue
       }
-      isSyncing = true
-      lock.release()
-      defer {
-        lock.acquire()
-        isSyncing = false
-        lock.wakeAll()
-      }
-      try syncOrWait(generation, until: deadline)
+      // The store may have been suspended while this thread waited for another thread.
+      try files.suspensions.requireActive()
+      try whileSyncing { () throws(StorageError) in try syncOrWait(generation, until: deadline) }
     }
   }
 
-  /// Waits until no thread of this process is syncing the log or waiting for the sync lock.
+  /// Runs `body` while no thread of this process is syncing the log or waiting for the sync lock,
+  /// without locking the byte.
   ///
-  /// - Throws: `busy` if the deadline has passed.
-  func waitUntilIdle(until deadline: UInt64) throws(StorageError) {
+  /// - Throws: `busy` if the deadline passes before `body` runs, or any error that `body` throws.
+  func excludingThreads(
+    until deadline: UInt64, _ body: () throws(StorageError) -> Void
+  ) throws(StorageError) {
+    assert(
+      LockOrder.enter(LockByte.sync, of: files.locks.file),
+      "A thread requested locks out of order.")
+    defer { assert(LockOrder.leave(LockByte.sync, of: files.locks.file)) }
     try lock.withLock { () throws(StorageError) in
       while isSyncing {
         guard lock.wait(until: deadline) else { throw Suspensions.busy }
       }
+      try whileSyncing(body)
     }
+  }
+
+  /// Runs `body` while other threads wait.
+  ///
+  /// The caller must hold `lock`, which is released while `body` runs.
+  private func whileSyncing(_ body: () throws(StorageError) -> Void) throws(StorageError) {
+    isSyncing = true
+    lock.release()
+    defer {
+      lock.acquire()
+      isSyncing = false
+      lock.wakeAll()
+    }
+    try body()
   }
 
   /// Performs step W3.1: syncs the log on behalf of all processes, or waits for another process

@@ -1,3 +1,4 @@
+import Dispatch
 import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
@@ -21,6 +22,56 @@ struct MaintenanceRunTests {
 
   private func put(_ number: Int, in name: String = "a", _ store: Store) throws {
     try store.write { try $0.keyspace(name).put(number % 3, value(number)) }
+  }
+
+  // MARK: Interrupted runs
+
+  /// The interrupted run has written its map, but has not freed the frames that the map omits.
+  @Test(.mustEnd, .evidence("K3"), .evidence("S1"))
+  func `completes an interrupted log reclamation`() throws {
+    let files = ObservedFileSystem(MemoryFileSystem())
+    try StoreFixture.on(files, Self.options).run { store in
+      try put(1, store)
+      try store.keep(store.snapshot().generation, as: "first")
+      for number in 0..<300 { try put(number, store) }
+      let (isIn, canContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      files.onWrite = { path, _ throws(StorageError) in
+        guard path.hasSuffix("/map.new") else { return }
+        files.onWrite = nil
+        isIn.signal()
+        canContinue.wait()
+      }
+      let running = Aside { try store.checkpoint() }
+      isIn.wait()
+      let suspending = Aside { try store.suspend() }
+      suspending.giveTime()
+      canContinue.signal()
+      #expect([running.outcome(), suspending.outcome()] == [.suspended, nil])
+      try store.resume()
+      #expect(try store.checkpoint().segmentCount > 0)
+    }
+  }
+
+  /// The interrupted run waits for a writer of another process before it truncates the page file.
+  @Test(.mustEnd, .evidence("S1"), .evidence("S4"))
+  func `completes the interrupted truncation of the page file`() throws {
+    let fixture = StoreFixture.on(MemoryFileSystem(), Self.options)
+    try fixture.run { store in
+      try put(1, store)
+      try store.write { try $0.keyspace("large").put(1, Self.large) }
+      try store.checkpoint()
+      try store.write { try $0.removeKeyspace("large") }
+      let other = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
+      #expect(try other.lock(.exclusive, LockByte.writer..<LockByte.writer + 1))
+      let running = Aside { try store.checkpoint() }
+      running.giveTime()
+      try store.suspend()
+      #expect(running.outcome() == .suspended)
+      #expect(try other.lock(.none, LockByte.writer..<LockByte.writer + 1))
+      try store.resume()
+      try store.checkpoint()
+      #expect(try fixture.bytes(of: "pages").count < 1_000_000)
+    }
   }
 
   // MARK: Space in the page file

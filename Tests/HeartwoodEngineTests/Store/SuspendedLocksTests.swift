@@ -178,6 +178,126 @@ struct SuspendedLocksTests {
     }
   }
 
+  @Test(.mustEnd, .evidence("S4"))
+  func `are released with a timeout of zero if nothing is in progress`() throws {
+    var options = StoreOptions()
+    options.busyTimeout = .zero
+    options.maintenance = .background
+    options.checkpointLogByteCount = 0
+    let fixture = try StoreFixture.onDisk(options)
+    try fixture.run { store in
+      try Self.put(1, store)
+      for _ in 0..<3 {
+        try store.suspend()
+        #expect(try !Self.isLocked(fixture))
+        try store.resume()
+      }
+    }
+  }
+
+  @Test(.mustEnd, .evidence("S4"), .evidence("U5"))
+  func `are released while a transaction on another store is in progress`() throws {
+    var options = StoreOptions()
+    options.busyTimeout = .seconds(60)
+    let (fixture, another) = (try StoreFixture.onDisk(options), try StoreFixture.onDisk(options))
+    try fixture.run { _ in }
+    // The reader is opened first, so that the two openings do not share their state.
+    let reader = try Self.reading(fixture).open()
+    let writer = try fixture.open()
+    try another.run { other in
+      var suspending: Aside?
+      try writer.write { transaction in
+        try transaction.keyspace("rows").put(7, [1])
+        let aside = Aside { try writer.suspend() }
+        aside.giveTime()
+        let start = ContinuousClock.now
+        try other.suspend()
+        #expect(try !Self.isLocked(another))
+        try other.resume()
+        // This call has no effect, because the store is not suspended.
+        try reader.resume()
+        #expect(ContinuousClock.now - start < .seconds(30))
+        suspending = aside
+      }
+      #expect(suspending?.outcome() == nil)
+    }
+    #expect(try !Self.isLocked(fixture))
+    try reader.close()
+    try writer.close()
+  }
+
+  // MARK: Calls during a suspension
+
+  /// The suspension waits for another call on the list of named generations.
+  ///
+  /// The commit of another process is not durable, so the call syncs the log.
+  @Test(.mustEnd, .evidence("S1"), .evidence("S2"))
+  func `are not taken by a call that syncs the log`() throws {
+    let files = ObservedFileSystem(MemoryFileSystem())
+    var options = StoreOptions()
+    options.busyTimeout = .seconds(60)
+    let fixture = StoreFixture.on(files, options)
+    try fixture.run { store in
+      let first = try Self.put(1, store)
+      let other = try fixture.elsewhere().open()
+      let (isIn, canContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      files.onWrite = { path, _ throws(StorageError) in
+        guard path.hasSuffix("/kept.new") else { return }
+        isIn.signal()
+        canContinue.wait()
+        canContinue.signal()
+      }
+      let naming = Aside { try store.keep(first, as: "first") }
+      isIn.wait()
+      let suspending = Aside { try store.suspend() }
+      suspending.giveTime()
+      let second = try Self.put(2, other, .normal)
+      let syncing = Aside { try store.keep(second, as: "second") }
+      syncing.giveTime()
+      canContinue.signal()
+      let outcomes = [naming, suspending, syncing].map { $0.outcome() }
+      #expect(outcomes == [nil, nil, .suspended])
+      files.onWrite = nil
+      #expect(try fixture.counters().durable == first.frame)
+      try other.close()
+      #expect(try !Self.isLocked(fixture))
+      try store.resume()
+    }
+  }
+
+  /// The reader has no shared counters, so each snapshot checks for a newer state.
+  @Test(.mustEnd, .evidence("S1"), .evidence("S2"), arguments: [false, true])
+  func `are not taken by a snapshot that reopens the store`(hasChanged: Bool) throws {
+    let files = ObservedFileSystem(MemoryFileSystem())
+    var options = StoreOptions()
+    options.busyTimeout = .seconds(60)
+    let fixture = StoreFixture.on(files, options)
+    try fixture.run { _ = try Self.put(1, $0) }
+    try files.remove(fixture.path(of: "counters"))
+    let reader = try Self.reading(fixture).open()
+    let (isIn, canContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    files.onLock = { _, range in
+      guard range.lowerBound == LockByte.maintenance else { return }
+      files.onLock = nil
+      isIn.signal()
+      canContinue.wait()
+    }
+    // The suspension waits for a verification.
+    let verifying = Aside { _ = try reader.verify() }
+    isIn.wait()
+    let suspending = Aside { try reader.suspend() }
+    suspending.giveTime()
+    let other = hasChanged ? try fixture.elsewhere().open() : nil
+    if let other { try Self.put(2, other) }
+    #expect(Self.kind { try reader.snapshot() } == (hasChanged ? .suspended : nil))
+    canContinue.signal()
+    _ = verifying.outcome()
+    #expect(suspending.outcome() == nil)
+    try other?.close()
+    #expect(try !Self.isLocked(fixture))
+    try reader.close()
+  }
+
   // MARK: Interrupting checkpoints
 
   /// The run is in the middle of writing pages to the page file when another opening suspends the

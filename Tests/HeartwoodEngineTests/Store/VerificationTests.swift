@@ -1,3 +1,4 @@
+import Dispatch
 import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
@@ -95,6 +96,43 @@ struct VerificationTests {
     try file.write([0], at: offset)
     try StoreFixture.expectSound(store)
     try store.close()
+  }
+
+  /// The store is suspended while the verification waits for a maintenance run of another process,
+  /// or while it reads a page.
+  @Test(.mustEnd, .evidence("B5"), .evidence("S2"), arguments: [false, true])
+  func `throws an error if the store is suspended`(isWaiting: Bool) throws {
+    let files = ObservedFileSystem(MemoryFileSystem())
+    var options = StoreOptions()
+    options.busyTimeout = .seconds(60)
+    let fixture = StoreFixture.on(files, options)
+    try fixture.run { store in
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+      try store.checkpoint()
+      let (isIn, canContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let other = try #require(try files.open(fixture.path(of: "locks"), .write))
+      let byte = LockByte.maintenance..<LockByte.maintenance + 1
+      if isWaiting {
+        #expect(try other.lock(.exclusive, byte))
+      } else {
+        files.onRead = { path, _ throws(StorageError) in
+          guard path.hasSuffix("/pages") else { return }
+          files.onRead = nil
+          isIn.signal()
+          canContinue.wait()
+        }
+      }
+      let verifying = Aside { _ = try store.verify() }
+      while isWaiting, store.files.waits.oldest?.byte != LockByte.maintenance {
+        SystemThread.sleep(milliseconds: 1)
+      }
+      if !isWaiting { isIn.wait() }
+      try store.suspend()
+      canContinue.signal()
+      #expect(verifying.outcome() == (isWaiting ? .suspended : .generationExpired))
+      #expect(try other.lock(.none, byte))
+      try store.resume()
+    }
   }
 
   /// The page file contains the named generation, and the log contains all later changes.
