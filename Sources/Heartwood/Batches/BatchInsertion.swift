@@ -14,16 +14,10 @@ extension BatchInsertRequest: ExecutableBatch {
     let declared = try entity.declaredValues()
     let content = BatchRowContent(entity, run.model.schema)
     var row = BatchRow<M>(content: content)
-<<<<<<< HEAD
-    while true {
-      content.begin(try entity.initialValues(declared))
-      let isFinished = try handler(&row)
-=======
     var isFinished = false
     while !isFinished {
-      content.begin(entity.hasVolatileDefaults ? try entity.initialValues() : constants)
+      content.begin(try entity.initialValues(declared))
       isFinished = try handler(&row)
->>>>>>> cova
       try content.requireSuccess()
       if !isFinished { try run.insert(content, storage) }
     }

@@ -203,13 +203,7 @@ struct ImportRun {
     let index = touched.count
     touched.append((object, isNew))
     var isChanged = false
-<<<<<<< HEAD
     for (property, value) in row.attributes where try !isSame(value, property, of: object) {
-=======
-    if object.isInserted { recordAssignments(row, of: object) }
-    for (property, value) in row.attributes
-    where try !object.storedValue(property).isIdentical(to: value) {
->>>>>>> cova
       try object.assign(value, property)
       isChanged = true
       if row.plan.uniqueSlots.contains(property.slot) { touched[index].claimsValues = true }
@@ -228,6 +222,13 @@ struct ImportRun {
   private func recordAssignments(_ row: ImportedRow, of object: ManagedObject) {
     for (property, _) in row.attributes { object.recordAssignment(of: property) }
     for (property, _) in row.targets { object.recordAssignment(of: property) }
+  }
+
+  private func isSame(
+    _ value: StoredValue, _ property: PropertyDescription, of object: ManagedObject
+  ) throws -> Bool {
+    if object.isFault { context.fire(object) }
+    return try object.storedValue(property).isIdentical(to: value)
   }
 
   private func object(

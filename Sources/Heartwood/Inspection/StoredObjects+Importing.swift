@@ -41,7 +41,6 @@ extension StoredObjects {
     let property = try matchingProperty(key, of: entity)
     let plan = try ImportPlan(entity, model.schema)
     plan.reportsIgnoredKeys = true
-<<<<<<< HEAD
     func refuse(_ position: Int, _ error: any Error) throws {
       let isOfElement =
         error is DecodingError || (error as? ObjectGraphError)?.isOfElement == true
@@ -50,14 +49,6 @@ extension StoredObjects {
     var refused: [Int: any Error] = [:]
     while true {
       let rows: any ImportedRows =
-=======
-    let context = container.newContext()
-    context.transactionAuthor = author
-    var report = ImportReport()
-    _ = try context.write { transaction in
-      var work = StoredImport(BatchRun(context, transaction))
-      var rows: any ImportedRows =
->>>>>>> cova
         switch source {
         case .json: JSONRows(plan, read)
         case .csv: try CSVRows(plan, self, read)
@@ -88,8 +79,7 @@ extension StoredObjects {
     var rows = imported
     var report = ImportReport()
     _ = try context.write { transaction in
-      let request = RowEdit(phrase: "imported objects") { _ in }
-      var work = StoredImport(BatchRun(context, transaction, request))
+      var work = StoredImport(BatchRun(context, transaction))
       var position = 0
       while true {
         do {
