@@ -158,4 +158,25 @@ struct TreeWriterTests {
     #expect(try fixture.delete([1]))
     #expect(fixture.view.changeCount == before + 2)
   }
+
+  /// Each node is valid on its own, so only a merge of the neighbours finds the damage.
+  @Test(.evidence("B3")) func `merges no neighbours whose keys are out of order`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
+    for number in 0..<500 {
+      _ = try fixture.put(TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 50))
+    }
+    let root = try fixture.pages.writable(fixture.root.page)
+    let node = NodeView(root.bytes)
+    try #require(node.level == 1 && node.count > 5)
+    let leaf = NodeView(try fixture.pages.writable(node.child(2)).bytes)
+    let block = ByteBlock(count: Limits.maxKeyByteCount + 16, alignment: 16)
+    defer { block.keep() }
+    let keys = (0..<leaf.count).map { leaf.copyKey($0, to: block.bytes).copied() }
+    root.store32(node.child(5), node.heads + node.count * 8 + 4)
+    let error = #expect(throws: StorageError.self) {
+      for key in keys { _ = try fixture.delete(key) }
+    }
+    #expect(error?.kind == .corrupt)
+    #expect(fixture.pinnedCount == 0)
+  }
 }
