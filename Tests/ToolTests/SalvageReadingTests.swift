@@ -41,6 +41,19 @@ struct SalvageReadingTests {
     try store.close()
   }
 
+  @Test func `rejects a store whose headers and pages are all damaged`() throws {
+    var sample = try SalvageSample(pageByteCount: 4096, isCheckpointed: true, seed: 1)
+    for name in sample.files.keys where name.hasPrefix("wal-") { sample.remove(name) }
+    let start = Int(Geometry.firstPageOffset)
+    let count = try #require(sample.files["pages"]).count - start
+    sample.files["pages"]?.replaceSubrange(start..., with: [UInt8](repeating: 0, count: count))
+    for offset in HeaderSlotLayout.offsets {
+      sample.files["pages"]?[Int(offset) + HeaderSlotLayout.hash.offset] ^= 1
+    }
+    let error = #expect(throws: StorageError.self) { try sample.salvaged() }
+    #expect(error?.kind == .notAStore)
+  }
+
   /// The header of the commit is durable, but its pages are not.
   @Test func `leaves out a commit that a power cut has interrupted`() throws {
     var options = StoreOptions()
@@ -70,5 +83,22 @@ struct SalvageReadingTests {
     #expect(try new.snapshot().keyspace("k")?.get(1) == [2])
     try StoreFixture.expectSound(new)
     try new.close()
+  }
+
+  @Test func `leaves no new store when the disk is full`() throws {
+    let disk = ObservedFileSystem(MemoryFileSystem())
+    let fixture = StoreFixture.on(disk)
+    try fixture.run { store in try store.write { try $0.keyspace("k").put(1, [1]) } }
+    disk.onDemand = { demand, path throws(StorageError) in
+      guard demand == .space, path == "/new.partial/pages" else { return }
+      throw .unchanged(.diskFull, "The disk is full.", file: path)
+    }
+    let error = #expect(throws: StorageError.self) {
+      try StoreSalvage(of: fixture.path, to: "/new", on: disk).run()
+    }
+    #expect(error?.kind == .diskFull)
+    disk.onDemand = nil
+    #expect(try disk.list("/new") == nil)
+    #expect(try StoreSalvage(of: fixture.path, to: "/new", on: disk).run().isComplete)
   }
 }

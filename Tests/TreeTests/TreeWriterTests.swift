@@ -179,4 +179,16 @@ struct TreeWriterTests {
     #expect(error?.kind == .corrupt)
     #expect(fixture.pinnedCount == 0)
   }
+
+  /// The abbreviated keys of these entries are equal, and no abbreviated key is higher.
+  @Test func `finds keys that begin with the highest bytes`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
+    let high = [UInt8](repeating: 0xFF, count: 8)
+    let keys = [[0], [1]] + (0..<40 as Range<UInt8>).map { high + [$0] }
+    for key in keys { #expect(try fixture.put(key, key)) }
+    for key in keys { #expect(try fixture.get(key) == key) }
+    #expect(try fixture.get(high) == nil)
+    #expect(try fixture.get(high + [40]) == nil)
+    try fixture.check(entryCount: keys.count)
+  }
 }

@@ -97,6 +97,7 @@ struct DirectoryTests {
     let reading = try #require(try system.open(root + "/file", .read))
     #expect((try? reading.touch()) == nil || kind == .posix)
     #expect(system.watch(root + "/none") == nil)
+    #expect(SimulatedDisk().watch("/file") == nil)
   }
 
   @Test func `that crashes has a renamed directory under one of its names`() throws {
