@@ -11,6 +11,8 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   ///
   /// The wrapper is retained so that its address is not reused.
   private let outer: ObservedFileSystem?
+  /// A Boolean value that indicates whether the system provides a boot identity.
+  package var hasBootIdentity = true
   /// Called before a lock is set, converted or released.
   package var onLock: ((LockKind, Range<UInt64>) -> Void)?
   /// Called before a query for locks held by other owners.
@@ -155,7 +157,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
     }
   }
 
-  package var bootIdentity: UInt64? { inner.bootIdentity }
+  package var bootIdentity: UInt64? { observed.hasBootIdentity ? inner.bootIdentity : nil }
 
   package var wallClockMilliseconds: UInt64 { inner.wallClockMilliseconds }
 

@@ -133,6 +133,20 @@ struct OverflowTests {
     try fixture.check(entryCount: 1)
   }
 
+  @Test(arguments: [(0, 0), (5000, 5001), (5000, 4999)])
+  func `is rejected if it has another length than declared`(_ length: Int, _ given: Int) throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
+    let error = #expect(throws: StorageError.self) {
+      var writer = try OverflowWriter(
+        pages: fixture.pages, tree: TreeFixture.tree, length: length)
+      try [UInt8](repeating: 1, count: given).withBytes { chunk throws(StorageError) in
+        try writer.append(chunk)
+      }
+      _ = try writer.finish()
+    }
+    #expect(error?.kind == .invalidArgument)
+  }
+
   @Test(arguments: lengths) func `frees all its pages when it is discarded`(
     _ length: Int
   ) throws {

@@ -79,12 +79,14 @@ struct TreeCursorTests {
 
   @Test func `has no position in an empty tree`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
-    let cursor = fixture.cursor()
-    #expect(try !cursor.moveToFirst())
-    #expect(try !cursor.moveToLast())
-    #expect(try !cursor.moveToNext())
-    #expect(try !cursor.moveToPrevious())
-    #expect(try cursor.hasValue() == false)
+    for savesKey in [false, true] {
+      let cursor = fixture.cursor(savesKey: savesKey)
+      #expect(try !cursor.moveToFirst())
+      #expect(try !cursor.moveToLast())
+      #expect(try !cursor.moveToNext())
+      #expect(try !cursor.moveToPrevious())
+      #expect(try cursor.hasValue() == false)
+    }
     withExtendedLifetime(fixture) {}
   }
 

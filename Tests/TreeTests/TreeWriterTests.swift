@@ -158,4 +158,37 @@ struct TreeWriterTests {
     #expect(try fixture.delete([1]))
     #expect(fixture.view.changeCount == before + 2)
   }
+
+  /// Each node is valid on its own, so only a merge of the neighbours finds the damage.
+  @Test(.evidence("B3")) func `merges no neighbours whose keys are out of order`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
+    for number in 0..<500 {
+      _ = try fixture.put(TreeModel.bigEndian(UInt64(number)), TreeModel.value(1, count: 50))
+    }
+    let root = try fixture.pages.writable(fixture.root.page)
+    let node = NodeView(root.bytes)
+    try #require(node.level == 1 && node.count > 5)
+    let leaf = NodeView(try fixture.pages.writable(node.child(2)).bytes)
+    let block = ByteBlock(count: Limits.maxKeyByteCount + 16, alignment: 16)
+    defer { block.keep() }
+    let keys = (0..<leaf.count).map { leaf.copyKey($0, to: block.bytes).copied() }
+    root.store32(node.child(5), node.heads + node.count * 8 + 4)
+    let error = #expect(throws: StorageError.self) {
+      for key in keys { _ = try fixture.delete(key) }
+    }
+    #expect(error?.kind == .corrupt)
+    #expect(fixture.pinnedCount == 0)
+  }
+
+  /// The abbreviated keys of these entries are equal, and no abbreviated key is higher.
+  @Test func `finds keys that begin with the highest bytes`() throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
+    let high = [UInt8](repeating: 0xFF, count: 8)
+    let keys = [[0], [1]] + (0..<40 as Range<UInt8>).map { high + [$0] }
+    for key in keys { #expect(try fixture.put(key, key)) }
+    for key in keys { #expect(try fixture.get(key) == key) }
+    #expect(try fixture.get(high) == nil)
+    #expect(try fixture.get(high + [40]) == nil)
+    try fixture.check(entryCount: keys.count)
+  }
 }

@@ -50,7 +50,6 @@ package struct XXH64 {
     var ending = Ending(lanes: lanes, byteCount: byteCount)
     let wordCount = pendingByteCount / 8
     for index in 0..<wordCount { ending.mix(word: pending[index]) }
-    guard wordCount < 4 else { return ending.avalanche() }
     var rest = pending[wordCount]
     var restByteCount = pendingByteCount & 7
     if restByteCount >= 4 {

@@ -50,15 +50,14 @@ package struct NamedGenerations: Hashable, Sendable {
 
   package func encoded(for identity: StoreIdentity) -> ByteBlock {
     typealias Layout = NamedGenerationLayout
-    let names = rows.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-    let end = names.reduce(AtomicFileLayout.byteCount) {
-      $0 + Self.byteCount(nameByteCount: $1.utf8.count)
+    let rows = rows.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    let end = rows.reduce(AtomicFileLayout.byteCount) {
+      $0 + Self.byteCount(nameByteCount: $1.key.utf8.count)
     }
     let block = ByteBlock(count: end + AtomicFileLayout.hashByteCount)
     let target = block.bytes
     var offset = AtomicFileLayout.byteCount
-    for name in names {
-      guard let row = rows[name] else { continue }
+    for (name, row) in rows {
       let text = Array(name.utf8)
       target.store64(row.lineage, offset + Layout.lineage.offset)
       target.store64(row.generation, offset + Layout.generation.offset)
@@ -67,7 +66,7 @@ package struct NamedGenerations: Hashable, Sendable {
       text.withBytes { target.copy($0, to: offset + Layout.rowName) }
       offset += Self.byteCount(nameByteCount: text.count)
     }
-    Self.file.stamp(target, rowCount: names.count, for: identity)
+    Self.file.stamp(target, rowCount: rows.count, for: identity)
     return block
   }
 

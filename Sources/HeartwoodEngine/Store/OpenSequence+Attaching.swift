@@ -28,13 +28,27 @@ extension OpenSequence {
     SystemThread.sleep(milliseconds: 1)
   }
 
+  /// Throws an error if another process has the store open, unless both processes only read it.
+  ///
+  /// Call this method on systems without a boot identity. On these systems, no process can trust
+  /// shared counters, so a reader would not see commits.
+  func requireSoleUse(_ locks: StoreLocks) throws(StorageError) {
+    var isTaken = try locks.isLockedElsewhere(byte: LockByte.presenceReadWrite)
+    if !isTaken, !options.isReadOnly {
+      isTaken = try locks.isLockedElsewhere(byte: LockByte.presenceReadOnly)
+    }
+    guard isTaken else { return }
+    throw StorageError(
+      .busy,
+      "Another process has the store open. This system provides no boot identity, so no other "
+        + "process can have a store open while it is written. Close the store in that process "
+        + "first.", file: path)
+  }
+
   private func attachNow(_ locks: StoreLocks, since clock: UInt64) throws(StorageError) -> Opened? {
     guard fileSystem.bootIdentity != nil else {
-      throw StorageError(
-        .busy,
-        "Another process has the store open. This system provides no boot identity, so only one "
-          + "process at a time can have a store open. Close the store in that process "
-          + "first.", file: path)
+      try requireSoleUse(locks)
+      return nil
     }
     guard let pages = try fileSystem.open(path + "/pages", options.isReadOnly ? .read : .write),
       let (counters, identity, file) = try countersFile(pages, .read),

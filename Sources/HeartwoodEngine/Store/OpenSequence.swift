@@ -102,6 +102,7 @@ struct OpenSequence {
   /// Opens and recovers a store that no other process has open.
   private func openAlone(_ locks: StoreLocks) throws(StorageError) -> Opened {
     let clock = SystemThread.monotonicMilliseconds
+    if fileSystem.bootIdentity == nil { try requireSoleUse(locks) }
     let names = Set(try fileSystem.list(path) ?? [])
     if !names.contains("pages") { try create(names) }
     let pages = try openPages()

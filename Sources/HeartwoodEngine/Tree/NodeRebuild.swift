@@ -111,13 +111,12 @@ package struct NodeRebuild {
   /// If there is no such position, the method returns the end of `bounds`.
   func middle(prefixCount: Int, within bounds: ClosedRange<Int>) -> Int {
     let total = usedByteCount(0..<count, prefixCount: prefixCount)
-    var before = 0
-    for position in 0..<count {
-      if before * 2 >= total, bounds.contains(position) { return position }
-      if position >= bounds.upperBound { return position }
+    var (before, position) = (0, 0)
+    while position < bounds.upperBound, before * 2 < total || position < bounds.lowerBound {
       before += byteCount(position, prefixCount: prefixCount)
+      position += 1
     }
-    return bounds.upperBound
+    return position
   }
 
   // MARK: Keys

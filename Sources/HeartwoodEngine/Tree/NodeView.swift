@@ -69,8 +69,6 @@ package struct NodeView {
     return slot <= NodeLayout.maxCelllessSuffix ? slot : Int(page.load16(slot))
   }
 
-  package func keyCount(_ index: Int) -> Int { prefixCount + suffixCount(index) }
-
   /// Returns the bytes of an entry's key that follow the node's prefix and the eight bytes of the
   /// head.
   @inline(__always)

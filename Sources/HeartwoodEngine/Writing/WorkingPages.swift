@@ -66,10 +66,6 @@ package final class WorkingPages {
   deinit {
     // Free the remaining buffers directly, because the next writer may be using the pool.
     table.pointee.forEach { _, block in block?.deallocate() }
-    for savepoint in savepoints {
-      savepoint.replaced.forEach { _, block in block?.deallocate() }
-      savepoint.replaced.deallocate()
-    }
     table.pointee.deallocate()
     table.deallocate()
     source.deallocate()

@@ -114,6 +114,23 @@ struct ReplicaTests {
     try reader.close()
   }
 
+  @Test(.evidence("F3")) func `is not advanced after a failed write`() throws {
+    _ = try write(1)
+    try source.backup(to: "/backup")
+    let replica = try replica()
+    let generation = try replica.generation
+    _ = try write(2)
+    try source.backup(to: "/backup")
+    let file = try #require(try disk.open("/replica/counters", .write))
+    SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount)).setFailed()
+    expectError(.writesDisabled) { try replica.advance() }
+    #expect(try replica.generation == generation)
+    try? replica.close()
+    let again = try self.replica()
+    #expect(try again.advance().count == 1)
+    try again.close()
+  }
+
   @Test(.evidence("A8")) func `does not follow a source that was restored to an older state`()
     throws
   {

@@ -57,6 +57,49 @@ struct DirectoryTests {
     #expect(try file.byteCount() == 10_000)
   }
 
+  @Test(arguments: Kind.allCases)
+  func `removes a directory only if it is empty`(kind: Kind) throws {
+    let (system, root) = try system(kind)
+    try system.removeDirectory(root + "/a")
+    try system.createDirectory(root + "/a")
+    _ = try system.create(root + "/a/file")
+    _ = try system.create(root + "/b")
+    let calls: [() throws -> Void] = [
+      { try system.removeDirectory(root + "/a") }, { try system.removeDirectory(root + "/b") },
+      { try system.remove(root + "/a") }, { try system.rename(root + "/b", to: root + "/a") },
+    ]
+    for call in calls { #expect(throws: StorageError.self) { try call() } }
+    #expect(try system.list(root + "/a") == ["file"])
+    try system.remove(root + "/a/file")
+    try system.removeDirectory(root + "/a")
+    #expect(try system.list(root + "/a") == nil)
+  }
+
+  @Test(arguments: [Kind.posix, .memory])
+  func `punches no bytes in an empty range or after the end of a file`(kind: Kind) throws {
+    let (system, root) = try system(kind)
+    let file = try system.create(root + "/file")
+    try file.write([7, 8, 9], at: 0)
+    #expect(try file.punch(1..<1))
+    _ = try file.punch(4096..<8192)
+    #expect(try file.allBytes() == [7, 8, 9])
+  }
+
+  @Test(arguments: [Kind.posix, .memory])
+  func `ends the wait of a watch when its file is touched`(kind: Kind) throws {
+    let (system, root) = try system(kind)
+    let file = try system.create(root + "/file")
+    let watch = try #require(system.watch(root + "/file"))
+    let start = SystemThread.monotonicMilliseconds
+    try file.touch()
+    watch.wait(milliseconds: 100_000)
+    #expect(SystemThread.monotonicMilliseconds - start < 50_000)
+    let reading = try #require(try system.open(root + "/file", .read))
+    #expect((try? reading.touch()) == nil || kind == .posix)
+    #expect(system.watch(root + "/none") == nil)
+    #expect(SimulatedDisk().watch("/file") == nil)
+  }
+
   @Test func `that crashes has a renamed directory under one of its names`() throws {
     let disk = SimulatedDisk(seed: 1)
     try disk.createDirectory("/a")

@@ -68,6 +68,14 @@ struct MemoryFileSystemTests {
     #expect(throws: StorageError.self) { try system.rename("d/b", to: "d/c") }
   }
 
+  @Test func `a path may contain dots and empty names`() throws {
+    try system.createDirectory("/d")
+    _ = try create("/d/./a")
+    for path in ["//d", "/d/.", "./d", "/d/../d", "/d/b/.."] {
+      #expect(try system.list(path) == ["a"], "\(path)")
+    }
+  }
+
   @Test func `a directory is no file and a file is no directory`() throws {
     try system.createDirectory("d")
     _ = try create("f")

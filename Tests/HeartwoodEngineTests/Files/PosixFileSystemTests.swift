@@ -102,7 +102,7 @@ struct PosixFileSystemTests {
       { _ = try system.open(scratch.path, .read) }, { _ = try system.open(scratch.path, .write) },
       { _ = try system.open(scratch.path, .create) }, { _ = try system.open(path + "/a", .read) },
       { _ = try system.open(path + "/a", .create) }, { _ = try system.list(path) },
-      { try system.createDirectory(path) },
+      { try system.createDirectory(path) }, { _ = try system.entering(path, newFileMode: nil) },
     ]
     for call in calls {
       let error = #expect(throws: StorageError.self) { try call() }

@@ -30,4 +30,20 @@ struct CatalogTests {
     }
     #expect(error?.kind == .corrupt)
   }
+
+  @Test func `rejects new keyspaces when every number has been used`() throws {
+    var pages = try DamagedPages()
+    let next = try pages.nextTreeOffset()
+    pages.change(1) { $0.store32(.max, next) }
+    let fixture = StoreFixture.inMemory()
+    try fixture.write(pages.bytes, to: "pages")
+    try fixture.run { store in
+      let error = #expect(throws: StorageError.self) {
+        try store.write { _ = try $0.keyspace("new") }
+      }
+      #expect(error?.kind == .diskFull)
+      try store.write { try $0.keyspace("numbers").put(7, [1]) }
+      #expect(try store.snapshot().keyspaceNames == ["large", "numbers"])
+    }
+  }
 }

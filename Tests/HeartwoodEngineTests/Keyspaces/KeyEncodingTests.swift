@@ -126,6 +126,19 @@ struct KeyEncodingTests {
 
   // MARK: Bytes
 
+  @Test func `bytes have the same encoding in an array and in a span`() {
+    let bytes: [UInt8] = [0, 1, 0xFF]
+    var encoder = KeyEncoder()
+    encoder.append(bytes.span.bytes)
+    encoder.append(7)
+    #expect(encoder.bytes == Key(bytes, 7).bytes)
+  }
+
+  @Test func `no key follows all keys that begin with the highest bytes`() {
+    #expect(Key.successor(of: [1, 0xFF]) == Key(unverified: [2]))
+    #expect(Key.successor(of: [0xFF, 0xFF]) == nil)
+  }
+
   @Test func `every kind has its documented bytes`() {
     #expect(Key(Int?.none).bytes == [0x08])
     #expect(Key(false, true).bytes == [0x10, 0x11])

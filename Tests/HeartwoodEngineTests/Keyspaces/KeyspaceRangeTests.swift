@@ -74,6 +74,16 @@ struct KeyspaceRangeTests {
     }
   }
 
+  @Test func `that is one value is walked like its two bounds`() throws {
+    try StoreFixture.inMemory().run { store in
+      try fill(store)
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("k")
+        try checkAll { try keyspace.forEach(in: KeyRange(from: $0, upTo: $1), reversed: $2, $3) }
+      }
+    }
+  }
+
   @Test func `passes keys with their values, even large ones`() throws {
     try StoreFixture.inMemory().run { store in
       try fill(store)

@@ -317,4 +317,18 @@ struct HolderTests {
     #expect(claim.age(at: 1999) == "999 ms")
     #expect(claim.age(at: 4500) == "3 s")
   }
+
+  @Test func `are not recorded if their PIDs are out of range`() throws {
+    let fixture = fixture()
+    try fixture.run { store throws in
+      let locks = try others(fixture)
+      for process in [-1, 1 << 22] as [Int32] {
+        let lock = HolderLock.open(process, isReadOnly: false)
+        #expect(lock.byte == nil)
+        #expect(!locks.set(lock))
+        locks.remove(lock)
+        #expect(!store.files.locks.isSetElsewhere(lock))
+      }
+    }
+  }
 }

@@ -294,4 +294,17 @@ struct ChangesTests {
     // leaf is looked up twice.
     #expect(lookups == [404, 404])
   }
+
+  @Test func `are refused in a transaction for a snapshot of another store`() throws {
+    let other = try StoreFixture.inMemory().open()
+    let snapshot = try other.snapshot()
+    try StoreFixture.inMemory().run { store in
+      let error = #expect(throws: StorageError.self) {
+        try store.write { try $0.changes(to: snapshot) { _ in } }
+      }
+      #expect(error?.kind == .foreignStore)
+    }
+    try StoreFixture.expectSound(other)
+    try other.close()
+  }
 }

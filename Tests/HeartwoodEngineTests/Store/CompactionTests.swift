@@ -140,6 +140,25 @@ struct CompactionTests {
     }
   }
 
+  /// The root of the catalog never moves, so only a catalog with many rows has nodes to move.
+  @Test func `moves nodes of the catalog and both levels of the index of a value`() throws {
+    try StoreFixture.inMemory(options(4096)).run { store in
+      let value = [UInt8](repeating: 7, count: 1020 * 4064)
+      try store.write { try $0.keyspace("filler").put(1, value + value) }
+      try store.write { transaction in
+        try transaction.keyspace("large").put(1, value)
+        for number in 0..<300 { try transaction.keyspace("\(number)").put(1, [1]) }
+      }
+      try store.write { try $0.removeKeyspace("filler") }
+      #expect(try store.compact().movedPageCount > 1020)
+      let report = try store.verify()
+      #expect(report.freePageCount == 0)
+      #expect(report.keyspaceCount == 301)
+      #expect(try store.snapshot().keyspace("large")?.get(1) == value)
+      #expect(try store.snapshot().keyspace("299")?.get(1) == [1])
+    }
+  }
+
   @Test func `reports which snapshot keeps the file from shrinking`() throws {
     let fixture = try StoreFixture.onDisk(options(4096))
     try fixture.run { store in

@@ -127,6 +127,39 @@ struct LockByteTests {
     }
   }
 
+  @Test(.waiting, .evidence("I3"))
+  func `block a process until they are released with the longest timeout`() throws {
+    let fixture = fixture(.seconds(Int64.max))
+    try fixture.run { store in
+      let other = try other(fixture)
+      #expect(try other.lock(.exclusive, LockByte.writer..<LockByte.writer + 1))
+      let aside = Aside { try store.write { try $0.keyspace("k").put(1, [1]) } }
+      aside.giveTime()
+      #expect(!aside.isDone)
+      #expect(try other.lock(.none, LockByte.writer..<LockByte.writer + 1))
+      #expect(aside.outcome() == nil)
+    }
+  }
+
+  @Test(.evidence("I3"))
+  func `reveal another program that locks shared bytes exclusively`() throws {
+    let fixture = fixture()
+    try fixture.run { store in
+      let other = try other(fixture)
+      let bytes = [LockByte.writer, LockByte.doorbell, LockByte.live + 1000]
+      for byte in bytes { #expect(try other.lock(.exclusive, byte..<byte + 1)) }
+      let writing = #expect(throws: StorageError.self) {
+        try store.write { try $0.keyspace("k").put(1, [1]) }
+      }
+      #expect(writing?.kind == .io)
+      let own = StoreLocks(file: try self.other(fixture))
+      let reading = #expect(throws: StorageError.self) { try own.lockLive(1000) }
+      #expect(reading?.kind == .io)
+      for byte in bytes { #expect(try other.lock(.none, byte..<byte + 1)) }
+      try store.write { try $0.keyspace("k").put(1, [1]) }
+    }
+  }
+
   @Test(.evidence("I3")) func `show the writer that another writer is waiting`() throws {
     let fixture = fixture()
     try fixture.run { store in

@@ -81,6 +81,52 @@ struct OpeningTests {
     #expect(try fixture.names() == ["letter.txt"])
   }
 
+  @Test(.evidence("B4")) func `for reading of a directory without a page file throws`() throws {
+    var fixture = try StoreFixture.onDisk()
+    try fixture.write([], to: "locks")
+    fixture.options.isReadOnly = true
+    let error = #expect(throws: StorageError.self) { try fixture.open() }
+    #expect(error?.kind == .notAStore)
+    #expect(try fixture.names() == ["locks"])
+  }
+
+  /// An access to a mapping beyond the end of its file would end the process.
+  @Test(.evidence("B4")) func `for reading maps no segment that is too short`() throws {
+    var options = StoreOptions()
+    options.segmentByteCount = 64 << 10
+    options.checkpointLogByteCount = 0
+    options.maintenance = .inline
+    let original = try StoreFixture.onDisk(options)
+    var files: [String: [UInt8]] = [:]
+    try original.run { store in
+      try store.write { try $0.keyspace("k").put(1, [1, 2, 3]) }
+      files = try original.allBytes()
+    }
+    var fixture = try StoreFixture.onDisk(options)
+    fixture.options.isReadOnly = true
+    for (name, bytes) in files where name != "counters" {
+      let used = (bytes.lastIndex { $0 != 0 } ?? 0) / 4096 * 4096 + 4096
+      try fixture.write(name.hasPrefix("wal-") ? Array(bytes.prefix(used)) : bytes, to: name)
+    }
+    let store = try fixture.open()
+    #expect(try store.snapshot().keyspace("k")?.get(1) == [1, 2, 3])
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+
+  @Test func `of a single name is relative to the working directory`() throws {
+    let fileSystem = MemoryFileSystem()
+    let options = StoreFixture.on(fileSystem).options
+    let store = try Store(at: "name", options: options, fileSystem: fileSystem)
+    try store.write { try $0.keyspace("k").put(1, [1]) }
+    try store.close()
+    #expect(try fileSystem.list("/") == ["name"])
+    let again = try Store(at: "./name", options: options, fileSystem: fileSystem)
+    #expect(try again.snapshot().keyspace("k")?.get(1) == [1])
+    try StoreFixture.expectSound(again)
+    try again.close()
+  }
+
   @Test(.evidence("B4")) func `of a file throws`() throws {
     let directory = try ScratchDirectory()
     let path = directory.path(of: "file")

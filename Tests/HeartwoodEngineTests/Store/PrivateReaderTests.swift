@@ -150,4 +150,19 @@ struct PrivateReaderTests {
     #expect(await (waiting.value == nil) == isClosed)
     try reader.close()
   }
+
+  @Test(.evidence("N3"))
+  func `stops waiting for commits when its task is cancelled`() async throws {
+    let (_, reading) = try fixtures()
+    let reader = try reading.open()
+    let commits = reader.commits()
+    let waiting = Task {
+      var iterator = commits.makeAsyncIterator()
+      return await iterator.next()
+    }
+    try await Task.sleep(for: .milliseconds(50))
+    waiting.cancel()
+    #expect(await waiting.value == nil)
+    try reader.close()
+  }
 }

@@ -83,6 +83,7 @@ struct ReplacedFileTests {
     if change != .segmentReplaced {
       for store in [store, other] {
         #expect(kind { try store.checkpoint() } == .foreignStore)
+        #expect(store.statistics.lastCheckpointError?.kind == .foreignStore)
         #expect(kind { try store.keep(store.snapshot().generation, as: "a") } == .foreignStore)
         #expect(kind { try store.close() } == .foreignStore)
       }

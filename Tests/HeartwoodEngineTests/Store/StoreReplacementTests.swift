@@ -147,4 +147,23 @@ struct StoreReplacementTests {
     try Store.destroy(at: link)
     #expect(try names == ["link"])
   }
+
+  @Test(.evidence("D19"))
+  func `an interrupted replacement is undone once renaming succeeds`() throws {
+    let disk = SimulatedDisk(seed: 1)
+    let options = StoreFixture.on(disk).options
+    let old = try Store(at: "/store.heartwood-replaced", options: options, fileSystem: disk)
+    try old.write { try $0.keyspace("k").put(1, [1]) }
+    try old.close()
+    disk.faultPlan = .failure(.io, atCall: disk.callCount + 1)
+    let error = #expect(throws: StorageError.self) {
+      try Store(at: "/store", options: options, fileSystem: disk)
+    }
+    #expect(error?.kind == .io)
+    disk.faultPlan = FaultPlan()
+    let store = try Store(at: "/store", options: options, fileSystem: disk)
+    #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
 }

@@ -173,6 +173,36 @@ struct VerificationTests {
     #expect(pages.pageCount > 8 && missed == [])
   }
 
+  @Test(.evidence("B5"))
+  func `finds a segment of another store and a log that is too short`() throws {
+    var options = StoreOptions()
+    options.checkpointLogByteCount = 0
+    let fixture = StoreFixture.inMemory(options)
+    let store = try fixture.open()
+    let first = try store.write { try $0.keyspace("k").put(1, [1]) }
+    try store.write { try $0.keyspace("k").put(2, [2]) }
+    let name = try #require(try fixture.names().first { $0.hasPrefix("wal-") })
+    let file = try #require(try fixture.fileSystem.open(fixture.path(of: name), .write))
+    let before = try file.bytes(at: 0, SegmentLayout.byteCount)
+    var header = before
+    header[SegmentLayout.storeHigh.offset] ^= 1
+    let hash = header.withBytes { XXH64.hash($0.slice(0, SegmentLayout.hash.offset), seed: 0) }
+    for index in 0..<8 {
+      header[SegmentLayout.hash.offset + index] = UInt8(truncatingIfNeeded: hash >> (8 * index))
+    }
+    try file.write(header, at: 0)
+    #expect(try store.verify().findings.contains { $0.contains("belongs to another store") })
+    try file.write(before, at: 0)
+    let geometry = store.files.geometry
+    let offset = geometry.offset(of: geometry.next(after: first.frame))
+    let group = try file.bytes(at: offset, 64)
+    try file.write([UInt8](repeating: 0, count: 64), at: offset)
+    #expect(try store.verify().findings.contains { $0.contains("before generation") })
+    try file.write(group, at: offset)
+    try StoreFixture.expectSound(store)
+    try store.close()
+  }
+
   // MARK: Damage
 
   private func damagePages(_ damage: Damage, _ pages: inout DamagedPages) throws {

@@ -27,4 +27,23 @@ struct KeyspaceNameTests {
       #expect(try snapshot.keyspaceNames.map { Array($0.utf8) } == [Array(decomposed.utf8)])
     }
   }
+
+  @Test func `can be changed to a name that is not in use`() throws {
+    try StoreFixture.inMemory().run { store in
+      try store.write { transaction in
+        for name in ["a", "b"] { try transaction.keyspace(name).put(name, [1]) }
+      }
+      let error = #expect(throws: StorageError.self) {
+        try store.write { try $0.renameKeyspace("a", to: "b") }
+      }
+      #expect(error?.kind == .invalidArgument)
+      try store.write { transaction in
+        try transaction.renameKeyspace("none", to: "c")
+        try transaction.renameKeyspace("a", to: "d")
+      }
+      let snapshot = try store.snapshot()
+      #expect(try snapshot.keyspaceNames == ["b", "d"])
+      #expect(try snapshot.keyspace("d")?.get("a") == [1])
+    }
+  }
 }

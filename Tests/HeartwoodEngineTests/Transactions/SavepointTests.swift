@@ -133,6 +133,20 @@ struct SavepointTests {
     }
   }
 
+  @Test func `is not begun after a change that failed halfway`() throws {
+    try fixture().run { store throws in
+      var hasBegun = false
+      let error = #expect(throws: StorageError.self) {
+        try store.write { transaction in
+          try? transaction.keyspace("b").load(sorted: [(Key(2), [1]), (Key(1), [1])])
+          try transaction.savepoint { _ in hasBegun = true }
+        }
+      }
+      #expect(error?.kind == .invalidArgument && !hasBegun)
+      #expect(try store.snapshot().keyspaceNames == [])
+    }
+  }
+
   // MARK: Keyspaces
 
   @Test func `leaves keyspaces as they were when it began`() throws {
