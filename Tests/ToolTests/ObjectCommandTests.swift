@@ -195,6 +195,7 @@ struct TextConditionTests {
     ("Player", "born BETWEEN {'2001-01-01', '2001-01-02T12:00:00+12:00'}", "1"),
     ("Player", "born IN {'2001-01-01T00:00:00Z', '1999-01-01'}", "1"),
     ("Player", "team == 'Team/1'", "2"), ("Player", "team != 'Team/1'", "4"),
+    ("Player", "team IN {'Team/1', nil}", "4"),
     ("Player", "SELF IN {'Player/1', 'Captain/1'}", "2"), ("Player", "SELF == 'Player/99'", "0"),
     ("Player", "NONE lineUps == 'Team/1'", "0"), ("Player", "team.name == 'Team/1'", "0"),
     ("Oddity", "code == '9213C23F-42E4-456E-9CAF-2D5B95DC8823'", "0"),
@@ -210,5 +211,10 @@ struct TextConditionTests {
   ])
   func `are rejected if they are not such values`(condition: String, advice: String) throws {
     try ObjectStore().run("query", "Player", condition).expectComplaint(advice, exitCode: 1)
+  }
+
+  @Test func `are rejected if they are not UUIDs`() throws {
+    try ObjectStore().run("query", "Oddity", "code == '9213'")
+      .expectComplaint("Use a UUID", exitCode: 1)
   }
 }

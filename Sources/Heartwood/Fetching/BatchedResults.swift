@@ -69,10 +69,9 @@ final class ObjectBatches {
     self.view = view
     self.numbers = numbers
     self.size = size > 0 ? size : Self.defaultSize
-    let temporary = numbers.filter(\.isTemporary)
-    unsaved = Dictionary(
-      temporary.compactMap { number in context.object(number).map { (number, $0) } },
-      uniquingKeysWith: { $1 })
+    var unsaved: [ObjectNumber: ManagedObject] = [:]
+    for number in numbers where number.isTemporary { unsaved[number] = context.object(number) }
+    self.unsaved = unsaved
   }
 
   func object(at position: Int) -> ManagedObject {

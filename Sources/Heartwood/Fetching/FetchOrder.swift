@@ -211,13 +211,7 @@ extension StoredValue {
     return order ?? (isNaN ? (other.isNaN ? 0 : 1) : -1)
   }
 
-  fileprivate var isNaN: Bool {
-    switch self {
-    case .double(bits: let bits), .date(bits: let bits): Double(bitPattern: bits).isNaN
-    case .string(let text): text == "NaN"
-    default: false
-    }
-  }
+  fileprivate var isNaN: Bool { isNotANumber || self == .string("NaN") }
 }
 
 extension SortDescriptor where Compared: ManagedObject {

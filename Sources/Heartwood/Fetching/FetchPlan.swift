@@ -216,10 +216,7 @@ struct FetchPlan {
   /// Returns the number of conditions that restrict at least one of the given properties.
   func demandCount(of slots: Set<Int>) -> Int {
     resolved.terms.count { term in
-      term.demands.contains { demand in
-        if case .property(let slot) = demand.subject { return slots.contains(slot) }
-        return false
-      }
+      term.demands.contains { demand in slots.contains { demand.subject == .property($0) } }
     }
   }
 
@@ -272,9 +269,10 @@ struct FetchPlan {
   /// or `nil` if there is none.
   ///
   /// The matching objects can then be counted without reading their rows.
+  ///
+  /// - Precondition: The plan has conditions.
   func exactIndexUse(_ model: StoreModel) -> IndexUse? {
-    guard !isEverything else { return nil }
-    return indexUses(model).first {
+    indexUses(model).first {
       isExpressed(by: $0) && model.family(of: $0.entity).count == storages.count
     }
   }

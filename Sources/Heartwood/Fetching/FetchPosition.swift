@@ -12,7 +12,8 @@ extension FetchRequest {
   /// values, so the object may change or be deleted afterwards. The offset of the new request is 0.
   ///
   /// - Throws: `unsupportedPredicate` if a sort descriptor has a comparator; `foreignObject` if the
-  ///   object is in no context; any error from reading rows.
+  ///   object is in no context; `missingObject` if the object has no values because it has no row;
+  ///   any error from reading rows.
   /// - Complexity: If an index provides the order of the first sort descriptor, the fetch begins at
   ///   the object's value in the index.
   public func after(_ object: M) throws -> FetchRequest {
@@ -36,6 +37,13 @@ extension FetchRequest {
           + "or use an offset.")
     }
     if object.isFault { context.fire(object) }
+    try context.requireReadable()
+    guard !object.isFault, !object.isInaccessible else {
+      throw ObjectGraphError(
+        .missingObject,
+        "A page cannot begin after an object that has no row. Call `after` with an object whose "
+          + "values are loaded, or fetch the first page again.", objectID: object.objectID)
+    }
     let scope = QueryScope(model, nil, variableCount: 1) { context.object($0) }
     var result = self
     result.position = try scope.with(object) { try order.keys(object.number, scope) }
@@ -62,8 +70,7 @@ extension FetchOrder {
   func following(_ position: Keys, _ first: QueryTerm?) throws -> QueryTerm {
     guard position.values.count == terms.count else { throw Self.changed }
     var result = QueryTerm("after an object") { scope in
-      guard case .integer(let bits) = scope.own else { return false }
-      return areInOrder(position, try keys(ObjectNumber(bits: bits), scope))
+      areInOrder(position, try keys(scope.number, scope))
     }
     guard let first, let value = position.values.first, !value.isNull, let term = terms.first else {
       return result

@@ -15,8 +15,7 @@ extension ManagedObjectContext {
   /// - Throws: `unknownProperty` if the attribute is not unique; any error from reading rows;
   ///   ``faultError``.
   /// - Complexity: Reads one index entry and one row. Each unsaved change is processed once, by the
-  ///   next call, so finding or creating n objects takes O(n log n). For an attribute of type
-  ///   `Decimal`, each call evaluates all objects with unsaved changes.
+  ///   next call, so finding or creating n objects takes O(n log n).
   public func existingObject<M: ManagedObject, Value: AttributeValue>(
     where keyPath: KeyPath<M, Value>, equals value: Value
   ) throws -> M? {
@@ -37,9 +36,8 @@ extension ManagedObjectContext {
     let wanted = try value.storedValue
     // NaN does not equal any value, so no object matches.
     if wanted.isNull || wanted.isNotANumber { return nil }
-    // Use a fetch for decimal numbers, because equal numbers may have different representations.
-    // Also use a fetch for long strings, because their keys are shortened.
-    guard Value.storageType != .decimal, !EntryKey.isShortened([wanted], isUnique: true) else {
+    // Use a fetch for long strings, because their keys are shortened.
+    guard !EntryKey.isShortened([wanted], isUnique: true) else {
       var request = FetchRequest<M>(limit: 1)
       request.predicate = QueryPredicate<M>(property, of: entity, is: wanted, Value.storageType)
       return try fetch(request).first
@@ -51,19 +49,18 @@ extension ManagedObjectContext {
   /// Loads and returns the object with the given unique value, or returns `nil` if the entity has
   /// none.
   ///
-  /// - Throws: `unknownProperty` if the attribute is not unique by itself, or if the value is a
-  ///   decimal number or a long string, which cannot be looked up; any error from reading rows.
+  /// - Throws: `unknownProperty` if the attribute is not unique by itself, or if the value is a long
+  ///   string, which cannot be looked up; any error from reading rows.
   func existingObject(
     of entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
   ) throws -> ManagedObject? {
-    guard let index = entity.uniqueIndex(of: property), property.fieldStorageType != .decimal,
+    guard let index = entity.uniqueIndex(of: property),
       !EntryKey.isShortened([value], isUnique: true)
     else {
       throw ObjectGraphError(
         .unknownProperty,
         "Objects cannot be looked up by this value of \(entity.name).\(property.name). Use an "
-          + "attribute that is unique by itself and is neither a decimal number nor a very long "
-          + "string.")
+          + "attribute that is unique by itself, and a shorter value.")
     }
     if value.isNotANumber { return nil }
     return try object(with: value, of: property, index) { object in
@@ -85,7 +82,6 @@ extension ManagedObjectContext {
         .min { $0.number.isCreated(before: $1.number) }
     }
     guard let found, isWanted(found) else { return nil }
-    if found.isFault { fire(found) }
     return found
   }
 

@@ -52,13 +52,13 @@ extension ManagedObjectContext {
     repeat {
       try? forEachRow(first, values) { _ = try columns.decode(type, $0) }
     } while columns.addMissing()
-    while true {
+    var isComplete = false
+    while !isComplete {
       do {
         began()
-        return try forEachRow(request, values, inOrder: true) { try body(columns.decode(type, $0)) }
-      } catch is RowColumns.Unread {
-        guard columns.addMissing() else { throw RowColumns.Unread() }
-      }
+        try forEachRow(request, values, inOrder: true) { try body(columns.decode(type, $0)) }
+        isComplete = true
+      } catch is RowColumns.Unread where columns.addMissing() {}
     }
   }
 }

@@ -150,7 +150,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func superDecoder() -> any Decoder {
-    RowDecoder(columns: columns, node: node, codingPath: codingPath)
+    RowDecoder(columns: columns, node: node, prefix: prefix, codingPath: codingPath)
   }
 
   func superDecoder(forKey key: Key) throws -> any Decoder { superDecoder() }
@@ -205,7 +205,9 @@ private struct ValueContainer: SingleValueDecodingContainer, Decoder {
     {
       return result
     }
-    if value.isNull { throw Self.notFound(type, codingPath) }
+    if value.isNull, !(type is any ExpressibleByNilLiteral.Type) {
+      throw Self.notFound(type, codingPath)
+    }
     if case .attribute(.json, _)? = property?.kind, case .bytes(let bytes) = value {
       return try JSONCoding.decode(type, from: Data(bytes))
     }

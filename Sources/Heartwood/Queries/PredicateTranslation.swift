@@ -66,7 +66,7 @@ final class PredicateTranslation {
     let type = (type as? any NestableOptional.Type)?.wrappedType ?? type
     guard type is any RawRepresentable.Type else { return }
     if let type = type as? any (AttributeValue & CaseIterable & Comparable).Type,
-      Self.hasStoredOrder(type)
+      try Self.hasStoredOrder(type)
     {
       return
     }
@@ -81,11 +81,10 @@ final class PredicateTranslation {
   /// Returns whether all values of a type are in the same order as their stored values.
   private static func hasStoredOrder<Value: AttributeValue & CaseIterable & Comparable>(
     _ type: Value.Type
-  ) -> Bool {
-    let stored = Value.allCases.sorted().map { try? $0.storedValue }
+  ) throws -> Bool {
+    let stored = try Value.allCases.sorted().map { try $0.storedValue }
     return zip(stored, stored.dropFirst()).allSatisfy { first, second in
-      guard let first, let second else { return false }
-      return StoredValue.areInOrder(first, second, isDecimal: false)
+      StoredValue.areInOrder(first, second, isDecimal: false)
     }
   }
 

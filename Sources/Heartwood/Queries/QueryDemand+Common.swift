@@ -70,12 +70,12 @@ extension QueryDemand {
         ends += values.map { ($0, $0) }
       }
     }
-    guard var (lower, upper) = ends.first else { return nil }
-    for other in ends.dropFirst() {
-      lower = other.lower == nil ? nil : lower.flatMap { StoredValue.lesser($0, other.lower) }
-      upper = other.upper == nil ? nil : upper.flatMap { StoredValue.greater($0, other.upper) }
-    }
-    return lower == nil && upper == nil ? nil : .range(lower, upper)
+    let hasLower = !ends.contains { $0.lower == nil }
+    let hasUpper = !ends.contains { $0.upper == nil }
+    guard hasLower || hasUpper else { return nil }
+    return .range(
+      hasLower ? ends.reduce(nil) { StoredValue.lesser($0, $1.lower) } : nil,
+      hasUpper ? ends.reduce(nil) { StoredValue.greater($0, $1.upper) } : nil)
   }
 }
 

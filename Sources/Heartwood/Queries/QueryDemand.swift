@@ -107,10 +107,8 @@ extension QueryTerm {
   /// Returns whether a value has the term's storage type and can therefore be looked up in an
   /// index.
   fileprivate func holds(_ value: StoredValue) -> Bool {
-    guard let property else {
-      if case .integer = value { return isSubject }
-      return false
-    }
+    // An object is compared only with object IDs.
+    guard let property else { return isSubject }
     switch (property.fieldStorageType, value) {
     case (.bool, .bool), (.date, .date), (.uuid, .uuid), (.string, .string), (.bytes, .bytes),
       (.float, .double), (.double, .double), (.reference, .integer):

@@ -41,8 +41,6 @@ indirect enum QueryExpression: Sendable {
   case summary(Summary, QueryExpression)
   /// The first or the last element of a collection.
   case end(QueryExpression, isFirst: Bool)
-  /// The number of characters in a string.
-  case length(QueryExpression)
   /// A test of whether the fetched object matches a text query.
   case textSearch(TextQuery)
   /// The object if it belongs to the entity; otherwise, `nil`.

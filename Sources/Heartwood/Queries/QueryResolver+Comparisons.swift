@@ -108,9 +108,7 @@ extension QueryResolver {
     let values = try terms.map { try value($0, as: type) }
     let constants = terms.compactMap(\.constant)
     if constants.count == terms.count, !type.isDecimal {
-      var result = QueryTerm("a list", .list(type), values: { _ in constants })
-      result.constants = constants
-      return result
+      return QueryTerm("a list", type, constants: constants)
     }
     return QueryTerm("a list", .list(type), values: { scope in try values.map { try $0(scope) } })
   }
@@ -120,7 +118,7 @@ extension QueryResolver {
   ) throws -> QueryTerm {
     let collection = try reading(collection, as: element)
     let (values, type) = try elements(collection)
-    let sample = QueryTerm("an element of \(collection.name)", type) { _ in .null }
+    let sample = QueryTerm("an element of \(collection.name)", type, values: values)
     try requireComparable(element, sample)
     let name = "\(element.name) in \(collection.name)"
     if element.type.isDecimal || type.isDecimal {

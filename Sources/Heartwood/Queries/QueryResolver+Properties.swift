@@ -28,11 +28,7 @@ extension QueryResolver {
     }
     let property = try property(name, of: base.type, base.name)
     let path = base.isSubject ? property.name : "\(base.name).\(property.name)"
-    guard case .value(let object) = base.content else {
-      throw Self.unsupported(
-        "\(path) cannot be read, because \(base.name) is not a single object. Use an expression "
-          + "that yields one object.")
-    }
+    let object = try value(base, as: base.type)
     dependsOnOtherObjects = dependsOnOtherObjects || !base.isSubject
     let type = type(of: property)
     if case .list = type {
@@ -51,6 +47,7 @@ extension QueryResolver {
     _ base: String
   ) throws -> QueryTerm {
     let property = try property(name, of: element, base)
+    dependsOnOtherObjects = true
     let path = "\(base).\(property.name)"
     let type = type(of: property)
     if case .list = type {

@@ -85,11 +85,6 @@ extension QueryResolver {
 
   func length(_ text: QueryTerm) throws -> QueryTerm {
     let value = try value(text, as: .text)
-    guard text.type.isText else {
-      throw Self.unsupported(
-        "The predicate uses the length of \(text.phrase), but only strings have a length. Use a "
-          + "string instead.")
-    }
     return QueryTerm("\(text.name).count", .integer) { scope in
       guard case .string(let text) = try value(scope) else { return .null }
       return .integer(Int64(text.count))

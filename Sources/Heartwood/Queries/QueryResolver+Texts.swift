@@ -15,14 +15,12 @@ extension QueryResolver {
     guard let textModel else { return term }
     if let constants = term.constants, case .list(.text) = term.type, other.type.isReadFromText {
       let values = try constants.map { try value($0, as: other, textModel) }
-      var result = QueryTerm(term.name, .list(other.type), values: { _ in values })
-      result.constants = values
-      return result
+      return QueryTerm(term.name, other.type, constants: values)
     }
-    guard case .string? = term.constant, case .text = term.type, other.type.isReadFromText,
-      other.constant == nil
+    guard let constant = term.constant, case .string = constant, case .text = term.type,
+      other.type.isReadFromText, other.constant == nil
     else { return term }
-    return QueryTerm(constant: try value(term.constant ?? .null, as: other, textModel), other.type)
+    return QueryTerm(constant: try value(constant, as: other, textModel), other.type)
   }
 
   private func value(

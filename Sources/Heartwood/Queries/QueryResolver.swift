@@ -92,7 +92,7 @@ final class QueryResolver {
     case .comparison, .range, .membership, .text: return try comparison(expression)
     case .coalescing, .whenPresent, .choice, .arithmetic, .negation:
       return try calculation(expression)
-    case .property, .quantified, .filter, .summary, .end, .length, .cast:
+    case .property, .quantified, .filter, .summary, .end, .cast:
       return try path(expression)
     case .textSearch(let query): return try textSearch(query).term
     }
@@ -101,15 +101,15 @@ final class QueryResolver {
   private func comparison(_ expression: QueryExpression) throws -> QueryTerm {
     switch expression {
     case .comparison(let first, let comparison, let second, let options):
-      return try compare(resolve(first), comparison, resolve(second), options)
+      try compare(resolve(first), comparison, resolve(second), options)
     case .range(let value, let lower, let upper, let isClosed):
-      return try range(value, lower, upper, isClosed)
+      try range(value, lower, upper, isClosed)
     case .membership(let value, .list(let elements), let options):
-      return try membership(value, elements, options)
+      try membership(value, elements, options)
     case .membership(let value, let collection, let options):
-      return try membership(resolve(value), resolve(collection), options)
+      try membership(resolve(value), resolve(collection), options)
     case .text(let subject, let test, let pattern, let options):
-      return try text(resolve(subject), test, resolve(pattern), options)
+      try text(resolve(subject), test, resolve(pattern), options)
     default: preconditionFailure("The expression is not a comparison.")
     }
   }
@@ -117,30 +117,29 @@ final class QueryResolver {
   private func calculation(_ expression: QueryExpression) throws -> QueryTerm {
     switch expression {
     case .coalescing(let first, let second):
-      return try coalescing(resolve(first), resolve(second))
-    case .whenPresent(let first, let then): return try whenPresent(first, then)
+      try coalescing(resolve(first), resolve(second))
+    case .whenPresent(let first, let then): try whenPresent(first, then)
     case .choice(let test, let then, let otherwise):
-      return try choice(condition(test), resolve(then), resolve(otherwise))
+      try choice(condition(test), resolve(then), resolve(otherwise))
     case .arithmetic(let first, let operation, let second, let isFloat):
-      return try arithmetic(resolve(first), operation, resolve(second), isFloat: isFloat)
-    case .negation(let operand): return try negation(resolve(operand))
+      try arithmetic(resolve(first), operation, resolve(second), isFloat: isFloat)
+    case .negation(let operand): try negation(resolve(operand))
     default: preconditionFailure("The expression is not a calculation.")
     }
   }
 
   private func path(_ expression: QueryExpression) throws -> QueryTerm {
     switch expression {
-    case .property(let base, .name(let name)): return try property(name, of: base)
-    case .property(let base, let property): return try self.property(property, of: resolve(base))
+    case .property(let base, .name(let name)): try property(name, of: base)
+    case .property(let base, let property): try self.property(property, of: resolve(base))
     case .quantified(let quantifier, let collection, let variable, let test):
-      return try quantified(quantifier, collection, variable, test)
+      try quantified(quantifier, collection, variable, test)
     case .filter(let collection, let variable, let test):
-      return try filter(collection, variable, test)
+      try filter(collection, variable, test)
     case .summary(let summary, let collection):
-      return try self.summary(summary, resolve(collection))
-    case .end(let collection, let isFirst): return try end(resolve(collection), isFirst)
-    case .length(let text): return try length(resolve(text))
-    case .cast(let object, let entity): return try cast(resolve(object), entity)
+      try self.summary(summary, resolve(collection))
+    case .end(let collection, let isFirst): try end(resolve(collection), isFirst)
+    case .cast(let object, let entity): try cast(resolve(object), entity)
     default: preconditionFailure("The expression is not a path.")
     }
   }

@@ -26,7 +26,8 @@ final class QueryScope {
   @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
   @exclusivity(unchecked) private var entityNumber = 0
   @exclusivity(unchecked) private unowned(unsafe) var object: ManagedObject?
-  @exclusivity(unchecked) private var number = ObjectNumber(bits: 0)
+  /// The subject's object number.
+  @exclusivity(unchecked) private(set) var number = ObjectNumber(bits: 0)
 
   /// Creates a scope without a subject.
   ///

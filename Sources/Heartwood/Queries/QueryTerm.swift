@@ -61,6 +61,12 @@ struct QueryTerm {
     self.constant = constant
   }
 
+  /// Creates a list of constants of the given type.
+  init(_ name: String, _ type: QueryType, constants: [StoredValue]) {
+    self.init(name, .list(type), values: { _ in constants })
+    self.constants = constants
+  }
+
   /// The term and its type, for error messages.
   var phrase: String {
     // Omit the type of a constant, because constants are named after their types.

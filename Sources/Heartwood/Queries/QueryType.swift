@@ -62,11 +62,8 @@ indirect enum QueryType: Sendable {
   }
 
   var isDecimal: Bool {
-    switch self {
-    case .decimal: true
-    case .list(let element): element.isDecimal
-    default: false
-    }
+    if case .decimal = self { return true }
+    return false
   }
 
   var isFloating: Bool {

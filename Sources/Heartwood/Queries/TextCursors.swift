@@ -70,7 +70,7 @@ final class TextWordCursor: TextLeafCursor {
       bytes = value.copy
       return row
     }
-    guard let row = found ?? nil else { return false }
+    guard case let row?? = found else { return false }
     guard row > blockRow else { throw TextPostings.damage }
     blockRow = row
     postings = TextPostings(bytes, fieldCount: reader.fieldCount)
@@ -122,10 +122,10 @@ final class TextWordCursor: TextLeafCursor {
     // read.
     if let blocks, target < Self.end, target <= ObjectNumber.maxRow,
       try blocks.seek(before: reader.keys.block(term, row: target + 1)),
-      let row = try blocks.withEntry({ key, _ in try key.blockRow(prefix) }) ?? nil,
+      case let row?? = try blocks.withEntry({ key, _ in try key.blockRow(prefix) }),
       row > blockRow
     {
-      guard try readBlock(blocks) else { throw TextPostings.damage }
+      _ = try readBlock(blocks)
     }
     try moveToNext(from: target)
   }

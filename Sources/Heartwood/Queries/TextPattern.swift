@@ -89,10 +89,7 @@ struct TextPattern {
       let found = memchr(base + start, Int32(bytes[anchor]), end - start)
     {
       let position = UnsafeRawPointer(found) - base
-      let isHere = bytes.withUnsafeBytes { bytes in
-        bytes.baseAddress.map { memcmp(base + (position - anchor), $0, bytes.count) == 0 } ?? true
-      }
-      if isHere { return true }
+      if memcmp(base + (position - anchor), bytes, bytes.count) == 0 { return true }
       start = position + 1
     }
     return false

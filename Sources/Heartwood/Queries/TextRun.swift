@@ -155,7 +155,6 @@ final class TextRun {
 
   /// Returns the number of matching objects.
   func count() throws -> Int {
-    if let known { return known.numbers.count }
     if case .leaf(let leaf) = search.tree.root, search.tree.leaves[leaf].kind == .word,
       search.tree.leaves[leaf].fields == search.allFields
     {

@@ -42,7 +42,6 @@ enum CharacterClass: UInt8 {
 
   init(_ scalar: Unicode.Scalar) {
     switch scalar.value {
-    case 0..<0x80: self.init(ascii: UInt8(scalar.value))
     case 0xC0..<0x250: self = scalar.value == 0xD7 || scalar.value == 0xF7 ? .other : .letter
     case 0x2019, 0x2018, 0xFF07: self = .midBoth
     case 0xB7, 0x387, 0x55F, 0x5F4, 0x2027: self = .midLetter

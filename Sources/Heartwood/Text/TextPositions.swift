@@ -44,10 +44,10 @@ extension TextSearchTree {
   ) rethrows -> Bool {
     let starts = try groups.map { try Self.starts(of: $0, positions) }
     var next = Array(repeating: 0, count: starts.count)
-    while true {
+    var hasStarts = !starts.contains { $0.isEmpty }
+    while hasStarts {
       var (lowest, first, last) = (0, UInt32.max, UInt32(0))
       for group in starts.indices {
-        guard next[group] < starts[group].count else { return false }
         let position = starts[group][next[group]]
         if position < first { (lowest, first) = (group, position) }
         last = max(last, position)
@@ -55,6 +55,8 @@ extension TextSearchTree {
       let isInOneField = TextPosition.field(first) == TextPosition.field(last)
       if isInOneField, Int(last - first) <= distance { return true }
       next[lowest] += 1
+      hasStarts = next[lowest] < starts[lowest].count
     }
+    return false
   }
 }

@@ -206,8 +206,9 @@ struct WordScan {
   /// - Returns: The offset of the end of the run, or `nil` if no more words may be added.
   private mutating func pairs(from start: Int, into tokens: inout TextTokens) -> Int? {
     var (unitStart, unitEnd) = (start, unit(from: start))
-    while true {
-      let isLast = unitEnd == source.count || character(at: unitEnd).0 != .paired
+    var isLast: Bool
+    repeat {
+      isLast = unitEnd == source.count || character(at: unitEnd).0 != .paired
       let nextEnd = isLast ? unitEnd : unit(from: unitEnd)
       let begin = tokens.bytes.count
       if isNormalised(unitStart..<unitEnd), isLast || isNormalised(unitEnd..<nextEnd) {
@@ -216,9 +217,9 @@ struct WordScan {
         append(unitStart..<nextEnd, to: &tokens.bytes, ignoresDiacritics: false)
       }
       guard tokens.end(begin, unitStart..<nextEnd, isTail: isLast) else { return nil }
-      if isLast { return unitEnd }
       (unitStart, unitEnd) = (unitEnd, nextEnd)
-    }
+    } while !isLast
+    return unitEnd
   }
 
   /// Returns whether a character is known to equal its normalised form.

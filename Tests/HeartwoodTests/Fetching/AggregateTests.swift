@@ -34,6 +34,10 @@ struct AggregateTests {
     let (least, most, ranks) = try context.aggregate(
       request, .min(\.nick), .max(\.alias), .sum(\.rank))
     #expect(least == all.compactMap(\.nick).min() && most == all.map(\.alias).max(), label)
+    let (highest, paws) = try context.aggregate(request, .max(\.rank), .average(\.paws))
+    let pawCount = Double(all.map(\.paws).reduce(0, +))
+    #expect(highest == all.compactMap(\.rank).max(), label)
+    #expect(paws == (all.isEmpty ? nil : pawCount / Double(all.count)), label)
     #expect(ranks == all.compactMap(\.rank).reduce(0, +), label)
     let prices = try context.aggregate(request, .sum(\.price))
     let total = all.map(\.price).reduce(0, +)
@@ -90,6 +94,7 @@ struct AggregateTests {
       sort: [SortDescriptor(\.name, comparator: .lexical, order: .reverse)], limit: 2)
     let names = try zoo.context.fetchValues(compared, \.name)
     #expect(names == ["Rex", "Ce\u{301}line"])
+    #expect(try zoo.context.fetchValues(compared, \.home?.street) == [nil, "Oak"])
     #expect(try zoo.context.aggregate(compared, .count) == 2)
   }
 

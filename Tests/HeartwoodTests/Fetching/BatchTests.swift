@@ -76,6 +76,17 @@ struct BatchTests {
     #expect(!context.hasChanges && context.faultError == nil)
   }
 
+  @Test(.evidence("B-01")) func `batched results load faults of the context`() throws {
+    let fixture = try filled(6)
+    let context = fixture.context()
+    let ids = try context.fetchObjectIDs(FetchRequest<Person>())
+    let faults: [Person] = ids.map { context.object(with: $0) }
+    let batched = try context.fetchBatched(FetchRequest<Person>(batchSize: 2))
+    #expect(batched[2] === faults[2])
+    #expect(faults.map(\.isFault) == [true, true, false, false, true, true])
+    #expect(batched.map(\.age) == [0, 1, 2, 3, 4, 5])
+  }
+
   /// Sets the age of every person to 50 in another context, and saves.
   private func setAges(in fixture: GraphFixture) throws {
     try fixture.saved { other in

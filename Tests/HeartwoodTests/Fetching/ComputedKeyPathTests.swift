@@ -67,6 +67,15 @@ struct ComputedKeyPathTests {
     }
   }
 
+  @Test(.evidence("P-02")) func `predicates name the properties that a key path reads`() throws {
+    let request = FetchRequest<PressureGauge>(where: #Predicate { $0.nextNote == "a" })
+    expect(.unsupportedPredicate, "PressureGauge.next, PressureGauge.note") {
+      _ = try context.fetch(request)
+    }
+    let notes = try context.fetchValues(FetchRequest<PressureGauge>(), \.nextNote)
+    #expect(notes == [nil, "b", "A", nil, "a"])
+  }
+
   @Test(.evidence("P-07")) func `key paths that yield the stored value are stored properties`()
     throws
   {
@@ -125,4 +134,5 @@ private final class PressureGauge: ManagedObject {
   var shownNote: String? { note ?? "none" }
   var cost: Decimal { price ?? 0 }
   var alias: String { name }
+  var nextNote: String? { next?.note }
 }

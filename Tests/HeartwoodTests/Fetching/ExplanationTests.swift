@@ -54,6 +54,7 @@ struct ExplanationTests {
     #expect(try explain("weight BETWEEN {10, 20}").indexes == ["weight"])
     let home = homes[3]
     #expect(try explain("home == %@", home.objectID).indexes == ["home"])
+    #expect(try explain("home IN %@", [home.objectID, homes[5].objectID]).indexes == ["home"])
     let own = try #require(try context.fetch(FetchRequest<Animal>()).last)
     #expect(try explain("SELF == %@", own.objectID).steps[0] == "Animal by ID: 1 rows.")
   }
@@ -90,6 +91,58 @@ struct ExplanationTests {
       try explain("legs == 7", sort: compared).steps.last == "Sort, comparing objects.")
   }
 
+  @Test(.evidence("FO-03")) func `a child context explains the fetch of its parent`() throws {
+    let request = FetchRequest<Animal>(where: #Predicate { $0.rank == 3 && $0.legs > 90 })
+    let explanation = try fixture.child(of: context).explain(request)
+    #expect(explanation.steps == (try context.explain(request).steps))
+  }
+
+  @Test(.evidence("FO-02"), .evidence("FO-03"))
+  func `a unique index finds a range of optional values`() throws {
+    let fixture = try GraphFixture(Schema(Ticket.self))
+    try fixture.saved { context in
+      for number in 0..<500 { Ticket(context: context).code = number % 5 == 0 ? nil : number }
+    }
+    let context = fixture.context()
+    let request = FetchRequest<Ticket>(
+      where: try QueryPredicate(format: "code > 470"), sort: [SortDescriptor(\.code)])
+    let explanation = try context.explain(request)
+    #expect(explanation.steps[0].hasPrefix("Ticket by unique index code"), "\(explanation)")
+    let expected = (471..<500).filter { $0 % 5 != 0 }
+    #expect(try context.fetch(request).map(\.code) == expected)
+    #expect(try context.count(for: request) == expected.count)
+  }
+
+  @Test(.evidence("FO-02"), arguments: [SortOrder.forward, .reverse])
+  func `a limit ends a search for many unique values`(order: SortOrder) throws {
+    let fixture = try GraphFixture(Schema(Ticket.self))
+    try fixture.saved { context in
+      for number in 0..<500 { Ticket(context: context).code = 999 - number }
+    }
+    let request = FetchRequest<Ticket>(
+      where: try QueryPredicate(format: "code IN %@", Array(600..<640)),
+      sort: [SortDescriptor(\.code, order: order)], limit: 3)
+    let codes = try fixture.context().fetch(request).map(\.code)
+    #expect(codes == (order == .forward ? [600, 601, 602] : [639, 638, 637]))
+  }
+
+  @Test(.evidence("FO-02"), .evidence("FO-07"))
+  func `an index of only the first sort attributes gives the same order`() throws {
+    let (rank, legs) = (SortDescriptor(\Animal.rank), SortDescriptor(\Animal.legs))
+    let cases: [(String, [SortDescriptor<Animal>])] = [
+      ("rank >= 3", [rank, SortDescriptor(\.legs, order: .reverse)]),
+      ("rank >= 3", [rank, legs, SortDescriptor(\.weight)]),
+      ("rank == 3 AND legs >= 20", [legs, SortDescriptor(\.weight, order: .reverse)]),
+    ]
+    for (format, sort) in cases {
+      var request = FetchRequest<Animal>(where: try QueryPredicate(format: format), sort: sort)
+      let all = try context.fetch(request)
+      request.fetchLimit = 25
+      #expect(try context.fetch(request) == Array(all.prefix(25)), "\(format)")
+      #expect(try context.explain(request).indexes == ["rank, legs"], "\(format)")
+    }
+  }
+
   @Test(.evidence("FO-02"))
   func `the access path does not affect the result of batch deletes and updates`() throws {
     let heavy = #Predicate<Animal> { $0.weight >= 1990 }
@@ -101,4 +154,8 @@ struct ExplanationTests {
     #expect(try context.execute(BatchDeleteRequest<Animal>(where: heavy)).count == 10)
     #expect(try fixture.context().count(for: FetchRequest<Animal>()) == 1990)
   }
+}
+
+private final class Ticket: ManagedObject {
+  @Attribute(.unique) var code: Int? = nil
 }

@@ -53,6 +53,15 @@ struct LogTests {
         _ = try context.count(for: FetchRequest<Person>(where: #Predicate { $0.nickname == "x" }))
       }
       precondition(matches(counted.first, ["counted 0 of Person", "Person: a scan of all 3 rows"]))
+      let all = FetchRequest<Person>()
+      let ids = try logged(.values) { _ = try context.fetchObjectIDs(all) }.first
+      precondition(matches(ids, ["fetched 3 of Person in "]))
+      let values = try logged(.operations) { _ = try context.fetchValues(all, \.name) }.first
+      precondition(matches(values, ["counted 3 of Person in "]))
+      let batch = try logged(.operations) {
+        try context.execute(BatchUpdateRequest<Person> { $0[\.age] = 1 })
+      }.first
+      precondition(matches(batch, ["updated rows of Person: 3 as "]))
     }
   }
 

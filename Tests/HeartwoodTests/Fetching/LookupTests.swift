@@ -124,6 +124,47 @@ struct LookupTests {
     #expect(try context.fetch(FetchRequest(where: folded)).count == 1)
   }
 
+  @Test(.evidence("FO-02")) func `an abstract class has no objects of its own`() throws {
+    class Shape: ManagedObject {
+      @Attribute var sides: Int = 0
+      override class var entity: Entity { Entity("Shape", isAbstract: true) }
+    }
+    final class Square: Shape {}
+    let fixture = try GraphFixture(Schema(Shape.self, Square.self))
+    try fixture.saved { Square(context: $0).sides = 4 }
+    var request = FetchRequest<Shape>(where: #Predicate { $0.sides == 4 })
+    #expect(try fixture.context().fetch(request).count == 1)
+    request.includesSubentities = false
+    #expect(try fixture.context().fetch(request) == [])
+  }
+
+  @Test(.evidence("FO-02")) func `a lookup by ID finds nothing in a class without rows`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada")
+    let text = id.uriRepresentation.absoluteString.replacing("/Person/", with: "/Club/")
+    let club = try #require(URL(string: text).flatMap { ManagedObjectID(uriRepresentation: $0) })
+    let request = FetchRequest<Club>(where: #Predicate { $0.objectID == club })
+    #expect(try fixture.context().fetch(request) == [])
+    #expect(try fixture.context().count(for: request) == 0)
+  }
+
+  @Test func `imports look up only values that an index can find`() throws {
+    final class Reading: ManagedObject {
+      @Attribute(.unique) var level: Double? = nil
+      @Attribute(.unique) var code: String? = nil
+    }
+    let fixture = try GraphFixture(Schema(Reading.self))
+    let context = fixture.context()
+    let level = Data(#"[{"level": "nan"}, {"level": 1}, {"level": 1}]"#.utf8)
+    let report = try context.upsert(Reading.self, matching: \.level, from: level)
+    #expect(report.insertedCount == 2 && report.unchangedCount == 1)
+    let code = Data(#"[{"code": "\#(String(repeating: "x", count: 5000))"}]"#.utf8)
+    let error = #expect(throws: ObjectGraphError.self) {
+      try context.upsert(Reading.self, matching: \.code, from: code)
+    }
+    #expect(error?.message.contains("Reading.code") == true)
+  }
+
   @Test(.evidence("F-15")) func `lookup finds an object that is edited after a save`() throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob"].map { try fixture.person($0) }

@@ -201,9 +201,32 @@ struct PagingTests {
     }
     #expect(found == all)
     let last = try #require(try context.fetch(FetchRequest<Entry>(sort: sort)).last)
+    let other = fixture.context()
+    let fault: Entry = other.object(with: last.objectID)
     context.delete(last)
     try context.save()
     let error = #expect(throws: ObjectGraphError.self) { try request.after(last) }
     #expect(error?.message.contains("before you save the deletion") == true)
+    // Without a row, the object has no sort values.
+    expect(.missingObject, "no row") { _ = try request.after(fault) }
+    expect(.missingObject) { _ = try request.after(fault) }
+  }
+
+  @Test(.evidence("FO-09")) func `pages continue after a fault`() throws {
+    let request = FetchRequest<Entry>(
+      sort: [SortDescriptor(\.rank), SortDescriptor(\.free)], limit: 10)
+    let ids = try context.fetchObjectIDs(FetchRequest(sort: request.sortDescriptors, limit: 20))
+    let other = fixture.context()
+    let fault: Entry = other.object(with: ids[9])
+    #expect(try other.fetchObjectIDs(request.after(fault)) == Array(ids[10...]))
+    // The row of a new object does not exist in an earlier generation.
+    let pinned = try fixture.container.newContext(pinnedTo: .current)
+    _ = try pinned.count(for: request)
+    let entry = Entry(context: context)
+    try context.save()
+    let later: Entry = pinned.object(with: entry.objectID)
+    expect(.missingObject, "no row") { _ = try request.after(later) }
+    context.delete(entry)
+    try context.save()
   }
 }

@@ -163,6 +163,9 @@ struct CollectionAttributeTests {
     try refusal("words BEGINSWITH 'a'")
     try refusal("words CONTAINS 1")
     try refusal("scores CONTAINS 'a'")
+    let choice = FetchRequest<Page>(where: #Predicate { ($0.ratios ?? []).contains(0.5) })
+    let error = #expect(throws: ObjectGraphError.self) { try context.fetch(choice) }
+    #expect(error?.message.contains("chooses between") == true)
   }
 
   @Test(.evidence("P-12"), .evidence("V-04"))

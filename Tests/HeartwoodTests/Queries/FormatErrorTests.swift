@@ -77,6 +77,8 @@ struct FormatErrorTests {
       ("name MATCHES alias", "must be a constant string, but alias is not."),
       ("price ** 2 == 2", "applies an arithmetic operator to price (a decimal number) and"),
       ("home.@count = 1", "The predicate uses home (an object of Home) as a collection."),
+      ("{}.street == 'x'", "The predicate reads a property of a list, which is nil."),
+      ("legs IN {{1}, {2}}", "A single value is required, but a list is a collection."),
     ])
   func `a format with wrong names or types throws when it is used`(
     format: String, message: String
@@ -119,6 +121,7 @@ struct FormatErrorTests {
     #expect(try zoo.letters("code == %@ OR born > %@", [code, later]) == "BR")
     #expect(try zoo.letters("mood == %@", [Severity.high]) == "C")
     #expect(try zoo.letters("%K.@count == %ld", ["idols", 2]) == "A")
+    #expect(try zoo.letters("%K == %@", ["SELF", zoo.bob.objectID]) == "B")
     #expect(try zoo.letters("%K > 3 AND rank = %i", ["idols.@sum.legs", 1]) == "A")
     #expect(try zoo.letters("weight == %f AND legs < %lu", [2.5, UInt(9)]) == "A")
     #expect(try zoo.letters("price == %@", [Decimal(12)]) == "C")

@@ -83,6 +83,7 @@ struct FormatTests {
       Case("name CONTAINS ''", is: "ABCR"), Case("name == 'A\\u0064a'", is: "A"),
       Case("'Rexona' BEGINSWITH name", is: "R"), Case("name LIKE alias", is: "ABCR"),
       Case("nick == 'c%*c' OR nick == 'c*c'", is: "C"), Case("nick CONTAINS '%%'", is: ""),
+      Case("nick.@count == nil", is: "BR"), Case("nick.@count == 4", is: "A"),
     ])
   }
 
@@ -101,6 +102,10 @@ struct FormatTests {
       Case("legs * 9223372036854775807 * 9 = nil", is: "ABR"), Case("price + 1 = 1.1", is: "A"),
       Case("big * big = nil", is: "C"), Case("big * big * -1 = 0", is: "ABR"),
       Case("legs IN {rank, paws}", is: "ABCR"), Case("8 - legs - 2 = 2", is: "AR"),
+      Case("rank == nil + nil", is: "B"), Case("rank + 0.5 == nil", is: "B"),
+      Case("weight IN {}", is: ""), Case("big / 2.0 > 9e18", is: "C"),
+      Case("price / 4 == 3", is: "C"), Case("price / 0 == nil", is: "ABCR"),
+      Case("price * %@ == nil", Decimal.greatestFiniteMagnitude, is: "C"),
     ])
   }
 
@@ -129,6 +134,30 @@ struct FormatTests {
       Case("ANY home.town.homes.street = 'Elm'", is: "AB"),
       Case("SELF.legs == 2", is: "B"), Case("self == nil", is: ""), Case("ANY idols = nil", is: ""),
       Case("idols.@sum.price = 0", is: "ABCR"), Case("home.animals.@max.price = 0.1", is: "AB"),
+      Case("home.animals.@avg.price = 0.05", is: "AB"), Case("home IN {SELF, home}", is: "ABCR"),
     ])
+  }
+
+  @Test(.evidence("P-04"), .evidence("P-09"), arguments: ["other, SELF", "SELF, other"])
+  func `a list of objects has the properties of their common superclass`(elements: String) throws {
+    let fixture = try GraphFixture(Schema(Everything.self, More.self))
+    try fixture.saved { context in
+      let other = Everything(context: context)
+      other.int8 = 3
+      More(context: context).other = other
+      _ = More(context: context)
+    }
+    func count(_ value: Int, _ context: ManagedObjectContext) throws -> Int {
+      let format = "ANY {\(elements)}.int8 == \(value)"
+      return try context.count(
+        for: FetchRequest<More>(where: try QueryPredicate(format: format)))
+    }
+    let context = fixture.context()
+    #expect(try count(3, context) == 1 && count(-8, context) == 2)
+    let child = fixture.child(of: context)
+    for object in try child.fetch(FetchRequest<Everything>()) where object.int8 == 3 {
+      object.int8 = 9
+    }
+    #expect(try count(3, child) == 0 && count(9, child) == 1)
   }
 }

@@ -9,6 +9,7 @@ private final class Ware: ManagedObject {
   @Attribute var big: UInt64 = 0
   @Attribute var length: Float = 0
   @Attribute var sizes: [Float] = []
+  @Attribute var share: Float? = nil
   @ToOne var pallet: Pallet?
 }
 
@@ -150,6 +151,34 @@ struct NumberComparisonTests {
     try expect([("1 / -weight < 0", [], 1), ("1 / -(-weight) < 0", [], 0)]) { context in
       _ = Ware(context: context)
     }
+  }
+
+  @Test(.evidence("FO-01"), .evidence("V-06"), arguments: [true, false])
+  func `a decimal number that is NaN comes last and compares with no number`(isSaved: Bool) throws {
+    let fixture = try GraphFixture(Schema(Ware.self))
+    let context = fixture.context()
+    for price: Decimal? in [.nan, 2, nil, 10] { Ware(context: context).price = price }
+    if isSaved { try context.save() }
+    let found = try context.fetch(FetchRequest<Ware>(sort: [SortDescriptor(\.price)]))
+    #expect(found.map { $0.price?.description } == [nil, "2", "10", "NaN"])
+    for (format, count) in [("price > 1", 2), ("price < %@", 0), ("price != %@", 4)] {
+      let arguments: [Decimal] = format.contains("%") ? [.nan] : []
+      let predicate = try QueryPredicate<Ware>(format: format, arguments: arguments)
+      #expect(try context.count(for: FetchRequest<Ware>(where: predicate)) == count, "\(format)")
+    }
+  }
+
+  @Test(.evidence("P-05")) func `a calculation with a missing Float yields nil`() throws {
+    let fixture = try GraphFixture(Schema(Ware.self))
+    try fixture.saved { context in
+      for share: Float? in [nil, 0.5] { Ware(context: context).share = share }
+    }
+    let (more, sum) = (Float(0.25), Float(0.75))
+    func shares(_ predicate: Predicate<Ware>) throws -> [Float?] {
+      try fixture.context().fetch(FetchRequest<Ware>(where: predicate)).map(\.share)
+    }
+    #expect(try shares(#Predicate { $0.share! + more == sum }) == [0.5])
+    #expect(try shares(#Predicate { $0.share! + more != sum }) == [nil])
   }
 
   @Test(.evidence("P-01"), arguments: [0.1, 0.2, 0.3, 0.6, 3, 10] as [Float])

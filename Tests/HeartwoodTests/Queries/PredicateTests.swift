@@ -15,6 +15,8 @@ struct PredicateTests {
     cases.append((#Predicate { $0.legs == four }, "AR"))
     cases.append((#Predicate { $0.legs != four && $0.paws > 1 }, "B"))
     cases.append((#Predicate { $0.legs <= 2 || $0.weight < 3 }, "ABC"))
+    let alternatives = #Predicate<Animal> { $0.legs == 0 || $0.isTame || $0.rank == 2 }
+    cases.append((alternatives, "ACR"))
     cases.append((#Predicate { !($0.legs >= 4) }, "BC"))
     cases.append((#Predicate { $0.nick == none }, "BR"))
     cases.append((#Predicate { $0.nick != nil }, "AC"))
@@ -140,6 +142,20 @@ struct PredicateTests {
     cases.append((#Predicate { ($0 as? Dog)?.tricks == 5 }, "R"))
     cases.append((#Predicate { ($0 as! Dog).tricks == 5 }, "R"))
     cases.append((#Predicate { ($0 as? Dog) == nil }, "ABC"))
+    cases.append((#Predicate { ($0.admirers.first as? Dog) == nil }, "ABCR"))
+    let choice = #Predicate<Animal> { animal in
+      (animal.home?.town?.homes.first ?? animal.home!).street == "Oak"
+    }
+    cases.append((choice, "C"))
+    cases.append((#Predicate { ($0.legs == 4 ? $0.place : $0.place) == nil }, "ABR"))
+    let filtered = #Predicate<Animal> { animal in
+      if let some = animal.home.flatMap({ home in home.animals.filter { $0.legs == 4 } }) {
+        some.count == 1
+      } else {
+        false
+      }
+    }
+    cases.append((filtered, "AB"))
     for (position, (predicate, letters)) in cases.enumerated() {
       #expect(try zoo.letters(predicate) == letters, "case \(position)")
     }
@@ -163,9 +179,80 @@ struct PredicateTests {
     cases.append((#Predicate { $0.note == "x" }, "note"))
     cases.append((#Predicate { $0.name.first == nil }, "String"))
     cases.append((#Predicate { $0.mood.rawValue == 7 }, "Severity"))
+    let (few, evens) = ([0, 2], Evens())
+    cases.append((#Predicate { few[$0.legs] == 2 }, "CollectionIndexSubscript"))
+    cases.append((#Predicate { evens.contains($0.legs) }, "Evens"))
     for (predicate, word) in cases {
       let error = #expect(throws: ObjectGraphError.self) { try zoo.letters(predicate) }
       #expect(error?.message.contains(word) == true, "\(String(describing: error))")
+    }
+  }
+
+  @Test(.evidence("P-02")) func `predicates that are composed of nodes do not trap`() throws {
+    typealias Nodes = PredicateExpressions
+    typealias Legs = Nodes.KeyPath<Nodes.Variable<Animal>, Int>
+    let zoo = try Zoo()
+    let range = Predicate<Animal> { animal in
+      Nodes.SequenceContains(
+        sequence: Nodes.build_Arg(2...4),
+        element: Nodes.build_KeyPath(root: animal, keyPath: \.legs))
+    }
+    #expect(try zoo.letters(range) == "ABR")
+    var cases: [(Predicate<Animal>, String)] = []
+    cases.append(
+      (
+        Predicate { _ in
+          Nodes.build_KeyPath(root: Nodes.Variable<Animal>(), keyPath: \.isTame)
+        }, "does not declare"
+      ))
+    cases.append(
+      (
+        Predicate { animal in
+          var inner = animal
+          let idols = Nodes.build_KeyPath(root: animal, keyPath: \.idols)
+          let some = Nodes.build_contains(idols) { idol in
+            inner = idol
+            return Nodes.build_KeyPath(root: idol, keyPath: \.isTame)
+          }
+          return Nodes.build_Conjunction(
+            lhs: some, rhs: Nodes.build_KeyPath(root: inner, keyPath: \.isTame))
+        }, "outside the closure"
+      ))
+    cases.append(
+      (
+        Predicate { animal in
+          Nodes.TypeCheck<Legs, Int>(Nodes.build_KeyPath(root: animal, keyPath: \.legs))
+        }, "casts an object to Int"
+      ))
+    cases.append(
+      (
+        Predicate { animal in
+          Nodes.TypeCheck<Legs, Dog>(Nodes.build_KeyPath(root: animal, keyPath: \.legs))
+        }, "only objects can be cast"
+      ))
+    cases.append(
+      (
+        Predicate { animal in
+          let regex = Nodes.build_Conditional(
+            Nodes.build_KeyPath(root: animal, keyPath: \.isTame), Nodes.build_Arg(/a/),
+            Nodes.build_Arg(/b/))
+          return Nodes.StringContainsRegex(
+            subject: Nodes.build_KeyPath(root: animal, keyPath: \.name), regex: regex)
+        }, "Conditional"
+      ))
+    for (predicate, words) in cases {
+      let error = #expect(throws: ObjectGraphError.self) { try zoo.letters(predicate) }
+      #expect(error?.kind == .unsupportedPredicate)
+      #expect(error?.message.contains(words) == true, "\(String(describing: error))")
+    }
+  }
+
+  @Test(.evidence("P-02")) func `ranges of values of a Codable type are not supported`() throws {
+    let fixture = try GraphFixture(Schema(Manual.self))
+    let editions = Edition(number: 1)...Edition(number: 2)
+    let predicate = #Predicate<Manual> { editions.contains($0.edition) }
+    expect(.unsupportedPredicate, "Edition") {
+      _ = try fixture.context().fetch(FetchRequest<Manual>(where: predicate))
     }
   }
 
@@ -203,6 +290,58 @@ struct PredicateTests {
     #expect(try found(ranks, "rank > 1000 OR rank == nil") == [nil, 2000])
   }
 
+  @Test(.evidence("P-09"), .evidence("FO-02"))
+  func `an index finds what combined alternatives match`() throws {
+    let fixture = try GraphFixture(animals)
+    try fixture.saved { context in
+      for number in 0..<300 {
+        let animal = Animal(context: context)
+        (animal.legs, animal.paws) = (number, number)
+        (animal.name, animal.alias) = ("n\(number)", "n\(number)")
+      }
+    }
+    let context = fixture.context()
+    let legs = [
+      "x == 7", "x IN {250, 5, 7}", "x IN {7, 9}", "x IN {}", "x > 6", "x >= 5 AND x < 9", "x < 3",
+      "x != 4",
+    ]
+    let names = ["x BEGINSWITH 'n7'", "x == 'n7'", "x IN {'n8', 'n70'}", "x > 'n69'", "x < 'n1'"]
+    func ids(_ format: String, _ name: String) throws -> [ManagedObjectID] {
+      let predicate = try QueryPredicate<Animal>(
+        format: format.replacing(/\bx\b/, with: name))
+      return try context.fetchObjectIDs(FetchRequest<Animal>(where: predicate))
+    }
+    for (terms, indexed, plain) in [(legs, "legs", "paws"), (names, "name", "alias")] {
+      let pairs = terms.flatMap { first in terms.map { "(\(first) AND \($0))" } }
+      for (position, pair) in pairs.enumerated() {
+        let format = "\(pair) OR \(pairs[(7 * position + 3) % pairs.count])"
+        #expect(try ids(format, indexed) == ids(format, plain), "\(format)")
+      }
+    }
+  }
+
+  @Test(.evidence("P-05"), .evidence("P-09"))
+  func `an index finds numbers beside an integer that is not one of them`() throws {
+    let fixture = try GraphFixture(animals)
+    try fixture.saved { context in
+      for number in 0..<300 {
+        let large = Double(1 << 53) + Double(2 * number)
+        Animal(context: context).weight = number < 5 ? large : Double(number)
+      }
+    }
+    let cases = [
+      ("weight > 9007199254740993", 4), ("weight >= 9007199254740993", 4),
+      ("weight > 299 AND weight < 9007199254740993", 1),
+      ("weight > 299 AND weight <= 9007199254740993", 1), ("weight == 9007199254740993", 0),
+      ("weight IN {9007199254740993}", 0), ("weight IN {9007199254740994}", 1),
+    ]
+    for (format, count) in cases {
+      let request = FetchRequest<Animal>(where: try QueryPredicate(format: format))
+      #expect(try fixture.context().fetch(request).count == count, "\(format)")
+      #expect(try fixture.context().count(for: request) == count, "\(format)")
+    }
+  }
+
   @Test(.evidence("P-05")) func `an integer equals no number with a fraction`() throws {
     #expect(try found([2, 3], "rank == 2.5") == [] && found([2, 3], "rank > 2.5") == [3])
     #expect(try found([2, 3], "rank + 0 < 2.5") == [2])
@@ -223,4 +362,23 @@ struct PredicateTests {
       #expect(try fixture.context().count(for: request) == 1, "\(format)")
     }
   }
+}
+
+/// The even numbers, as a range expression of the program.
+private struct Evens: RangeExpression, Codable, Sendable {
+  func relative<C: Collection>(to collection: C) -> Range<Int> where C.Index == Int {
+    collection.startIndex..<collection.endIndex
+  }
+
+  func contains(_ element: Int) -> Bool { element.isMultiple(of: 2) }
+}
+
+private struct Edition: Codable, Comparable, AttributeValue {
+  var number = 0
+
+  static func < (first: Edition, second: Edition) -> Bool { first.number < second.number }
+}
+
+private final class Manual: ManagedObject {
+  @Attribute var edition: Edition = Edition()
 }

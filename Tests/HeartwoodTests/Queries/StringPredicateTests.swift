@@ -94,6 +94,13 @@ struct StringPredicateTests {
     #expect(count > 100)
   }
 
+  @Test(.evidence("P-06")) func `a backslash at the end of a LIKE pattern is a character`() throws {
+    Title(context: context).text = "a\\"
+    for pattern in ["a\\", "?\\", "a\\\\"] {
+      #expect(try found(QueryPredicate(\.text, .like(pattern))) == [Array("a\\".utf8)])
+    }
+  }
+
   @Test(.evidence("P-06"), arguments: [true, false])
   func `localizedStandardContains ignores case and diacritics`(isSaved: Bool) throws {
     if isSaved { try context.save() }

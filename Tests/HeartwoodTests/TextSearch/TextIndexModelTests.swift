@@ -138,6 +138,9 @@ struct TextIndexModelTests {
       #expect(throws: ObjectGraphError.self) {
         _ = try objects.delete(id, author: nil, commits: true)
       }
+      var query = ObjectQuery(entity: "Page")
+      query.text = "abc"
+      expect(.unsupportedPredicate, "custom tokenizer") { _ = try objects.count(query) }
       withExtendedLifetime(context) {}
     }
   }

@@ -32,6 +32,7 @@ struct TextSearchTests {
     #expect(try fixture.titles(.word("swift").in(\Essay.title)) == ["Swift"])
     #expect(try fixture.titles(.word("swift").in(\Essay.body)) == ["Birds", "Data"])
     #expect(try fixture.titles(.word("swift") && !.word("data")) == ["Birds", "Swift"])
+    #expect(try fixture.titles(.word("swift") && .word("data") && .word("reads")) == ["Data"])
     #expect(throws: ObjectGraphError.self) {
       try fixture.titles(.word("swift").in(\Essay.rank))
     }
@@ -118,6 +119,42 @@ struct TextSearchTests {
     #expect(throws: ObjectGraphError.self) { try own.after(found) }
   }
 
+  @Test(.evidence("TX-05"), .evidence("FO-06"))
+  func `a query without terms, a limit of 0 and an empty store find nothing`() throws {
+    let empty = try TextFixture()
+    let fixture = try fixture()
+    for (fixture, query) in [
+      (empty, TextQuery.word("swift")), (fixture, .word("-")), (fixture, .all([])),
+    ] {
+      let context = fixture.context()
+      #expect(try context.count(for: FetchRequest<Essay>(matching: query)) == 0)
+      #expect(try context.fetch(FetchRequest<Essay>(matching: query, limit: 5)) == [])
+      #expect(try fixture.titles(query) == [])
+    }
+    let none = FetchRequest<Essay>(matching: .word("swift"), limit: 0)
+    #expect(try fixture.context().fetch(none) == [])
+  }
+
+  @Test(.evidence("TX-05"), .evidence("TX-06"))
+  func `a search finds unsaved objects in an empty store`() throws {
+    let fixture = try TextFixture()
+    let context = fixture.context()
+    for title in ["swift data", "rain", "swift"] { Essay(context: context).title = title }
+    #expect(Set(try fixture.titles(.word("swift"), context, sort: [])) == ["swift data", "swift"])
+    let request = FetchRequest<Essay>(matching: .word("swift"), limit: 1)
+    #expect(try context.fetch(request).count == 1)
+  }
+
+  @Test(.evidence("TX-05"), .evidence("P-10"))
+  func `a search can be combined with a compound predicate`() throws {
+    let context = try fixture().context()
+    let first = try QueryPredicate<Essay>(format: "title BEGINSWITH 'B'")
+    let request = FetchRequest<Essay>(
+      matching: .word("swift"), where: first || QueryPredicate(#Predicate { $0.title == "Data" }),
+      sort: [SortDescriptor(\.title)])
+    #expect(try context.fetch(request).map(\.title) == ["Birds", "Data"])
+  }
+
   @Test(.evidence("TX-05")) func `batch requests take text queries`() throws {
     let fixture = try fixture()
     let context = fixture.context()
@@ -200,6 +237,8 @@ struct TextSearchTests {
     #expect(start.text == "word0 word1…" && start.highlights == [])
     let whole = try essay.snippet(of: .word("swift"), in: \Essay.title)
     #expect(whole.text == essay.title && whole.highlights.count == 3)
+    let end = try essay.snippet(of: .word("word49"), in: \Essay.body, wordCount: 4)
+    #expect(end.text == "…word46 word47 word48 word49" && end.highlights.count == 1)
     #expect(throws: ObjectGraphError.self) {
       try essay.highlights(of: .word("a"), in: \Essay.rank)
     }
@@ -250,7 +289,7 @@ struct TextSearchTests {
   }
 
   private struct Careless: CustomTextTokenizer {
-    let name = "careless"
+    let name = "care-less"
     let version = 1
 
     func forEachToken(
@@ -283,6 +322,9 @@ struct TextSearchTests {
     #expect(ranges.map { String(object.text[$0]) } == ["short", "", "", ""])
     let snippet = try object.snippet(of: .word("short"), in: \Careful.text, wordCount: 2)
     #expect(snippet.text.hasPrefix("short"))
+    // The last word of the query may be incomplete.
+    let request = FetchRequest<Careful>(matching: .prefix("short"))
+    #expect(try context.fetch(request) == [object])
   }
 
   @Test(.evidence("TX-05")) func `a class without an index cannot be searched`() throws {

@@ -39,6 +39,7 @@ struct TokenizerTests {
       ("צה\"ל צה״ל ג׳ \"שלום\" 'שלום'", ["צה\"ל", "צה\"ל", "ג'", "שלום", "שלום"]),
       ("10\u{202F}000 mot\u{202F}! ｶﾞｷﾞ ᥐᥑᥒ", ["10000", "mot", "ガギ", "ギ", "ᥐᥑ", "ᥑᥒ", "ᥒ"]),
       ("'quoted' rock'n'roll d'", ["quoted", "rock'n'roll", "d"]), ("ﬁne ＡＢ", ["fine", "ab"]),
+      ("3×4÷5 a☃b", ["3", "4", "5", "a", "b"]), ("١٫٢ a\u{203F}b Ⓐⓑ", ["١٫٢", "a\u{203F}b", "ab"]),
     ] as [(String, [String])])
   func `words are separated by Unicode's rules, and pairs replace words where there are no spaces`(
     text: String, expected: [String]

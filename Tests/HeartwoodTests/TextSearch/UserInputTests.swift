@@ -93,8 +93,11 @@ struct UserInputTests {
       try context.count(for: FetchRequest<Essay>(matching: long))
     }
     let phrase = TextQuery.phrase(String(repeating: "ha ", count: 1001))
-    #expect(throws: ObjectGraphError.self) {
-      try context.count(for: FetchRequest<Essay>(matching: phrase))
+    let terms = TextQuery.any((0...1000).map { .word("word\($0)") })
+    for query in [phrase, terms] {
+      #expect(throws: ObjectGraphError.self) {
+        try context.count(for: FetchRequest<Essay>(matching: query))
+      }
     }
     // Identical parts of a query are searched for only once.
     let same = TextQuery.any((0..<10_000).map { _ in .word("swift") })
