@@ -142,7 +142,12 @@ public final class Replica: Sendable {
   }
 
   /// Records the error for ``Store/replicaStatus``, or clears it if `error` is `nil`.
+  ///
+  /// If the replica has been closed, the method does nothing, because another process may be
+  /// promoting the replica.
   private func record(_ error: (any Error)?) throws(StorageError) {
+    guard (try? store.core.changes.enter()) != nil else { return }
+    defer { store.core.changes.leave() }
     let log = store.files.log
     let message = error.map { ($0 as? StorageError)?.description ?? "\($0)" } ?? ""
     guard var record = try ReplicaRecord.read(log), record.message != message else { return }

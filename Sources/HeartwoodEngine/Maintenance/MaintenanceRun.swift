@@ -124,7 +124,10 @@ struct MaintenanceRun {
     // Ignore locks on dead generations, because they belong to pins that are about to fail.
     // Counting such a lock would retain a generation that an earlier run has already released.
     var alive = found.filter { $0 < newestRetained && present.isAlive($0) }.sorted()
-    for generation in alive.filter({ !named.contains($0) }) {
+    // An earlier run has found the commits of the generations that it retained.
+    let commits = named.union(present.olderRetained)
+    for generation in alive.filter({ !commits.contains($0) }) {
+      try files.suspensions.requireNoRequest()
       if try !isCommit(generation) { alive.removeAll { $0 == generation } }
     }
     let low = alive.first ?? newestRetained

@@ -29,11 +29,12 @@ struct PartialStore {
 
   /// Calls `fill` to write and close a store at the temporary path, and then renames the store.
   ///
-  /// - Throws: `invalidArgument` if the final path exists, or `busy` if another process is creating
-  ///   a store at the same path. If `fill` throws an error, this method removes the incomplete
+  /// - Throws: `invalidArgument` if the final path exists, `unsupportedFileSystem` if the volume
+  ///   cannot contain a store, or `busy` if another process is creating a store at the path. If `fill` throws an error, this method removes the incomplete
   ///   store and rethrows the error. If only the final sync of the parent directory fails, this
   ///   method throws `io`, and the complete store is at the path.
   func create(_ fill: () throws -> Void) throws {
+    try fileSystem.volumeType(of: OpenSequence.parent(of: path))?.requireSupported(path)
     try requireUnused()
     let locks = try lock()
     defer { try? locks.unlock(byte: LockByte.creation) }
@@ -87,7 +88,7 @@ struct PartialStore {
           + "(such as \(foreign)). Move those files, or use another path for the new store.",
         file: partialPath)
     }
-    try fileSystem.createDirectory(partialPath, forFilesOf: fileMode)
+    try fileSystem.createDirectory(partialPath)
     let path = partialPath + "/locks"
     let locks = StoreLocks(
       file: try fileSystem.entering(partialPath, newFileMode: fileMode).create(path))
@@ -101,6 +102,8 @@ struct PartialStore {
         "Another process is creating a store at this path. Wait until it has finished.",
         file: partialPath)
     }
+    // Set the permissions now, because the directory could have been another process's.
+    try fileSystem.createDirectory(partialPath, forFilesOf: fileMode)
     try removeFiles()
     return locks
   }

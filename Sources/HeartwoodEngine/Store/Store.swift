@@ -276,7 +276,8 @@ public final class Store: Sendable {
   /// store is suspended, there is no final checkpoint. Closing an object that is already closed has
   /// no effect.
   ///
-  /// The method waits for calls in other threads that are changing the store, such as writes.
+  /// The call that closes the last object waits for calls in other threads that are changing the
+  /// store, such as writes.
   ///
   /// - Throws: Any error from the final checkpoint, or `writesDisabled` after an earlier failure.
   ///   The store is closed in any case. Durable commits remain durable. If an error is thrown,
