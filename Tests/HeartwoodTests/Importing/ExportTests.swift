@@ -266,4 +266,11 @@ struct ExportTests {
     let text = String(decoding: exported, as: UTF8.self)
     #expect(text.utf8.elementsEqual("label\r\n\"a\"\"\u{301},b\"\r\n".utf8))
   }
+
+  @Test(arguments: [
+    "2024-01-01T00:00:00Zx", "2024-01-01T00:00:00.Z", "2024-01-01T00:00:00", "2024-02-30T00:00:00Z",
+  ])
+  func `text that is not exactly a date is rejected`(text: String) {
+    #expect(ExactDates.date(from: text) == nil)
+  }
 }
