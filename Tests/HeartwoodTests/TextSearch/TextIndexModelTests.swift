@@ -157,6 +157,17 @@ struct TextIndexModelTests {
         Entity("Weights") { TextIndex(\Weights.text, weights: [1, 2]) }
       }
     }
+    final class Many: ManagedObject {
+      @Attribute var a: String = ""
+      override class var entity: Entity {
+        Entity("Many") {
+          TextIndex(
+            \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a,
+            \Many.a,
+            \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a)
+        }
+      }
+    }
     struct Nameless: CustomTextTokenizer {
       let name = "a name"
       let version = 1
@@ -170,6 +181,7 @@ struct TextIndexModelTests {
     }
     for schema in [
       Schema(Twice.self), Schema(Number.self), Schema(Weights.self), Schema(Unnamed.self),
+      Schema(Many.self),
     ] {
       #expect(throws: ObjectGraphError.self) { try PersistentContainer.inMemory(schema: schema) }
     }
