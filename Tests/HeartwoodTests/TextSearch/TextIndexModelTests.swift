@@ -163,8 +163,7 @@ struct TextIndexModelTests {
         Entity("Many") {
           TextIndex(
             \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a,
-            \Many.a,
-            \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a)
+            \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a)
         }
       }
     }
