@@ -151,11 +151,11 @@ private struct ContextChanges: AsyncSequence, Sendable {
     mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> ContextChange? {
-      while true {
+      repeat {
         if let change = queue.next() { return change }
-        // If the sequence has ended, return any change that was added after the check above.
-        guard await wakeups.next(isolation: actor) != nil else { return queue.next() }
-      }
+      } while await wakeups.next(isolation: actor) != nil
+      // The sequence has ended. Return any change that was added after the check above.
+      return queue.next()
     }
   }
 }

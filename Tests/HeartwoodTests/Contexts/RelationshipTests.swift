@@ -5,6 +5,25 @@ import Testing
 
 @Suite("Relationships")
 struct RelationshipTests {
+  @Test(.evidence("R-01"))
+  func `a long list inserts its owner, and keeps its order when its first member is removed`()
+    throws
+  {
+    let fixture = try GraphFixture()
+    let context = fixture.context()
+    let club = Club()
+    club.halls = (0..<600).map { number in
+      let hall = Hall(context: context)
+      hall.number = number
+      return hall
+    }
+    #expect(club.managedObjectContext === context)
+    club.halls = Array(club.halls.dropFirst())
+    try context.save()
+    let read = try #require(try fixture.context().existingObject(Club.self, with: club.objectID))
+    #expect(read.halls.map(\.number) == Array(1..<600))
+  }
+
   @Test(.evidence("R-01"), .evidence("R-02"))
   func `setting one side of a relationship updates the other side`() throws {
     let fixture = try GraphFixture()

@@ -302,6 +302,7 @@ struct ExportTests {
     let text = String(decoding: exported, as: UTF8.self)
     #expect(text.utf8.elementsEqual("label\r\n\"a\"\"\u{301},b\"\r\n".utf8))
   }
+
   @Test(.evidence("IE-04")) func `a directory is not replaced`() throws {
     let directory = try ScratchDirectory()
     let file = URL(filePath: directory.path(of: "books.csv"))
@@ -313,4 +314,10 @@ struct ExportTests {
       try FileManager.default.contentsOfDirectory(atPath: directory.path(of: "")) == ["books.csv"])
   }
 
+  @Test(arguments: [
+    "2024-01-01T00:00:00Zx", "2024-01-01T00:00:00.Z", "2024-01-01T00:00:00", "2024-02-30T00:00:00Z",
+  ])
+  func `text that is not exactly a date is rejected`(text: String) {
+    #expect(ExactDates.date(from: text) == nil)
+  }
 }

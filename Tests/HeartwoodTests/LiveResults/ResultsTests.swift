@@ -389,6 +389,29 @@ struct ResultsTests {
     #expect(live.ids == [ids[1], ids[2]])
     #expect(live.changes.map(\.updated) == [[]])
   }
+
+  @Test(.evidence("LR-01")) func `a controller is empty before the first fetch`() throws {
+    let results = FetchedResultsController(fetchRequest: ranked(), context: context)
+    let song = try song(0)
+    #expect(results.fetchedObjects.isEmpty && results.objectIDs.isEmpty && results.count == 0)
+    #expect(results.index(of: song.objectID) == nil)
+    #expect(results.indexPath(forObject: song) == nil)
+    try results.performFetch()
+    #expect(results.index(of: song.objectID) == 0)
+    let others = try GraphFixture(songs)
+    let other = try others.songs([10])[0]
+    #expect(results.index(of: other) == nil)
+  }
+
+  @Test(.evidence("LR-05")) func `a list grows to thousands of objects`() throws {
+    let results = FetchedResultsController(fetchRequest: ranked(100), context: context)
+    try results.performFetch()
+    for start in stride(from: 100, to: 2500, by: 8) {
+      for rank in start..<start + 8 { Song(context: context).rank = rank }
+      #expect(results.count == start - 92)
+    }
+    #expect(results.map(\.rank) == Array(100..<2500))
+  }
 }
 
 extension GraphFixture {

@@ -19,6 +19,50 @@ private final class Crossed: ManagedObject {
   @ToOne(inverse: \Keeper.id) var keeper: Keeper?
 }
 
+private enum Twin {
+  final class First: ManagedObject {
+    override class var entity: Entity { Entity("Twin") }
+  }
+
+  final class Second: ManagedObject {
+    override class var entity: Entity { Entity("Twin") }
+  }
+}
+
+/// A class whose rules use the properties of another object.
+private final class Indirect: ManagedObject {
+  @Attribute var number: Int = 0
+  @ToOne var next: Indirect?
+  @ToOne var previous: Indirect?
+
+  override class var entity: Entity {
+    Entity("Indirect") {
+      Index(\Indirect.next?.number)
+      Inverse(\Indirect.next?.next, \Indirect.previous)
+    }
+  }
+}
+
+/// A class whose inverse is not a stored property.
+private final class Aliased: ManagedObject {
+  @ToOne(inverse: \Aliased.alias) var other: Aliased?
+  var alias: Aliased? {
+    get { nil }
+    set {}
+  }
+}
+
+private final class Unencodable: ManagedObject {
+  struct Value: AttributeValue {
+    static var storageType: StorageType { .string }
+    var storedValue: StoredValue { get throws { throw CancellationError() } }
+    init() {}
+    init(storedValue: StoredValue) throws { self.init() }
+  }
+
+  @Attribute var value = Value()
+}
+
 /// The classes of a later version of a program.
 private enum Later {
   final class Person: ManagedObject {
@@ -64,6 +108,12 @@ struct ModelTests {
     let doubled = try refusal(Doubled.self)
     #expect(doubled.contains("same name in the store, name") && doubled.contains("list"))
     #expect(try refusal(Crossed.self).contains("Crossed.keeper"))
+    #expect(try refusal(Twin.First.self, Twin.Second.self).contains("have the same name, Twin"))
+    let indirect = try refusal(Indirect.self)
+    #expect(indirect.contains("consists of Indirect.next, Indirect.number"))
+    #expect(indirect.contains("An Inverse rule of Indirect is invalid"))
+    #expect(try refusal(Aliased.self).contains("The inverse of Aliased.other is invalid"))
+    #expect(try refusal(Unencodable.self).contains("Unencodable.value could not be encoded"))
   }
 
   @Test(.evidence("M-03"))

@@ -118,4 +118,11 @@ struct FaultTests {
     #expect(try fixture.stored(ids[0])?.age == 2)
     #expect(ada.age == 2 && !ada.isDeleted)
   }
+
+  @Test func `changing a transient property in place loads a fault first`() throws {
+    let fixture = try GraphFixture()
+    let person: Person = fixture.context().object(with: try fixture.person("Ada"))
+    person.awakenings += 1
+    #expect(person.awakenings == 2 && !person.isFault)
+  }
 }

@@ -34,7 +34,9 @@ struct MemberSetTests {
     var slots = SlotSet([0, 63, 64, 200])
     #expect([0, 63, 64, 200].allSatisfy { slots.contains($0) })
     #expect(!slots.contains(1) && !slots.contains(65) && !slots.contains(1000))
-    for slot in [0, 63, 64, 200, 7, 900] { slots.remove(slot) }
+    slots.formUnion(SlotSet([5, 900]))
+    #expect([0, 5, 200, 900].allSatisfy { slots.contains($0) })
+    for slot in [0, 63, 64, 200, 7, 5, 900] { slots.remove(slot) }
     #expect(slots.isEmpty)
   }
 }

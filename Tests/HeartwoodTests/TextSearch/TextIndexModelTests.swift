@@ -160,7 +160,31 @@ struct TextIndexModelTests {
         Entity("Weights") { TextIndex(\Weights.text, weights: [1, 2]) }
       }
     }
-    for schema in [Schema(Twice.self), Schema(Number.self), Schema(Weights.self)] {
+    final class Many: ManagedObject {
+      @Attribute var a: String = ""
+      override class var entity: Entity {
+        Entity("Many") {
+          TextIndex(
+            \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a,
+            \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a, \Many.a)
+        }
+      }
+    }
+    struct Nameless: CustomTextTokenizer {
+      let name = "a name"
+      let version = 1
+      func forEachToken(in text: String, _ body: (String, Range<String.Index>) -> Void) {}
+    }
+    final class Unnamed: ManagedObject {
+      @Attribute var text: String = ""
+      override class var entity: Entity {
+        Entity("Unnamed") { TextIndex(\Unnamed.text, tokenizer: .custom(Nameless())) }
+      }
+    }
+    for schema in [
+      Schema(Twice.self), Schema(Number.self), Schema(Weights.self), Schema(Unnamed.self),
+      Schema(Many.self),
+    ] {
       #expect(throws: ObjectGraphError.self) { try PersistentContainer.inMemory(schema: schema) }
     }
   }

@@ -73,7 +73,53 @@ private enum Moment: Codable, Equatable, AttributeValue {
   }
 }
 
+/// A value that encodes a set in nested containers of all kinds.
+private struct Outline: Codable, Equatable, AttributeValue {
+  enum Key: CodingKey { case names, nothing, keyed, list, other, `super` }
+
+  var names: Set<String>
+
+  init(names: Set<String>) { self.names = names }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    let keyed = try container.nestedContainer(keyedBy: Key.self, forKey: .keyed)
+    var list = try container.nestedUnkeyedContainer(forKey: .list)
+    guard try container.decodeNil(forKey: .nothing), try list.decodeNil() else {
+      throw CancellationError()
+    }
+    let inner = try list.nestedContainer(keyedBy: Key.self)
+    var innerList = try list.nestedUnkeyedContainer()
+    let all = [
+      try keyed.decode(Set<String>.self, forKey: .names),
+      try inner.decode(Set<String>.self, forKey: .names),
+      try innerList.decode(Set<String>.self), try Set(from: list.superDecoder()),
+      try Set(from: container.superDecoder(forKey: .other)),
+      try Set(from: container.superDecoder()),
+    ]
+    guard Set(all).count == 1 else { throw CancellationError() }
+    names = all[0]
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encodeNil(forKey: .nothing)
+    var keyed = container.nestedContainer(keyedBy: Key.self, forKey: .keyed)
+    try keyed.encode(names, forKey: .names)
+    var list = container.nestedUnkeyedContainer(forKey: .list)
+    try list.encodeNil()
+    var inner = list.nestedContainer(keyedBy: Key.self)
+    try inner.encode(names, forKey: .names)
+    var innerList = list.nestedUnkeyedContainer()
+    try innerList.encode(names)
+    try names.sorted().encode(to: list.superEncoder())
+    try names.sorted().encode(to: container.superEncoder(forKey: .other))
+    try names.sorted().encode(to: container.superEncoder())
+  }
+}
+
 private final class Course: ManagedObject {
+  @Attribute var outline = Outline(names: [])
   @Attribute var start = Moment.text("")
   @Attribute var name: String = ""
   @Attribute var plan = Plan(names: [])
@@ -132,5 +178,23 @@ struct CodableValueTests {
     try mine.save()
     let stored: Course? = try fixture.context().existingObject(with: course.objectID)
     #expect(stored?.plan.names == ["theirs"] && stored?.name == "mine")
+  }
+
+  @Test(.evidence("V-03"), .evidence("C-05"))
+  func `sets in nested containers are read back equal and compared without their order`() throws {
+    let fixture = try GraphFixture(Schema(Course.self))
+    let context = fixture.context()
+    let course = Course(context: context)
+    course.outline = Outline(names: plan.names)
+    try context.save()
+    let read: Course? = try fixture.context().existingObject(with: course.objectID)
+    #expect(read?.outline == course.outline)
+    // A set with another capacity has another order.
+    var names = Set<String>(minimumCapacity: 1000)
+    names.formUnion(plan.names)
+    let generation = try fixture.container.store.snapshot().generation
+    course.outline = Outline(names: names)
+    try context.save()
+    #expect(try fixture.container.store.snapshot().generation == generation)
   }
 }

@@ -7,6 +7,7 @@ private final class Basket: ManagedObject {
   @Attribute var labels: Set<String> = ["a"]
   @Attribute var notes: [String]? = ["a"]
   @Attribute var count: Int? = 1
+  @Attribute var price: Decimal = 1
 }
 
 @Suite("Attributes")
@@ -83,10 +84,12 @@ struct ValueTests {
     basket.labels.insert("b")
     basket.notes?.append("b")
     basket.count? += 1
+    basket.price = .nan
     try context.save()
     let read = try #require(
       try fixture.context().existingObject(Basket.self, with: basket.objectID))
     #expect(read.labels == ["a", "b"] && read.notes == ["a", "b"] && read.count == 2)
+    #expect(read.price.isNaN)
   }
 
   @Test func `a URI that identifies no object is not decoded as an ID`() throws {
