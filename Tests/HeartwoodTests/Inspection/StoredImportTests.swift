@@ -34,7 +34,7 @@ struct StoredImportTests {
     var rest = Array(text.utf8)
     return try StoredObjects(store, at: store.snapshot()).importElements(
       source, of: entity, matching: key, author: nil, skipsInvalid: skipsInvalid,
-      progress: progress
+      progress: progress, rewind: { rest = Array(text.utf8) }
     ) {
       defer { rest = [] }
       return rest
