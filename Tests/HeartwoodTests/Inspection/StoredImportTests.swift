@@ -43,8 +43,9 @@ struct StoredImportTests {
 
   /// Returns a value of each tool, in the order of the names.
   private func tools<Value>(_ value: (Tool) -> Value) throws -> [Value] {
-    let context = fixture.context()
-    return try context.fetch(FetchRequest<Tool>(sort: [SortDescriptor(\.name)])).map(value)
+    try withExtendedLifetime(fixture.context()) { context in
+      try context.fetch(FetchRequest<Tool>(sort: [SortDescriptor(\.name)])).map(value)
+    }
   }
 
   @Test(.evidence("M-08"))
