@@ -151,6 +151,27 @@ struct NestedConflictTests {
 
   // MARK: Changes that are not in conflict
 
+  @Test(.evidence("N-05"), .evidence("C-02"), arguments: [false, true], [1, 2])
+  func `a change in a child has the base of the parent's edit that it replaces`(
+    isDeletion: Bool, depth: Int
+  ) throws {
+    let chain = fixture.chain(depth: depth)
+    // The custom policy keeps an object whose age others have changed.
+    chain.root.mergePolicy =
+      isDeletion
+      ? .custom { $0.isDeleted = $0.base["age"] == $0.theirs?["age"] }
+      : .mergeByPropertyStoreTrump
+    let own: Person = chain.root.object(with: id)
+    own.age = 11
+    let ada: Person = chain.child.object(with: id)
+    #expect(ada.age == 11)
+    try fixture.change(id) { $0.name = "Theirs" }
+    try chain.root.refresh(own, mergeChanges: true)
+    if isDeletion { chain.child.delete(ada) } else { ada.age = 12 }
+    try chain.save()
+    #expect(try stored()?.age == (isDeletion ? nil : 12))
+  }
+
   @Test(.evidence("N-05"), .evidence("N-02"), arguments: [1, 2])
   func `a child edits objects again after saves of the root context`(depth: Int) throws {
     let chain = fixture.chain(depth: depth)
