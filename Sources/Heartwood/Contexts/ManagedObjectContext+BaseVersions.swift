@@ -69,7 +69,43 @@ extension ManagedObjectContext {
       // If the child has read an edit of the parent, the base of that edit applies.
       if state.values[slot]?.isIdentical(to: read) != true { base.values[slot] = read }
     }
+    parent?.undoLog?.record(.base(original, changes.earlierState))
     changes.earlierState = base
+  }
+
+  /// Restores the earlier states on which changes are based after a group has been reverted.
+  ///
+  /// - Parameters:
+  ///   - steps: The reverted steps.
+  ///   - former: The earlier state of each step's object before the group was reverted.
+  func restoreEarlierStates(after steps: [UndoLog.Step], _ former: [EarlierState?]) {
+    var recorded: Set<ManagedObject> = []
+    for (step, former) in zip(steps, former) {
+      let object = step.object
+      if case .base(_, let state) = step {
+        restore(state, of: object)
+      } else if former == nil {
+        continue
+      }
+      // Reverting an edit may have discarded its base, so record the base for each changed object.
+      if recorded.insert(object).inserted { undoLog?.record(.base(object, former)) }
+    }
+  }
+
+  private func restore(_ state: EarlierState?, of object: ManagedObject) {
+    guard object.hasChanges else { return }
+    let changes = object.ownChanges
+    changes.earlierState = state
+    guard let state, !object.isDeleted else { return }
+    changes.earlierState?.values = state.values.filter { changes.originals[$0.key] != nil }
+  }
+
+  /// Removes the earlier state on which an object's changes are based, because the object is read
+  /// again.
+  func removeEarlierState(of object: ManagedObject, _ changes: ObjectChanges) {
+    guard changes.earlierState != nil else { return }
+    changes.earlierState = nil
+    undoLog?.forgetBases(of: object)
   }
 
   /// Returns all stored values that an object had when it was read, keyed by slot.
