@@ -5,32 +5,55 @@
 /// records the version that the child had read, so that the save of the root context detects the
 /// conflict.
 extension ManagedObjectContext {
-  /// Returns the number of changes that were recorded for an object, or 0 if the object is not
-  /// registered or has no changes.
-  func changeCount(of number: ObjectNumber) -> Int {
-    registeredObject(number)?.changes?.count ?? 0
+  /// The unsaved edits of a parent's object before the changes of a child are pushed to it.
+  struct EditState {
+    /// The number of changes that were recorded for the object, or 0 if the object is not registered
+    /// or has no changes.
+    var count = 0
+    /// The values of the edited properties, keyed by slot.
+    ///
+    /// The dictionary is empty if the child has read the version of the parent's object.
+    var values: [Int: StoredValue] = [:]
+  }
+
+  /// Returns the unsaved edits of the object that corresponds to an object of a child.
+  func editState(ofOriginalOf object: ManagedObject) -> EditState {
+    guard let original = registeredObject(object.number), let changes = original.changes else {
+      return EditState()
+    }
+    var state = EditState(count: changes.count)
+    guard object.baseVersion < original.version else { return state }
+    for slot in changes.originals.keys {
+      guard let property = original.entityDescription?.properties[slot] else { continue }
+      state.values[slot] = try? original.storedValue(property)
+    }
+    return state
   }
 
   /// Records the base of the edits that were pushed to an object of the parent.
   ///
-  /// - Parameter count: The number of changes that the parent's object had before the push.
-  func recordBase(of object: ManagedObject, in parent: ManagedObjectContext, since count: Int) {
+  /// - Parameter state: The edits that the parent's object had before the push.
+  func recordBase(
+    of object: ManagedObject, in parent: ManagedObjectContext, since state: EditState
+  ) {
     guard let original = parent.registeredObject(object.number), original.isUpdated,
-      original.changes?.count != count
+      original.changes?.count != state.count
     else { return }
-    recordBase(of: object, in: original, object.baseValues)
+    recordBase(of: object, in: original, state, object.baseValues)
   }
 
   /// Records the base of a deletion that was pushed to an object of the parent.
-  func recordBase(ofDeleted object: ManagedObject, in original: ManagedObject) {
+  func recordBase(
+    ofDeleted object: ManagedObject, in original: ManagedObject, since state: EditState
+  ) {
     guard original.isDeleted, !original.isInaccessible else { return }
-    recordBase(of: object, in: original, storedBaseValues(of: object))
+    recordBase(of: object, in: original, state, storedBaseValues(of: object))
   }
 
   /// Records the version and the values on which changes from this context are based, unless the
   /// parent's object is based on the same or an older version.
   private func recordBase(
-    of object: ManagedObject, in original: ManagedObject,
+    of object: ManagedObject, in original: ManagedObject, _ state: EditState,
     _ values: @autoclosure () -> [Int: StoredValue]
   ) {
     let version = object.baseVersion
@@ -41,10 +64,48 @@ extension ManagedObjectContext {
     base.version = min(base.version, version)
     for (slot, value) in values() where base.values[slot] == nil {
       let isReference = object.entityDescription?.properties[slot].isReference == true
-      base.values[slot] =
+      let read: StoredValue =
         isReference ? value.reference.map { .integer(resolved($0).bits) } ?? .null : value
+      // If the child has read an edit of the parent, the base of that edit applies.
+      if state.values[slot]?.isIdentical(to: read) != true { base.values[slot] = read }
     }
+    parent?.undoLog?.record(.base(original, changes.earlierState))
     changes.earlierState = base
+  }
+
+  /// Restores the earlier states on which changes are based after a group has been reverted.
+  ///
+  /// - Parameters:
+  ///   - steps: The reverted steps.
+  ///   - former: The earlier state of each step's object before the group was reverted.
+  func restoreEarlierStates(after steps: [UndoLog.Step], _ former: [EarlierState?]) {
+    var recorded: Set<ManagedObject> = []
+    for (step, former) in zip(steps, former) {
+      let object = step.object
+      if case .base(_, let state) = step {
+        restore(state, of: object)
+      } else if former == nil {
+        continue
+      }
+      // Reverting an edit may have discarded its base, so record the base for each changed object.
+      if recorded.insert(object).inserted { undoLog?.record(.base(object, former)) }
+    }
+  }
+
+  private func restore(_ state: EarlierState?, of object: ManagedObject) {
+    guard object.hasChanges else { return }
+    let changes = object.ownChanges
+    changes.earlierState = state
+    guard let state, !object.isDeleted else { return }
+    changes.earlierState?.values = state.values.filter { changes.originals[$0.key] != nil }
+  }
+
+  /// Removes the earlier state on which an object's changes are based, because the object is read
+  /// again.
+  func removeEarlierState(of object: ManagedObject, _ changes: ObjectChanges) {
+    guard changes.earlierState != nil else { return }
+    changes.earlierState = nil
+    undoLog?.forgetBases(of: object)
   }
 
   /// Returns all stored values that an object had when it was read, keyed by slot.

@@ -136,7 +136,8 @@ extension ManagedObjectContext {
     guard let parent else { return }
     let changed = inserted.all + updated.all
     let before = changed.map { lists(ofOriginalOf: $0, in: parent) }
-    let counts = changed.map { parent.changeCount(of: $0.number) }
+    let states = changed.map { parent.editState(ofOriginalOf: $0) }
+    let statesOfDeleted = deleted.all.map { parent.editState(ofOriginalOf: $0) }
     for object in inserted.all { adopt(object, into: parent) }
     // Push all references before any members, because the references determine which object has a
     // member that the parent has moved in the meantime.
@@ -145,17 +146,17 @@ extension ManagedObjectContext {
     for (object, lists) in zip(changed, before) {
       pushMembers(of: object, to: parent, lists, &refusesTarget)
     }
-    for (object, count) in zip(changed, counts) { recordBase(of: object, in: parent, since: count) }
+    for (object, state) in zip(changed, states) { recordBase(of: object, in: parent, since: state) }
     // Push the references of all objects first, because deleting one object may delete another.
     for object in deleted.all { pushOneWayReferences(of: object, to: parent) }
     let originals = deleted.all.map { object in
       // Keep an object that was only missing when this context read it.
       object.isInaccessible ? nil : parent.existingObject(object.number)
     }
-    for (object, original) in zip(deleted.all, originals) {
+    for (object, (original, state)) in zip(deleted.all, zip(originals, statesOfDeleted)) {
       if let original, original.source === parent {
         parent.delete(original)
-        recordBase(ofDeleted: object, in: original)
+        recordBase(ofDeleted: object, in: original, since: state)
       }
       object.state.remove(.registered)
       object.hooks = []

@@ -173,7 +173,7 @@ extension ManagedObjectContext {
       for slot in changes.originals.keys {
         changes.originals[slot] = (try? object.storedValue(entity.properties[slot])) ?? .null
       }
-      changes.earlierState = nil
+      removeEarlierState(of: object, changes)
       return true
     }
     let storage = model.storage(of: entity)
@@ -191,7 +191,7 @@ extension ManagedObjectContext {
   ) throws {
     let theirs = try storage.values(view)
     for slot in changes.originals.keys { changes.originals[slot] = theirs[slot] }
-    changes.earlierState = nil
+    removeEarlierState(of: object, changes)
     try fill(object, storage, view)
     forgetMembers(of: object, storage.entity)
   }

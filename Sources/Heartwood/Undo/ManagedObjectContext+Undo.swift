@@ -4,13 +4,16 @@ extension ManagedObjectContext {
     confinement?.enter()
     defer { confinement?.leave() }
     guard let undoLog else { return }
-    for step in begin(undoLog) { storeContext(describing: step.object)?.revert(step) }
+    let steps = begin(undoLog)
+    let earlierStates = steps.map { $0.object.changes?.earlierState }
+    for step in steps { storeContext(describing: step.object)?.revert(step) }
     for step in undoLog.postponedSteps() {
       storeContext(describing: step.object)?.revertPostponed(step)
     }
     for object in undoLog.objectsDeletedAgain() {
       storeContext(describing: object)?.completeDeletion(of: object)
     }
+    restoreEarlierStates(after: steps, earlierStates)
     undoLog.end()
     for storeContext in rootContext.storeContexts { storeContext.showHiddenMembers() }
     processPendingChanges()
@@ -32,6 +35,7 @@ extension ManagedObjectContext {
       }
       for step in undoLog?.stepsWaiting(for: object) ?? [] { revert(step) }
       return
+    case .base: return
     case .value, .target, .joined, .left, .cleared, .order, .original: break
     }
     // If the object has left the context, postpone the step, because a later step may insert the
@@ -58,7 +62,7 @@ extension ManagedObjectContext {
     case .cleared(_, let property, let members): fill(object, property, members)
     case .order(_, let property, let members): revertOrder(of: object, property, members)
     case .original(_, let property): restoreOriginalOrder(object, property)
-    case .insertion, .deletion: break
+    case .insertion, .deletion, .base: break
     }
   }
 
@@ -341,6 +345,8 @@ extension ManagedObjectContext {
       (try? object.storedValue(property))?.isIdentical(to: current(original, property)) == true
     else { return }
     changes.originals[property.slot] = nil
+    // The deletion of an object depends on the earlier values of all properties.
+    if !object.isDeleted { changes.earlierState?.values[property.slot] = nil }
     unmarkIfUnchanged(object)
   }
 

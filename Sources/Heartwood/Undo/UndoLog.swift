@@ -21,13 +21,16 @@ final class UndoLog {
     case original(ManagedObject, PropertyDescription)
     case insertion(ManagedObject)
     case deletion(ManagedObject)
+    /// The base of an object's changes became older because of changes from a child context (N-05).
+    case base(ManagedObject, EarlierState?)
 
     /// The object that was changed.
     var object: ManagedObject {
       switch self {
       case .value(let object, _, _, _), .target(let object, _, _, _), .joined(let object, _, _),
         .left(let object, _, _, _), .cleared(let object, _, _), .order(let object, _, _),
-        .original(let object, _), .insertion(let object), .deletion(let object):
+        .original(let object, _), .insertion(let object), .deletion(let object),
+        .base(let object, _):
         object
       }
     }
@@ -143,6 +146,11 @@ final class UndoLog {
     compact(left)
   }
 
+  /// Discards the recorded bases of an object's changes, because the object was read again.
+  func forgetBases(of object: ManagedObject) {
+    compact { step in if case .base(object, _) = step { nil } else { step } }
+  }
+
   /// Ends the current group, and marks the changes of all groups as saved.
   func didSave() {
     endGroup()
@@ -166,6 +174,8 @@ final class UndoLog {
         // Drop this step, because the order before the change is no longer known. The later steps
         // are sufficient.
         case .original: nil
+        // Drop this step, because the base is that of unsaved changes.
+        case .base: nil
         default: step
         }
       }

@@ -25,6 +25,14 @@ struct NestedConflictTests {
     try fixture.change(id) { ($0.age, $0.name) = (20, "Theirs") }
   }
 
+  /// Returns the person, which the given context has read before others changed it.
+  private func personReadBeforeChange(in child: ManagedObjectContext) throws -> Person {
+    let ada: Person = child.object(with: id)
+    #expect(ada.age == 1)
+    try changeByOthers()
+    return ada
+  }
+
   private func stored() throws -> (name: String, age: Int, nickname: String?)? {
     try fixture.stored { context in
       try context.existingObject(Person.self, with: id).map { ($0.name, $0.age, $0.nickname) }
@@ -113,9 +121,7 @@ struct NestedConflictTests {
     chain.root.mergePolicy =
       policy == .custom
       ? .custom { $0.isDeleted = $0.base["age"] == $0.theirs?["age"] } : policy.policy
-    let ada: Person = chain.child.object(with: id)
-    #expect(ada.age == 1)
-    try changeByOthers()
+    let ada = try personReadBeforeChange(in: chain.child)
     chain.child.delete(ada)
     try chain.save()
     let isKept = policy.keepsStore || policy == .custom
@@ -125,9 +131,7 @@ struct NestedConflictTests {
   @Test(.evidence("N-05"))
   func `a save of the root context does not hide what others saved before it`() throws {
     let chain = fixture.chain(depth: 1)
-    let ada: Person = chain.child.object(with: id)
-    #expect(ada.age == 1)
-    try changeByOthers()
+    let ada = try personReadBeforeChange(in: chain.child)
     chain.root.object(Person.self, with: id).nickname = "root"
     try chain.root.save()
     ada.age = 10
@@ -140,16 +144,108 @@ struct NestedConflictTests {
   func `an edit is in conflict after the parent has moved to a newer generation`() throws {
     let chain = fixture.chain(depth: 1)
     try chain.root.setQueryGenerationFrom(.current)
-    let ada: Person = chain.child.object(with: id)
-    #expect(ada.age == 1)
-    try changeByOthers()
+    let ada = try personReadBeforeChange(in: chain.child)
     try chain.root.setQueryGenerationFrom(.current)
     ada.nickname = "mine"
     let error = #expect(throws: ObjectGraphError.self) { try chain.save() }
     #expect(error?.kind == .mergeConflict)
   }
 
+  // MARK: Undo in the parent
+
+  @Test(.evidence("N-05"), .evidence("G-05"), arguments: [false, true])
+  func `undoing a child's change in the parent keeps the parent's own edit`(
+    isDeletion: Bool
+  ) throws {
+    let chain = fixture.chain(depth: 1)
+    chain.root.tracksUndo = true
+    let ada = try personReadBeforeChange(in: chain.child)
+    chain.root.object(Person.self, with: id).age = 21
+    if isDeletion { chain.child.delete(ada) } else { ada.age = 30 }
+    try chain.child.save()
+    chain.root.undo()
+    try chain.root.save()
+    #expect(try stored()?.age == 21)
+  }
+
+  @Test(.evidence("N-05"), .evidence("G-01"), arguments: [false, true])
+  func `redoing a child's change in the parent restores its conflict`(isDeletion: Bool) throws {
+    let chain = fixture.chain(depth: 1)
+    chain.root.tracksUndo = true
+    let ada = try personReadBeforeChange(in: chain.child)
+    if isDeletion { chain.child.delete(ada) } else { ada.age = 30 }
+    try chain.child.save()
+    for _ in 1...2 {
+      chain.root.undo()
+      chain.root.redo()
+    }
+    if !isDeletion {
+      // Reverting the edit by hand discards its base when the reversal is redone.
+      chain.root.object(Person.self, with: id).age = 20
+      chain.root.undo()
+      chain.root.redo()
+      chain.root.undo()
+    }
+    let error = #expect(throws: ObjectGraphError.self) { try chain.root.save() }
+    #expect(error?.kind == .mergeConflict)
+  }
+
+  @Test(.evidence("N-05"), .evidence("S-03"))
+  func `an undo does not restore a conflict that a refresh has resolved`() throws {
+    let chain = fixture.chain(depth: 1)
+    chain.root.tracksUndo = true
+    let ada: Person = chain.child.object(with: id)
+    ada.age = 10
+    try changeByOthers()
+    try chain.child.save()
+    ada.nickname = "undone"
+    try chain.child.save()
+    try chain.root.refresh(chain.root.object(Person.self, with: id), mergeChanges: true)
+    chain.root.undo()
+    try chain.root.save()
+    #expect(try stored() ?? ("", 0, nil) == ("Theirs", 10, nil))
+  }
+
+  @Test(.evidence("N-05"), .evidence("C-02"), arguments: [1, 2])
+  func `a reverted edit of a child is not the base of a later edit`(depth: Int) throws {
+    let chain = fixture.chain(depth: depth)
+    let parent = chain.contexts[depth - 1]
+    chain.root.mergePolicy = .mergeByPropertyStoreTrump
+    parent.tracksUndo = true
+    let ada: Person = chain.child.object(with: id)
+    (ada.age, ada.nickname) = (30, "mine")
+    try changeByOthers()
+    try chain.child.save()
+    parent.object(Person.self, with: id).age = 20
+    if depth == 1 { parent.undo() }
+    if depth == 1 { parent.redo() } else { try parent.save() }
+    chain.root.object(Person.self, with: id).age = 25
+    try chain.root.save()
+    #expect(try stored() ?? ("", 0, nil) == ("Theirs", 25, "mine"))
+  }
+
   // MARK: Changes that are not in conflict
+
+  @Test(.evidence("N-05"), .evidence("C-02"), arguments: [false, true], [1, 2])
+  func `a change in a child has the base of the parent's edit that it replaces`(
+    isDeletion: Bool, depth: Int
+  ) throws {
+    let chain = fixture.chain(depth: depth)
+    // The custom policy keeps an object whose age others have changed.
+    chain.root.mergePolicy =
+      isDeletion
+      ? .custom { $0.isDeleted = $0.base["age"] == $0.theirs?["age"] }
+      : .mergeByPropertyStoreTrump
+    let own: Person = chain.root.object(with: id)
+    own.age = 11
+    let ada: Person = chain.child.object(with: id)
+    #expect(ada.age == 11)
+    try fixture.change(id) { $0.name = "Theirs" }
+    try chain.root.refresh(own, mergeChanges: true)
+    if isDeletion { chain.child.delete(ada) } else { ada.age = 12 }
+    try chain.save()
+    #expect(try stored()?.age == (isDeletion ? nil : 12))
+  }
 
   @Test(.evidence("N-05"), .evidence("N-02"), arguments: [1, 2])
   func `a child edits objects again after saves of the root context`(depth: Int) throws {
@@ -220,9 +316,7 @@ struct NestedConflictTests {
   @Test(.evidence("N-05"), .evidence("C-05"))
   func `an edit that equals the parent's value does not affect the parent's own edits`() throws {
     let chain = fixture.chain(depth: 1)
-    let ada: Person = chain.child.object(with: id)
-    #expect(ada.age == 1)
-    try changeByOthers()
+    let ada = try personReadBeforeChange(in: chain.child)
     chain.root.object(Person.self, with: id).nickname = "own"
     ada.age = 20
     try chain.save()
@@ -268,9 +362,7 @@ struct NestedConflictTests {
   func `undoing an older deletion in the parent leaves no conflict`(isRolledBack: Bool) throws {
     let chain = fixture.chain(depth: 1)
     chain.root.tracksUndo = true
-    let ada: Person = chain.child.object(with: id)
-    #expect(ada.age == 1)
-    try changeByOthers()
+    let ada = try personReadBeforeChange(in: chain.child)
     chain.child.delete(ada)
     try chain.child.save()
     if isRolledBack { chain.root.rollback() } else { chain.root.undo() }
@@ -298,9 +390,7 @@ struct NestedConflictTests {
   func `a root context that merges automatically keeps edits of a child`() throws {
     let chain = fixture.chain(depth: 1)
     chain.root.automaticallyMergesChangesFromParent = true
-    let ada: Person = chain.child.object(with: id)
-    #expect(ada.age == 1)
-    try changeByOthers()
+    let ada = try personReadBeforeChange(in: chain.child)
     #expect(try chain.root.count(for: FetchRequest<Person>()) == 1)
     ada.age = 10
     try chain.save()
