@@ -176,11 +176,16 @@ final class ResultsFeed: ContextFollower {
     nextView = view
     defer { nextView = nil }
     let update: Update
+    let recorded = changed
     do {
       update = try preparedUpdate(view)
+      // The objects that the update loads may change other objects in `awakeFromFetch`.
+      changed = changed.count == update.changed.count ? [] : changed.subtracting(update.changed)
+      try rereadMembers(among: update.numbers, view)
       // A fault that could not be loaded sets an error without throwing it.
       try storeContext.requireReadable()
     } catch {
+      changed.formUnion(recorded)
       for list in lists { list.discardEdits() }
       throw error
     }
@@ -240,8 +245,6 @@ final class ResultsFeed: ContextFollower {
   /// - Returns: Closures that notify the observers of the changed lists.
   private func commit(_ update: Update) -> [() -> Void] {
     setGeneration(of: update.view)
-    // The other lists have already reread their objects.
-    let unread = lists.filter { $0.mustFetch || $0.query.isWindowed }
     let notifications = lists.compactMap { $0.commit() }
     if let numbers = update.numbers {
       for number in numbers { shown[number] = nil }
@@ -249,11 +252,8 @@ final class ResultsFeed: ContextFollower {
       shown = [:]
     }
     for state in update.shown { shown[state.number] = .some(state.values) }
-    // The objects that the update has loaded may have changed other objects in `awakeFromFetch`.
-    changed = changed.count == update.changed.count ? [] : changed.subtracting(update.changed)
     (renumbered, mustExamineAll, didParentChange) = ([:], false, false)
     (shownView, hidingNumbers) = (update.view, update.hidingNumbers)
-    rereadMembers(of: unread, among: update.numbers, update.view)
     return notifications
   }
 
