@@ -8,6 +8,8 @@ final class ContextObserver {
   private var observations = NumberTable<ObjectObservation>()
   /// The objects that may have changed since observers read values from them.
   private var changed: Set<ManagedObject> = []
+  /// The last numbers of the new objects that other objects have replaced (C-12).
+  private var replaced: Set<ObjectNumber> = []
   /// The summary of the context's changes that observers last saw.
   ///
   /// The summary dates from the latest notification. Before the first notification, it dates from
@@ -68,6 +70,12 @@ final class ContextObserver {
     observations[old] = nil
   }
 
+  /// Records that another object replaces a new object, which leaves the context.
+  func recordReplacement(of number: ObjectNumber) {
+    forget(number)
+    replaced.insert(number)
+  }
+
   func forget(_ number: ObjectNumber) { observations[number] = nil }
 
   /// Notifies observers of each value that has changed since they read it.
@@ -94,9 +102,12 @@ final class ContextObserver {
   private func notifyIfChanged(
     _ observation: ObjectObservation, _ object: ManagedObject, _ property: PropertyDescription
   ) {
-    observation.notifyIfChanged(object, property.slot, storeContext.renumbered) {
-      value(property, object)
-    }
+    observation.notifyIfChanged(object, property.slot, resolved) { value(property, object) }
+  }
+
+  /// Returns the current number of an object, or its last number if another object has replaced it.
+  private func resolved(_ number: ObjectNumber) -> ObjectNumber {
+    storeContext.renumbered.resolved(number, unlessIn: replaced)
   }
 
   /// Returns the value of a property, for comparison with a value read earlier.

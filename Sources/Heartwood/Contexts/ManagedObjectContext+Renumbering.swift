@@ -27,7 +27,8 @@ extension ManagedObjectContext {
       object.number = number
       if let successor = registered[number]?.takeUnretainedValue() {
         replacedObjects.append(ReplacedObject(context: self, object: object, successor: successor))
-        observer?.forget(old)
+        observer?.recordReplacement(of: old)
+        follower?.recordReplacement(of: old)
       } else {
         registered[number] = .passUnretained(object)
         observer?.recordNumber(number, insteadOf: old)

@@ -85,10 +85,12 @@ extension ManagedObjectContext {
           let successor = successors[target]
         else { continue }
         object.setTarget(.object(successor), property)
+        observer?.recordChange(of: object)
       } else if let members = object.members(property),
         members.contains(where: { successors[$0] != nil })
       {
         object.setMembers(MemberSet(members.map { successors[$0] ?? $0 }).map { $0 }, property)
+        observer?.recordChange(of: object)
       }
       object.changes?.members[property.slot]?.replace(successors)
     }

@@ -19,8 +19,11 @@ final class LiveList {
     var inserted: [Entry] = []
     /// The objects whose values have changed.
     var updated: Set<ObjectNumber> = []
-    /// The result of a fetch that adds entries to a list that would become too short.
-    var refill: LiveQuery.Found?
+    /// Whether the tree contains the complete result after a fetch, which adds entries if the list
+    /// would become too short.
+    ///
+    /// The value is `nil` if nothing was fetched.
+    var isComplete: Bool?
     /// The result that replaces the list, or `nil` if the list is not refetched.
     var refetch: Refetch?
   }
@@ -36,7 +39,7 @@ final class LiveList {
   let storeContext: ManagedObjectContext
   /// The root context, which is retained because it owns the store context.
   private let rootContext: ManagedObjectContext
-  private let feed: ResultsFeed
+  let feed: ResultsFeed
   private(set) var tree: ResultsTree
   private var sectionCounts = SectionCounts()
   /// The list's current state, or `nil` if it has not been computed since the list last changed.
@@ -72,9 +75,11 @@ final class LiveList {
   var count: Int { window.count }
 
   /// The range of positions in the tree that the list covers.
-  private var window: Range<Int> {
-    let end = query.limit.map { min(query.offset + $0, tree.count) } ?? tree.count
-    return min(query.offset, end)..<end
+  private var window: Range<Int> { fullWindow.clamped(to: 0..<tree.count) }
+
+  /// The range of positions that the request asks for, which may extend beyond the tree.
+  private var fullWindow: Range<Int> {
+    query.offset..<(query.limit.map { query.offset + $0 } ?? .max)
   }
 
   private func adopt(_ found: LiveQuery.Found) {
@@ -231,7 +236,16 @@ final class LiveList {
       !(last.map { tree.areInOrder(entry.keys, $0.keys) } ?? false)
     }
     let count = tree.count - update.removed.count + update.inserted.count
-    if count < query.offset + limit { update.refill = try query.fetch(feed.storeContext) }
+    if count < query.offset + limit {
+      let found = try query.fetch(feed.storeContext)
+      let removed = Set(update.removed.map(\.entry.number))
+      let inserted = Set(update.inserted.map(\.number))
+      update.inserted += found.entries.filter { entry in
+        !inserted.contains(entry.number)
+          && (removed.contains(entry.number) || !tree.contains(entry.number))
+      }
+      update.isComplete = found.isComplete
+    }
     return update
   }
 
@@ -261,6 +275,30 @@ final class LiveList {
     return update
   }
 
+  /// Returns the objects that the list contains after ``commit()``, and that may have changed or
+  /// enter the list.
+  ///
+  /// - Parameter numbers: The objects that may have changed, or `nil` for all objects.
+  func preparedMembers(among numbers: Set<ObjectNumber>?) -> [ObjectNumber] {
+    if let found = prepared?.refetch?.found.entries {
+      return found[fullWindow.clamped(to: 0..<found.count)].map(\.number).filter { number in
+        numbers?.contains(number) != false || !contains(number)
+      }
+    }
+    var entering: [ObjectNumber] = []
+    let (update, oldCount) = (prepared ?? Update(), tree.count)
+    if !update.removed.isEmpty || !update.inserted.isEmpty {
+      let edits = apply(update).within(fullWindow, oldCount: oldCount, tree)
+      entering = edits.inserted.map(\.entry.number)
+    }
+    // The list must not change before `commit()`, so revert the changes.
+    defer {
+      for entry in update.inserted { tree.remove(entry.number) }
+      for placed in update.removed { tree.insert(placed.entry) }
+    }
+    return entering + (numbers ?? []).filter { contains($0) }
+  }
+
   /// Applies the prepared changes.
   ///
   /// - Returns: A function that notifies the observer, or `nil` if nothing has changed.
@@ -270,22 +308,16 @@ final class LiveList {
     guard let update else { return nil }
     let (oldWindow, oldCount) = (window, tree.count)
     let edits = update.refetch.map { replace($0) } ?? apply(update)
+    if let isComplete = update.isComplete { self.isComplete = isComplete }
     return change(edits, update.updated, oldWindow, oldCount)
   }
 
   private func apply(_ update: Update) -> ResultsEdits {
     for placed in update.removed { tree.remove(placed.entry.number) }
     for entry in update.inserted { tree.insert(entry) }
-    var inserted = update.inserted.map(\.number)
-    if let refill = update.refill {
-      isComplete = refill.isComplete
-      for entry in refill.entries where !tree.contains(entry.number) {
-        tree.insert(entry)
-        inserted.append(entry.number)
-      }
-    }
     return ResultsEdits(
-      removed: update.removed, inserted: placed(inserted), areTogether: query.areTogether)
+      removed: update.removed, inserted: placed(update.inserted.map(\.number)),
+      areTogether: query.areTogether)
   }
 
   private func placed(_ numbers: [ObjectNumber]) -> [ResultsEdits.Placed] {
@@ -320,7 +352,6 @@ final class LiveList {
   private func change(
     _ edits: ResultsEdits, _ updated: Set<ObjectNumber>, _ oldWindow: Range<Int>, _ oldCount: Int
   ) -> (() -> Void)? {
-    let fullWindow = query.offset..<(query.limit.map { query.offset + $0 } ?? .max)
     let (removed, inserted) =
       query.isWindowed
       ? edits.within(fullWindow, oldCount: oldCount, tree) : (edits.removed, edits.inserted)
@@ -343,34 +374,6 @@ final class LiveList {
       sectionDifference: CollectionDifference(sectionChanges) ?? Self.none,
       generation: feed.generation)
     return { [didChange] in didChange(change) }
-  }
-
-  private static var none: CollectionDifference<String?> {
-    [String?]().difference(from: [])
-  }
-
-  private func difference(
-    _ removed: [ResultsEdits.Placed], _ inserted: [ResultsEdits.Placed], start: Int
-  ) -> CollectionDifference<ManagedObjectID> {
-    func offsets(_ all: [ResultsEdits.Placed]) -> [ObjectNumber: Int] {
-      Dictionary(uniqueKeysWithValues: all.map { ($0.entry.number, $0.position - start) })
-    }
-    let (before, after) = (offsets(removed), offsets(inserted))
-    let changes =
-      removed.map { placed in
-        CollectionDifference<ManagedObjectID>.Change.remove(
-          offset: placed.position - start, element: feed.id(placed.entry.number),
-          associatedWith: after[placed.entry.number])
-      }
-      + inserted.map { placed in
-        .insert(
-          offset: placed.position - start, element: feed.id(placed.entry.number),
-          associatedWith: before[placed.entry.number])
-      }
-    guard let difference = CollectionDifference(changes) else {
-      preconditionFailure("The changes to a live list are inconsistent.")
-    }
-    return difference
   }
 
   /// Discards entries far beyond the limit.

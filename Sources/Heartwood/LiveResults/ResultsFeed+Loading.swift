@@ -63,22 +63,19 @@ extension ResultsFeed {
     try storeContext.reread(objects.map(\.number), in: view)
   }
 
-  /// Rereads the loaded objects that the given lists contain.
+  /// Rereads the loaded objects that lists contain after the prepared changes.
   ///
   /// - Parameter numbers: The objects that may have changed, or `nil` for all objects.
-  func rereadMembers(
-    of lists: [LiveList], among numbers: Set<ObjectNumber>?, _ view: StoreView
-  ) {
-    guard storeContext.parent == nil, !lists.isEmpty else { return }
-    let objects =
-      numbers.map { $0.compactMap { registered($0) } } ?? storeContext.allRegistered()
-    let members = objects.filter { object in
-      !object.isFault && !object.hasChanges && lists.contains { $0.contains(object.number) }
+  func rereadMembers(among numbers: Set<ObjectNumber>?, _ view: StoreView) throws {
+    guard storeContext.parent == nil else { return }
+    var members: Set<ObjectNumber> = []
+    // The other lists have already reread their objects.
+    for list in lists where list.mustFetch || list.query.isWindowed {
+      members.formUnion(
+        list.preparedMembers(among: numbers).filter { number in
+          registered(number).map { !$0.isFault && !$0.hasChanges } ?? false
+        })
     }
-    do {
-      try storeContext.reread(members.map(\.number), in: view)
-    } catch {
-      storeContext.recordFaultError(error)
-    }
+    try storeContext.reread(Array(members), in: view)
   }
 }

@@ -35,6 +35,8 @@ final class ResultsFeed: ContextFollower {
   private var didParentChange = false
   /// The new numbers of objects that were renumbered since the last update, keyed by old number.
   private var renumbered: [ObjectNumber: ObjectNumber] = [:]
+  /// The last numbers of the objects that other objects have replaced since the last update.
+  private var replaced: Set<ObjectNumber> = []
   private var isUpdating = false
   /// The number of rows and objects examined so far, for use in measurements.
   private(set) var examinedCount = 0
@@ -110,6 +112,8 @@ final class ResultsFeed: ContextFollower {
 
   func recordNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber) { renumbered[old] = new }
 
+  func recordReplacement(of number: ObjectNumber) { replaced.insert(number) }
+
   // MARK: Updating
 
   /// Updates every list to match what a fetch would return now.
@@ -176,11 +180,16 @@ final class ResultsFeed: ContextFollower {
     nextView = view
     defer { nextView = nil }
     let update: Update
+    let recorded = changed
     do {
       update = try preparedUpdate(view)
+      // The objects that the update loads may change other objects in `awakeFromFetch`.
+      changed = changed.count == update.changed.count ? [] : changed.subtracting(update.changed)
+      try rereadMembers(among: update.numbers, view)
       // A fault that could not be loaded sets an error without throwing it.
       try storeContext.requireReadable()
     } catch {
+      changed.formUnion(recorded)
       for list in lists { list.discardEdits() }
       throw error
     }
@@ -240,8 +249,6 @@ final class ResultsFeed: ContextFollower {
   /// - Returns: Closures that notify the observers of the changed lists.
   private func commit(_ update: Update) -> [() -> Void] {
     setGeneration(of: update.view)
-    // The other lists have already reread their objects.
-    let unread = lists.filter { $0.mustFetch || $0.query.isWindowed }
     let notifications = lists.compactMap { $0.commit() }
     if let numbers = update.numbers {
       for number in numbers { shown[number] = nil }
@@ -249,11 +256,8 @@ final class ResultsFeed: ContextFollower {
       shown = [:]
     }
     for state in update.shown { shown[state.number] = .some(state.values) }
-    // The objects that the update has loaded may have changed other objects in `awakeFromFetch`.
-    changed = changed.count == update.changed.count ? [] : changed.subtracting(update.changed)
-    (renumbered, mustExamineAll, didParentChange) = ([:], false, false)
+    (renumbered, replaced, mustExamineAll, didParentChange) = ([:], [], false, false)
     (shownView, hidingNumbers) = (update.view, update.hidingNumbers)
-    rereadMembers(of: unread, among: update.numbers, update.view)
     return notifications
   }
 
@@ -375,14 +379,18 @@ final class ResultsFeed: ContextFollower {
 
   /// Returns whether an attribute or a to-one relationship of an object has changed.
   ///
-  /// A reference does not count as changed if its target was merely renumbered.
+  /// A reference counts as changed if another object replaced its target (C-12), but not if the
+  /// target was merely renumbered.
   func differ(_ old: [StoredValue], _ new: [StoredValue], _ number: ObjectNumber) -> Bool {
     guard let entity = storeContext.model.storage(of: number)?.entity else { return false }
     return entity.columns.contains { property in
       let slot = property.slot
       guard !old[slot].isIdentical(to: new[slot]) else { return false }
-      guard case .toOne = property.kind, let target = old[slot].reference else { return true }
-      return new[slot].reference != renumbered[target] ?? storeContext.resolved(target)
+      guard case .toOne = property.kind, let target = old[slot].reference,
+        !replaced.contains(target)
+      else { return true }
+      let current = renumbered[target] ?? target
+      return new[slot].reference != storeContext.renumbered.resolved(current, unlessIn: replaced)
     }
   }
 

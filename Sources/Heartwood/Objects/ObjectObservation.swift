@@ -9,15 +9,16 @@ enum ObservedValue {
 
   /// Returns whether a later value is the same as this value.
   ///
-  /// Objects that have since been renumbered are the same objects.
-  func isSame(as later: ObservedValue, _ renumbered: RenumberedObjects) -> Bool {
+  /// - Parameter resolved: A closure that returns the current number of an object, given the number
+  ///   that the object had when this value was read.
+  func isSame(as later: ObservedValue, _ resolved: (ObjectNumber) -> ObjectNumber) -> Bool {
     switch (self, later) {
     case (.attribute(let before), .attribute(let now)): return before.isIdentical(to: now)
     case (.target(let before), .target(let now)):
-      return before == now || before.map { renumbered.resolved($0) } == now
+      return before == now || before.map(resolved) == now
     case (.members(let before, let isOrdered), .members(let now, _)):
       if before == now { return true }
-      let current = before.map { renumbered.resolved($0) }
+      let current = before.map(resolved)
       return (isOrdered ? current : current.sorted()) == now
     default: return false
     }
@@ -53,10 +54,10 @@ final class ObjectObservation {
   /// - Complexity: O(1). After a notification, no values are compared until an observer reads the
   ///   property again.
   func notifyIfChanged(
-    _ object: ManagedObject, _ slot: Int, _ renumbered: RenumberedObjects,
+    _ object: ManagedObject, _ slot: Int, _ resolved: (ObjectNumber) -> ObjectNumber,
     _ value: () -> ObservedValue?
   ) {
-    guard let before = seen[slot], let value = value(), !before.isSame(as: value, renumbered)
+    guard let before = seen[slot], let value = value(), !before.isSame(as: value, resolved)
     else { return }
     seen[slot] = nil
     registrar.withMutation(of: object, keyPath: ObservedProperties.path(slot)) {}

@@ -59,6 +59,15 @@ package final class RenumberedObjects {
     return number
   }
 
+  /// Returns an object's current number, or its last number if another object has replaced it.
+  ///
+  /// - Parameter replaced: The last numbers of the objects that other objects have replaced.
+  func resolved(_ number: ObjectNumber, unlessIn replaced: Set<ObjectNumber>) -> ObjectNumber {
+    var number = number
+    while !replaced.contains(number), let next = successor(of: number) { number = next }
+    return number
+  }
+
   private func successor(of number: ObjectNumber) -> ObjectNumber? {
     number.isTemporary
       ? Self.successor(of: number, in: temporary) : Self.successor(of: number, in: permanent)

@@ -3,6 +3,21 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
+/// A class whose objects read a deleted object when they are reread.
+private final class LinkedSong: ManagedObject {
+  @Attribute var rank: Int = 0
+  @Attribute var title: String = ""
+  @ToOne var next: LinkedSong?
+
+  override func awakeFromFetch() {
+    guard title == "theirs" else { return }
+    for case let object as LinkedSong in managedObjectContext?.registeredObjects ?? []
+    where object.isFault {
+      _ = object.title
+    }
+  }
+}
+
 @Suite("Objects that live lists reread")
 struct ResultsRereadingTests {
   private let fixture: GraphFixture
@@ -70,5 +85,68 @@ struct ResultsRereadingTests {
     }
     context.processPendingChanges()
     #expect(other.title == "theirs" && album.name == "theirs" && live.check().ids.count == 2)
+  }
+
+  @Test(.evidence("LR-11"), .evidence("LR-01"), .evidence("F-09"), arguments: 0..<3)
+  func `an update rereads an object that enters the list because of other objects`(
+    kind: Int
+  ) throws {
+    let requests: [FetchRequest<Song>] = [
+      FetchRequest(sort: [SortDescriptor(\.rank)], limit: 1),
+      FetchRequest(sort: [SortDescriptor(\.rank, order: .reverse)], offset: 2),
+      FetchRequest(where: #Predicate { $0.album?.name == "x" }),
+    ]
+    try fixture.changeSong(ids[1]) { song in
+      song.album = song.managedObjectContext?.object(Album.self, with: albumID)
+    }
+    let song = try #require(try context.existingObject(Song.self, with: ids[1]))
+    let live = try FollowedResults(requests[kind], context)
+    try fixture.changeSong(ids[1]) { $0.title = "theirs" }
+    context.processPendingChanges()
+    #expect(song.title == "song 20")
+    try fixture.saved { other in
+      other.delete(other.object(Song.self, with: ids[0]))
+      other.object(Album.self, with: albumID).name = "x"
+      Song(context: other).rank = 40
+    }
+    context.processPendingChanges()
+    #expect(song.title == "theirs" && live.check().ids == [ids[1]])
+    song.title = "mine"
+    try context.save()
+  }
+
+  @Test(.evidence("LR-09"), .evidence("LR-11"), arguments: [false, true])
+  func `a reread that fails changes no list`(isWindowed: Bool) throws {
+    let fixture = try GraphFixture(Schema(LinkedSong.self))
+    let ids = try fixture.saved { context in
+      (0..<3).map { rank in
+        let song = LinkedSong(context: context)
+        song.rank = rank
+        return song
+      }
+    }.map(\.objectID)
+    let context = fixture.context()
+    context.shouldDeleteInaccessibleFaults = false
+    let loaded = try #require(try context.existingObject(LinkedSong.self, with: ids[0]))
+    var request = FetchRequest<LinkedSong>(sort: [SortDescriptor(\.rank)], limit: 2)
+    if !isWindowed {
+      // The list is refetched.
+      request = FetchRequest(
+        where: #Predicate { $0.rank < 2 && ($0.next == nil || $0.next?.rank == 7) },
+        sort: [SortDescriptor(\.rank)])
+    }
+    let live = try FollowedResults(request, context)
+    let before = live.ids
+    let lost = context.object(LinkedSong.self, with: ids[2])
+    try fixture.saved { other in
+      other.object(LinkedSong.self, with: ids[0]).title = "theirs"
+      other.object(LinkedSong.self, with: ids[1]).rank = -1
+      other.delete(other.object(LinkedSong.self, with: ids[2]))
+    }
+    context.processPendingChanges()
+    #expect(context.faultError != nil && live.controller.objectIDs == before)
+    context.reset()
+    #expect(live.controller.objectIDs == before.reversed())
+    withExtendedLifetime((loaded, lost)) {}
   }
 }
