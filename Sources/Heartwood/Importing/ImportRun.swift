@@ -190,8 +190,7 @@ struct ImportRun {
   private static func refused(
     in error: any Error, _ claims: [ManagedObjectID: Claims]
   ) -> [(position: Int, error: ObjectGraphError)] {
-    guard let error = error as? ObjectGraphError else { return [] }
-    let failures = error.failures.isEmpty ? [error] : error.failures
+    let failures = [error as? ObjectGraphError].compactMap(\.self).flatMap { [$0] + $0.failures }
     let conflicts = failures.compactMap {
       failure -> (later: Int, earlier: Int?, ObjectGraphError)? in
       guard let conflict = failure.uniqueConflict else { return nil }

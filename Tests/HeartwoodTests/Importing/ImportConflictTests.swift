@@ -85,6 +85,18 @@ struct ImportConflictTests {
     #expect(try guests == example.guests)
   }
 
+  @Test(.evidence("IE-03"), .evidence("C-11"))
+  func `refuse an element whose new object would be merged into another object`() throws {
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    _ = try upsert(
+      #"{"code": "x", "badge": 1, "row": 1} {"code": "z", "row": 1, "seat": 2}"#, .stop)
+    // The first element would give the seat to the object that the second element changes.
+    let report = try upsert(
+      #"{"code": "n", "badge": 1, "seat": 2} {"code": "x", "email": "t"}"#, .skip)
+    #expect(report.refusals.map(\.position) == [0])
+    #expect(try guests == ["x t 1 1 -", "z - - 1 2"])
+  }
+
   @Test(.evidence("IE-03"), .evidence("C-04"))
   func `refuse all elements of a chain, and no others`() throws {
     func element(_ code: Int, _ badge: Int) -> String {
