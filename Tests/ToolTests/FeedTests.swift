@@ -55,8 +55,6 @@ struct FeedTests {
     try #expect(apply(events("--consumer", "copy", "--snapshot", "--acknowledge")).exitCode == 0)
     try source.change { ToolTeam(context: $0).name = "Lost" }
     try #expect(apply(events("--consumer", "copy", "--acknowledge")).exitCode == 0)
-    try source.run("follow", "--once", "--consumer", "copy", "--after", "1")
-      .expectComplaint("Omit --after", exitCode: 1)
     let path = source.fixture.path
     try FileManager.default.removeItem(atPath: path)
     try ToolRun("restore", backup, path).expectFine()
@@ -66,6 +64,16 @@ struct FeedTests {
     try apply(events("--after", "2")).expectComplaint("restored to an earlier state", exitCode: 1)
     try #expect(apply(events("--consumer", "other", "--snapshot")).exitCode == 0)
     try stores.expectEqual("after the restoration")
+  }
+
+  @Test(arguments: ["--after=0", "--snapshot"])
+  func `continues after the acknowledged events if a command is repeated`(start: String) throws {
+    func next() throws -> String { try events(start, "--consumer", "copy", "--acknowledge") }
+    try #expect(!next().isEmpty)
+    try source.change { ToolTeam(context: $0).name = "New" }
+    let event = try next()
+    #expect(event.split(separator: "\n").count == 1 && event.contains("New"))
+    try #expect(next().isEmpty)
   }
 
   @Test func `skips changes that a snapshot contains`() throws {

@@ -185,6 +185,23 @@ struct HistoryEndTests {
     let largest = try store.run("history", "--limit", "\(Int.max)", "--after", "6", "--jsonl")
     #expect(largest.lines.filter { !$0.isEmpty }.count == 2)
   }
+
+  @Test func `cannot be listed after a transaction that has been deleted`() throws {
+    let store = try ObjectStore(oddities: false)
+    for number in 0..<3 { try store.change { ToolTeam(context: $0).name = "old \(number)" } }
+    let container = try PersistentContainer(
+      url: URL(filePath: store.fixture.path), schema: ObjectStore.schema)
+    try container.deleteHistory(before: .distantFuture)
+    try container.store.close()
+    for number in 0..<9 { try store.change { ToolTeam(context: $0).name = "new \(number)" } }
+    let all = try store.run("history", "--after", "1", "--jsonl")
+    #expect(all.exitCode != 0 && !all.complaint.isEmpty)
+    for limit in ["0", "1", "5", "100"] {
+      let run = try store.run("history", "--after", "1", "--limit", limit, "--jsonl")
+      #expect(run.exitCode == all.exitCode && run.complaint == all.complaint, "limit \(limit)")
+    }
+    try store.run("history", "--limit", "5").expectFine()
+  }
 }
 
 @Suite("Conditions with texts for dates, UUIDs and objects")

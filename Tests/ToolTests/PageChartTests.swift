@@ -98,6 +98,23 @@ struct PageChartTests {
     failed.expectComplaint("could not be written", exitCode: 1)
   }
 
+  @Test func `can be written to a pipe and to a device`() throws {
+    let store = try ToolStore()
+    try store.run("stat", "--svg", "/dev/null").expectFine()
+    let directory = try ScratchDirectory()
+    let path = directory.path(of: "pipe")
+    try #require(mkfifo(path, 0o600) == 0)
+    // Open the pipe for reading and writing, because the tool would otherwise wait for a reader.
+    let pipe = open(path, O_RDWR | O_NONBLOCK)
+    defer { close(pipe) }
+    try store.run("stat", "--svg", path).expectFine()
+    var bytes = [UInt8](repeating: 0, count: 1 << 16)
+    let count = read(pipe, &bytes, bytes.count)
+    #expect(String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).contains("<svg"))
+    try store.run("stat", "--svg", directory.path).expectComplaint(
+      "could not be written", exitCode: 1)
+  }
+
   @Test func `replaces no file of the store`() throws {
     let store = try ToolStore()
     try store.run("stat", "--svg", store.path + "/pages").expectComplaint(

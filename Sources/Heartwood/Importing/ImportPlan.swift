@@ -17,8 +17,6 @@ final class ImportPlan: @unchecked Sendable {
   let fields: [Field]
   /// The attributes by which an object can be found.
   let uniqueProperties: [PropertyDescription]
-  /// The slots of the attributes that are part of a unique constraint.
-  let uniqueSlots: SlotSet
   /// A Boolean value that indicates whether rows list the keys that do not correspond to a
   /// property.
   var reportsIgnoredKeys = false
@@ -39,7 +37,6 @@ final class ImportPlan: @unchecked Sendable {
     self.entity = entity
     self.schema = schema
     uniqueProperties = entity.uniqueProperties
-    uniqueSlots = SlotSet(entity.indexes.filter(\.isUnique).flatMap(\.slots))
     for name in keys.keys
     where !entity.isComposite(name) && !entity.properties.contains(where: { $0.name == name }) {
       throw ObjectGraphError(

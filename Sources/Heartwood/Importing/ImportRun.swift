@@ -7,6 +7,14 @@ struct ImportRun {
   /// The effect of an element.
   private enum Outcome { case inserted, updated, unchanged }
 
+  /// The positions of the last elements that have set the properties of an object.
+  private struct Claims {
+    /// The position of the element that has created the object.
+    var creation: Int?
+    /// The positions of the elements that have changed properties, keyed by slot.
+    var changes: [Int: Int] = [:]
+  }
+
   private let context: ManagedObjectContext
   private let plan: ImportPlan
   private let property: PropertyDescription
@@ -14,14 +22,12 @@ struct ImportRun {
   private let decoder = JSONDecoder()
   private var elements: JSONElements
   private var report = ImportReport()
-  /// The objects to which the current element has assigned values, and whether unique values are
-  /// among these values.
-  private var touched: [(object: ManagedObject, claimsValues: Bool)] = []
+  /// The objects that the current element has created or found, and the slots of the properties
+  /// that it has changed.
+  private var touched: [(object: ManagedObject, isNew: Bool, changed: SlotSet)] = []
 
   /// The number of consecutive elements that are saved together.
   private static let batchCount = 1000
-  /// The number of attempts to save a batch without the elements that have caused conflicts.
-  private static let attemptCount = 8
 
   init(
     _ context: ManagedObjectContext, _ plan: ImportPlan, matching property: PropertyDescription,
@@ -77,7 +83,9 @@ struct ImportRun {
     }
     guard (try? saveTogether(batch)) == nil else { return }
     var rest = batch
-    for _ in 0..<Self.attemptCount {
+    // Repeat, because the remaining elements can conflict with values that the refused elements
+    // would have released. Each round refuses an element or ends the loop.
+    while true {
       context.reset()
       let (outcomes, claims) = try applyValid(&rest)
       do {
@@ -87,12 +95,10 @@ struct ImportRun {
         // Do not report an element as invalid, because the error comes from the store.
         throw error
       } catch {
-        let conflicts = Self.conflicts(in: error, claims)
-        guard !conflicts.isEmpty else { break }
-        for (position, error) in conflicts.sorted(by: { $0.key < $1.key }) {
-          try refuse(position, error)
-        }
-        rest.removeAll { conflicts[$0.position] != nil }
+        let refused = Self.refused(in: error, claims)
+        guard !refused.isEmpty else { break }
+        for (position, error) in refused { try refuse(position, error) }
+        rest.removeAll { element in refused.contains { $0.position == element.position } }
       }
     }
     for element in rest {
@@ -131,7 +137,7 @@ struct ImportRun {
     let outcome = try apply(element.row, matching: property).outcome
     // Validate now, because each element must be valid on its own, without corrections by later
     // elements.
-    for (object, _) in touched where object.isInserted || object.isUpdated {
+    for (object, _, _) in touched where object.isInserted || object.isUpdated {
       do { try object.validate() } catch {
         throw context.validationFailure(of: object, error)
       }
@@ -143,22 +149,26 @@ struct ImportRun {
 
   /// Applies the valid elements of a batch, and removes and refuses the others.
   ///
-  /// - Returns: The effects of the elements and, for each object to which elements have assigned
-  ///   unique values, the position of the last of these elements.
+  /// - Returns: The effects of the elements, and the positions of the elements that have set the
+  ///   properties of each object.
   private mutating func applyValid(
     _ batch: inout [Element]
-  ) throws -> (outcomes: [Outcome], claims: [ManagedObjectID: Int]) {
+  ) throws -> (outcomes: [Outcome], claims: [ManagedObjectID: Claims]) {
     context.tracksUndo = true
     defer { context.tracksUndo = false }
     var outcomes: [Outcome] = []
-    var claims: [ManagedObjectID: Int] = [:]
+    var claims: [ManagedObjectID: Claims] = [:]
     var valid: [Element] = []
     for element in batch {
       context.forgetUndo()
       do {
         outcomes.append(try apply(element))
-        for (object, claimsValues) in touched where claimsValues {
-          claims[object.objectID] = element.position
+        for (object, isNew, changed) in touched where isNew || !changed.isEmpty {
+          if isNew { claims[object.objectID, default: Claims()].creation = element.position }
+          for property in context.entity(of: object).properties
+          where changed.contains(property.slot) {
+            claims[object.objectID, default: Claims()].changes[property.slot] = element.position
+          }
         }
         valid.append(element)
       } catch let error as StorageError {
@@ -172,19 +182,31 @@ struct ImportRun {
     return (outcomes, claims)
   }
 
-  /// Returns the conflicts over unique values in an error, keyed by the position of the element
-  /// that has assigned the value.
-  private static func conflicts(
-    in error: any Error, _ claims: [ManagedObjectID: Int]
-  ) -> [Int: ObjectGraphError] {
-    guard let error = error as? ObjectGraphError, error.kind == .constraintConflict else {
-      return [:]
+  /// Returns the positions of the elements to refuse because of conflicts over unique values, in
+  /// ascending order.
+  ///
+  /// Of two elements that claim the same value, the later element is refused, unless the earlier
+  /// element is refused because of another conflict.
+  private static func refused(
+    in error: any Error, _ claims: [ManagedObjectID: Claims]
+  ) -> [(position: Int, error: ObjectGraphError)] {
+    let failures = [error as? ObjectGraphError].compactMap(\.self).flatMap { [$0] + $0.failures }
+    let conflicts = failures.compactMap {
+      failure -> (later: Int, earlier: Int?, ObjectGraphError)? in
+      guard let conflict = failure.uniqueConflict else { return nil }
+      let positions = [conflict.objects, conflict.others].compactMap { objects in
+        objects.compactMap { claims[$0] }.flatMap { claims in
+          conflict.slots.compactMap { claims.changes[$0] ?? claims.creation }
+        }.max()
+      }
+      return positions.max().map { later in (later, positions.first { $0 < later }, failure) }
     }
-    let failures = error.failures.isEmpty ? [error] : error.failures
-    return failures.reduce(into: [:]) { result, failure in
-      guard let position = failure.objectID.flatMap({ claims[$0] }) else { return }
-      result[position] = result[position] ?? failure
+    var result: [Int: ObjectGraphError] = [:]
+    for (later, earlier, error) in conflicts.sorted(by: { $0.later < $1.later })
+    where result[later] == nil && earlier.flatMap({ result[$0] }) == nil {
+      result[later] = error
     }
+    return result.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   /// Adds an element's error and path to the report, or throws the error, depending on the options.
@@ -201,18 +223,17 @@ struct ImportRun {
     let (object, isNew) = try object(
       of: row.plan.entity, with: row.key(property), of: property)
     let index = touched.count
-    touched.append((object, isNew))
-    var isChanged = false
+    touched.append((object, isNew, SlotSet()))
     for (property, value) in row.attributes where try !isSame(value, property, of: object) {
       try object.assign(value, property)
-      isChanged = true
-      if row.plan.uniqueSlots.contains(property.slot) { touched[index].claimsValues = true }
+      touched[index].changed.insert(property.slot)
     }
     for (property, targets) in row.targets {
       let objects = try targets.map { try target($0, path: row.path) }
-      if relate(object, property, to: objects) { isChanged = true }
+      if relate(object, property, to: objects) { touched[index].changed.insert(property.slot) }
     }
     if object.isInserted { recordAssignments(row, of: object) }
+    let isChanged = !touched[index].changed.isEmpty
     return (object, isNew ? .inserted : isChanged ? .updated : .unchanged)
   }
 

@@ -196,7 +196,7 @@ struct StoredImport {
     // Check the row's entity, because other entities that inherit the attribute share its unique
     // constraint.
     guard change.storage.entity.isKind(of: entity) else {
-      throw index.conflict(ManagedObjectID(change.number, run.model.space))
+      throw index.conflict([ManagedObjectID(change.number, run.model.space)])
     }
     return change
   }
@@ -259,7 +259,7 @@ struct StoredImport {
     for (position, key) in run.changes.uniqueKeys(change.storage, change.after) {
       if try run.changes.owner(position, key, besides: change, owners) != nil {
         let id = ManagedObjectID(change.number, run.model.space)
-        throw change.storage.entity.indexes[position].conflict(id)
+        throw change.storage.entity.indexes[position].conflict([id])
       }
     }
     claim(change)

@@ -190,15 +190,26 @@ struct TextIndexDescription: Sendable {
 extension IndexDescription {
   /// Returns the error for an object that has the same unique values as another object.
   ///
-  /// - Parameter isMergeable: `true` if a different merge policy would merge the new object into
-  ///   the other object.
-  func conflict(_ id: ManagedObjectID, isMergeable: Bool = false) -> ObjectGraphError {
+  /// - Parameters:
+  ///   - objects: The objects of the row. The first object is the one to report.
+  ///   - others: The objects of the other row, if they are known.
+  ///   - isMergeable: `true` if a different merge policy would merge the new object into the other
+  ///     object.
+  func conflict(
+    _ objects: [ManagedObjectID], with others: [ManagedObjectID] = [], isMergeable: Bool = false
+  ) -> ObjectGraphError {
     let names = slots.map { entity.properties[$0].name }.joined(separator: ", ")
-    return ObjectGraphError(
+    var error = ObjectGraphError(
       .constraintConflict,
       "Another \(entity.name) has the same \(names). Change or delete one of the two objects"
         + (isMergeable
           ? ", or set a mergePolicy that merges the new object into the existing object." : "."),
-      objectID: id)
+      objectID: objects.first)
+    let sources = slots.map { slot in
+      let derived = entity.derived.first { $0.slot == slot }
+      return (derived?.relationship ?? derived?.attribute)?.slot ?? slot
+    }
+    error.uniqueConflict = UniqueConflict(slots: sources, objects: objects, others: others)
+    return error
   }
 }

@@ -80,6 +80,9 @@ public struct ObjectGraphError: Error, Sendable {
   /// The error that caused the failure, if any, such as an error that `validate` threw.
   public var underlyingError: (any Error)?
 
+  /// The objects and the attributes concerned if the failure is a conflict over unique values.
+  var uniqueConflict: UniqueConflict?
+
   /// Creates an error.
   ///
   /// - Parameters:
@@ -100,6 +103,17 @@ public struct ObjectGraphError: Error, Sendable {
     propertyName = property
     self.underlyingError = underlyingError
   }
+}
+
+/// A conflict over the unique values of two rows.
+///
+/// A row belongs to several objects if new objects are merged into it.
+struct UniqueConflict: Sendable {
+  /// The slots of the attributes that were set, rather than derived from other properties.
+  let slots: [Int]
+  let objects: [ManagedObjectID]
+  /// The objects of the other row.
+  let others: [ManagedObjectID]
 }
 
 extension [ObjectGraphError] {

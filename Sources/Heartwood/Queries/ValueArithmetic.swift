@@ -61,7 +61,8 @@ extension ArithmeticOperation {
     guard exponent < 0 else { return first * second }
     let product = first.significand * second.significand
     let sign = first.isSignMinus == second.isSignMinus ? FloatingPointSign.plus : .minus
-    guard exponent + product.exponent >= -128 else { return nil }
+    // Check for NaN, because its significand is 0.
+    guard !first.isNaN, !second.isNaN, exponent + product.exponent >= -128 else { return nil }
     return Decimal(sign: sign, exponent: exponent, significand: product)
   }
 

@@ -106,8 +106,8 @@ extension RowChanges {
       }
       if isOwn == true, owners[key] == nil {
         owners[key] = change
-      } else if try owner(position, key, besides: change, owners) != nil {
-        report(index.conflict(id(change.reportedNumber)))
+      } else if let owner = try owner(position, key, besides: change, owners) {
+        report(index.conflict(objects(of: change), with: objects(of: owner)))
       } else {
         owners[key] = change
       }
@@ -125,7 +125,8 @@ extension RowChanges {
       else {
         let index = change.storage.entity.indexes[position]
         return report(
-          index.conflict(id(change.reportedNumber), isMergeable: policy == .error))
+          index.conflict(
+            objects(of: change), with: objects(of: owner), isMergeable: policy == .error))
       }
       existing = target
     }
@@ -139,6 +140,19 @@ extension RowChanges {
     try merge(change, into: existing)
     replace(change, by: existing)
     try claim(existing, &owners)
+  }
+
+  /// Returns the object of a row, followed by the new objects that were merged into the row.
+  private func objects(of change: RowChange) -> [ManagedObjectID] {
+    let merged = replaced.isEmpty ? [] : list.filter { replaced[$0.number] == change.number }
+    return ([change] + merged).map { id($0.reportedNumber) }
+  }
+
+  private func objects(of owner: Owner) -> [ManagedObjectID] {
+    switch owner {
+    case .change(let change): objects(of: change)
+    case .stored(let number): [id(number)]
+    }
   }
 
   private func target(_ owner: Owner) throws -> RowChange? {

@@ -156,7 +156,7 @@ final class RowWriter {
       if index.isOverRelationship, index.isUnique,
         try owner(index, Array(components), EntryKey.key(components)) != nil
       {
-        throw index.conflict(ManagedObjectID(number, model.space))
+        throw index.conflict([ManagedObjectID(number, model.space)])
       }
       try entries(index).put(
         EntryKey.entry(components, number, isUnique: index.isUnique),

@@ -74,20 +74,14 @@ enum FollowCommand {
 
   /// Returns the position at which the events begin.
   ///
-  /// For a known consumer, this is the consumer's own position.
+  /// For a known consumer, this is the consumer's own position, regardless of --after and
+  /// --snapshot, so that a command can be repeated.
   private static func start(
     _ container: PersistentContainer, _ position: PersistentHistoryToken?, _ consumer: String?,
     _ invocation: Invocation
   ) throws -> ChangeFeed.Start {
     if let position { return .after(position) }
-    if let consumer, let known = try container.historyConsumers[consumer] {
-      guard !invocation.has(.after) else {
-        throw ToolFailure.refused(
-          "The consumer \(QuotedText.quoted(consumer)) has acknowledged events, so its feed begins "
-            + "after them. Omit --after, or use another consumer.")
-      }
-      return .after(known)
-    }
+    if let consumer, let known = try container.historyConsumers[consumer] { return .after(known) }
     if invocation.has(.snapshot) { return .existingObjects }
     if let after = try invocation[.after].map({ try HistoryCommand.number($0) }) {
       let newest = try container.newestTransactionNumber()

@@ -64,7 +64,9 @@ enum HistoryCommand {
     // Read only the end of the history, and read twice as much until there are enough transactions.
     let (deleted, newest) = try objects.historyBounds()
     var count = Int64(limit)
-    while newest - count > max(first ?? 0, deleted) {
+    // Read all transactions if some of them have been deleted, because reading them then throws.
+    let start = first ?? deleted
+    while start >= deleted, newest - count > start {
       let found = try transactions(after: newest - count)
       if found.count >= limit { return found.suffix(limit) }
       count = count > newest / 2 ? newest : max(1, 2 * count)

@@ -45,9 +45,7 @@ enum StatCommand {
     if let path = invocation[.svg] {
       let name = URL(fileURLWithPath: invocation.path).lastPathComponent
       let chart = SVGPageChart(name, sum, PageMap(pages, sum, maxCellCount: SVGPageChart.cellCount))
-      _ = try ReplacementFile.write(to: path, outside: invocation.path) { file in
-        try file.write(chart.svg)
-      }
+      try ReplacementFile.write(chart.svg, to: path, outside: invocation.path)
     }
     if invocation.wantsJSON { return try output.json(Document(sum)) }
     let width = min(output.width, TerminalPageChart.maxWidth)

@@ -32,6 +32,20 @@ final class ReplacementFile {
     }
   }
 
+  /// Writes a text to a new file, or directly to a pipe or device, which must not be replaced.
+  static func write(_ text: String, to path: String, outside store: String) throws {
+    var facts = stat()
+    guard stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG else {
+      _ = try write(to: path, outside: store) { file in try file.write(text) }
+      return
+    }
+    do {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    } catch {
+      throw failure(path, error.localizedDescription)
+    }
+  }
+
   /// Replaces a file with a new file that `body` creates.
   ///
   /// `body` receives the temporary path at which to create the new file. If `body` fails, no new
