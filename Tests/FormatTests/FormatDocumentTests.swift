@@ -121,7 +121,7 @@ struct FormatDocumentTests {
       (LockByte.writer, "writer"), (LockByte.sync, "sync"), (LockByte.keep, "keep"),
       (LockByte.doorbell, "doorbell"), (LockByte.probe, "probe"),
       (LockByte.allocator, "allocator"), (LockByte.observing, "observing"),
-      (LockByte.following, "following"),
+      (LockByte.following, "following"), (LockByte.creation, "creation"),
       (LockByte.holderRow, "holderRow"), (LockByte.live, "live"),
       (LockByte.holderLock, "holderLock"),
     ]

@@ -32,7 +32,8 @@ struct FeedEvents {
       if let key = element.values?.ignoredKey, let entity = element.entity {
         throw element.failure(
           .invalidElement,
-          "The store's \(entity.name) has no property named \(key). Add the property to the store's model, or start a new feed that begins with the existing "
+          "The store's \(entity.name) has no property named \(key). Add the property to the "
+            + "store's model, or start a new feed that begins with the existing "
             + "objects if the source no longer has the property.")
       }
       report.appliedCount += 1

@@ -49,8 +49,8 @@ extension ManagedObjectContext {
   /// Loads and returns the object with the given unique value, or returns `nil` if the entity has
   /// none.
   ///
-  /// - Throws: `unknownProperty` if the attribute is not unique by itself, or if the value is a long
-  ///   string, which cannot be looked up; any error from reading rows.
+  /// - Throws: `unknownProperty` if the attribute is not unique by itself, or if the value is a
+  ///   long string, which cannot be looked up; any error from reading rows.
   func existingObject(
     of entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
   ) throws -> ManagedObject? {

@@ -30,9 +30,10 @@ struct PartialStore {
   /// Calls `fill` to write and close a store at the temporary path, and then renames the store.
   ///
   /// - Throws: `invalidArgument` if the final path exists, `unsupportedFileSystem` if the volume
-  ///   cannot contain a store, or `busy` if another process is creating a store at the path. If `fill` throws an error, this method removes the incomplete
-  ///   store and rethrows the error. If only the final sync of the parent directory fails, this
-  ///   method throws `io`, and the complete store is at the path.
+  ///   cannot contain a store, or `busy` if another process is creating a store at the path. If
+  ///   `fill` throws an error, this method removes the incomplete store and rethrows the error. If
+  ///   only the final sync of the parent directory fails, this method throws `io`, and the complete
+  ///   store is at the path.
   func create(_ fill: () throws -> Void) throws {
     try fileSystem.volumeType(of: OpenSequence.parent(of: path))?.requireSupported(path)
     try requireUnused()

@@ -122,8 +122,8 @@ extension Store {
   ///   - path: The path of the store.
   ///   - busyTimeout: The maximum time to wait until no process has the store open.
   /// - Throws: `busy` if the store is open in this or another process, `notAStore` if the directory
-  ///   contains other files or no store, or `io`. If the store is still at its path after an error, nothing has
-  ///   changed.
+  ///   contains other files or no store, or `io`. If the store is still at its path after an error,
+  ///   nothing has changed.
   /// - Complexity: Removes each file of the store, and performs two directory syncs.
   public static func destroy(
     at path: String, busyTimeout: Duration = .seconds(1)

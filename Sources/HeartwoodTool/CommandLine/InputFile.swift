@@ -21,8 +21,8 @@ enum InputFile {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw ToolFailure.refused(
-        "The input could not be copied to \(path) (\(String(cString: strerror(errno)))). Set TMPDIR "
-          + "to a directory that is writable, or use a file as the input.")
+        "The input could not be copied to \(path) (\(String(cString: strerror(errno)))). Set "
+          + "TMPDIR to a directory that is writable, or use a file as the input.")
     }
     unlink(path)
     let copy = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

@@ -58,9 +58,10 @@ struct RelatedImportTests {
       #expect(report.elementCount == 1 && report.refusedCount == 0)
     }
     #expect(try upsert(texts[1]).unchangedCount == 1)
-    let found = try #require(try container.newContext().fetch(FetchRequest<Tool>()).first)
+    let fresh = container.newContext()
+    let found = try #require(try fresh.fetch(FetchRequest<Tool>()).first)
     #expect(found.readings.compactMap(\.number).sorted() == [2, 3])
-    withExtendedLifetime(found) {}
+    withExtendedLifetime(fresh) {}
     #expect(try context.count(for: FetchRequest<Reading>()) == 3)
   }
 

@@ -335,61 +335,6 @@ struct ResultsTests {
     #expect(live.news().map(offsets) == [[[-1, 0, 3], [1, 3, 0]]])
   }
 
-  @Test(.evidence("LR-05")) func `a limited list of many objects equals a fetch`() throws {
-    let more = try fixture.songs((100..<400).map { $0 })
-    var request = ranked()
-    (request.fetchOffset, request.fetchLimit) = (2, 3)
-    let live = try FollowedResults(request, context)
-    func check() throws {
-      #expect(try live.controller.objectIDs == context.fetchObjectIDs(request))
-      #expect(live.ids == live.controller.objectIDs)
-    }
-    // After many insertions at the start, the list no longer tracks the objects at its end.
-    try fixture.songs((-400..<0).map { $0 })
-    context.refreshAllObjects()
-    try check()
-    // The last objects move to the middle, after the objects that the list still tracks.
-    for id in more.prefix(3) { try fixture.changeSong(id) { $0.rank = 50 } }
-    try check()
-    let front = FetchRequest<Song>(where: #Predicate { $0.rank < 0 }, limit: 100)
-    for _ in 0..<4 {
-      try fixture.saved { other in
-        for song in try other.fetch(front) { other.delete(song) }
-      }
-      try check()
-    }
-  }
-
-  @Test(.evidence("LR-05"))
-  func `a limited list equals a fetch after each deletion of its first object`() throws {
-    var request = ranked()
-    (request.fetchOffset, request.fetchLimit) = (2, 3)
-    let live = try FollowedResults(request, context)
-    // So many objects follow that the list does not track the last ones.
-    let more = try fixture.songs((100..<300).map { $0 })
-    context.refreshAllObjects()
-    for id in more.suffix(4) { try fixture.changeSong(id) { $0.rank += 1000 } }
-    #expect(try live.check().ids == context.fetchObjectIDs(request))
-    for id in ids + more.prefix(90) {
-      try fixture.saved { $0.delete($0.object(Song.self, with: id)) }
-      #expect(try live.check().ids == context.fetchObjectIDs(request))
-    }
-  }
-
-  @Test(.evidence("LR-03"), .evidence("LR-05"))
-  func `a changed object that enters a limited list is only inserted`() throws {
-    var request = ranked()
-    request.fetchLimit = 2
-    let live = try FollowedResults(request, context)
-    try fixture.saved { other in
-      other.delete(other.object(Song.self, with: ids[0]))
-      other.object(Song.self, with: ids[2]).title = "changed"
-    }
-    context.refreshAllObjects()
-    #expect(live.ids == [ids[1], ids[2]])
-    #expect(live.changes.map(\.updated) == [[]])
-  }
-
   @Test(.evidence("LR-01")) func `a controller is empty before the first fetch`() throws {
     let results = FetchedResultsController(fetchRequest: ranked(), context: context)
     let song = try song(0)

@@ -142,11 +142,6 @@ struct PredicateTests {
     cases.append((#Predicate { ($0 as? Dog)?.tricks == 5 }, "R"))
     cases.append((#Predicate { ($0 as! Dog).tricks == 5 }, "R"))
     cases.append((#Predicate { ($0 as? Dog) == nil }, "ABC"))
-    cases.append((#Predicate { ($0.admirers.first as? Dog) == nil }, "ABCR"))
-    let choice = #Predicate<Animal> { animal in
-      (animal.home?.town?.homes.first ?? animal.home!).street == "Oak"
-    }
-    cases.append((choice, "C"))
     cases.append((#Predicate { ($0.legs == 4 ? $0.place : $0.place) == nil }, "ABR"))
     let filtered = #Predicate<Animal> { animal in
       if let some = animal.home.flatMap({ home in home.animals.filter { $0.legs == 4 } }) {

@@ -84,12 +84,12 @@ struct ValueTests {
     basket.labels.insert("b")
     basket.notes?.append("b")
     basket.count? += 1
-    basket.price = .nan
+    basket.price += 1
     try context.save()
     let read = try #require(
       try fixture.context().existingObject(Basket.self, with: basket.objectID))
     #expect(read.labels == ["a", "b"] && read.notes == ["a", "b"] && read.count == 2)
-    #expect(read.price.isNaN)
+    #expect(read.price == 2)
   }
 
   @Test func `a URI that identifies no object is not decoded as an ID`() throws {
