@@ -206,7 +206,7 @@ package struct SQLiteRow: ~Copyable {
   /// -0.0.
   @inline(__always)
   private mutating func store(realColumn real: Double) {
-    let limit = 140_737_488_355_328.0  // 2^47: a greater integer also needs 8 bytes.
+    let limit = 140_737_488_355_328.0  // 2^47: larger integers take 8 bytes, as reals do.
     let isShort = real >= -limit && real < limit && (real != 0 || real.sign == .plus)
     if isShort, let integer = Int64(exactly: real) { store(integer) } else { store(real) }
   }

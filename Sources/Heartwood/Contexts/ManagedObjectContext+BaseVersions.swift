@@ -7,8 +7,8 @@
 extension ManagedObjectContext {
   /// The unsaved edits of a parent's object before the changes of a child are pushed to it.
   struct EditState {
-    /// The number of changes that were recorded for the object, or 0 if the object is not registered
-    /// or has no changes.
+    /// The number of changes that were recorded for the object, or 0 if the object is not
+    /// registered or has no changes.
     var count = 0
     /// The values of the edited properties, keyed by slot.
     ///
@@ -42,7 +42,8 @@ extension ManagedObjectContext {
     recordBase(of: object, in: original, state, object.baseValues)
   }
 
-  /// Records the base of a deletion that was pushed to an object of the parent.
+  /// Records the version and values that the child had read of an object whose deletion was pushed
+  /// to the parent.
   func recordBase(
     ofDeleted object: ManagedObject, in original: ManagedObject, since state: EditState
   ) {

@@ -248,7 +248,7 @@ extension ManagedObjectContext {
     if isNew, original.keptValues != nil { original.setHooks(.writing) }
   }
 
-  /// Applies the changes of an object's members to the parent's object.
+  /// Adds, removes and reorders the members of the parent's object as in this context's object.
   ///
   /// - Parameters:
   ///   - lists: The members that the changed ordered relationships had in the parent before the

@@ -1,6 +1,7 @@
 /// A reader that moves through the page images of a backup file, in page order.
 ///
-/// The reader verifies each image, and the digest after the last image.
+/// The reader verifies each image as it is read. After the last image, it verifies the digest of
+/// the file.
 struct BackupImageReader {
   private let file: BackupFile
   private let pageByteCount: Int

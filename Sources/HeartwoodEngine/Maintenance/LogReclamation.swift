@@ -9,9 +9,9 @@
 /// Segments without retained frames are deleted. In any other segment, holes are punched for the
 /// first time when two conditions are met: the segment was already full at the previous
 /// reclamation, and at most a quarter of its pages are retained. Holes are punched again when at
-/// most a quarter of the pages retained the previous time are still retained. The headers of small
-/// commits alternate with the pages that the commits write. Punching holes sooner would therefore
-/// take a system call for almost every commit.
+/// most a quarter of the pages retained the previous time are still retained. In a log of
+/// small commits, headers and page images alternate, so punching holes sooner would take a system
+/// call for almost every commit.
 package struct LogReclamation {
   /// A retained generation, and the locations of its pages.
   package struct RetainedGeneration {

@@ -107,7 +107,7 @@ final class Maintenance: @unchecked Sendable {
   /// - Parameter deadline: A time in milliseconds on the monotonic clock, or `nil` to wait without
   ///   a limit.
   /// - Returns: `false` if the thread is still working at the deadline. It then ends later, unless
-  ///   ``restart(_:)`` is called. An idle thread ends at once, even if the deadline has passed.
+  ///   ``restart(_:)`` is called. If it is idle, the result is `true` even after the deadline.
   @discardableResult
   func stop(until deadline: UInt64? = nil) -> Bool {
     lock.acquire()

@@ -60,8 +60,8 @@ struct SalvageLog {
     var index = PageIndex()
     do throws(StorageError) {
       if let found = try LogStart(header: header, log: log) {
-        // Do not use this slot if the map starts at a later state. In that case, the newer slot was
-        // damaged.
+        // Do not use this slot if the map starts at a later state. There was a newer slot, which is
+        // now damaged.
         guard !found.isOutdated else { return false }
         (start, index) = (found.point, found.index)
       }

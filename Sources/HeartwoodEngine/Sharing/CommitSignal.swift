@@ -26,7 +26,7 @@ package final class CommitSignal: @unchecked Sendable {
   private var threadWatch: (any FileWatch)?
   /// The ID of the current observer thread.
   ///
-  /// A thread with any other ID stops.
+  /// An observer thread ends when this is no longer its ID.
   private var threadID: UInt64 = 0
 
   private struct Waiter {

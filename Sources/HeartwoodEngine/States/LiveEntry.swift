@@ -1,6 +1,6 @@
 /// A live generation with its state, reference count and lock.
 ///
-/// The table's lock guards the entry.
+/// The lock of the entry's `GenerationTable` guards the entry. The entry's own lock is a lock byte.
 package final class LiveEntry: @unchecked Sendable {
   // `@unchecked` is safe because all fields except the constant `generation` are accessed under the
   // table's lock.

@@ -128,8 +128,8 @@ struct OpenSequence {
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
     }
     let shared = try sharedCounters(pages, named)
-    // If this process dies before the counters are usable, the next opening rewrites the frames.
-    // Until then, a failed sync needs no other record.
+    // If this process dies before the counters are usable, the next process that opens the store
+    // rewrites the frames that may not be durable. Until then, a failed sync needs no other record.
     if !shared.areUsable { shared.counters.store(shared.unfinished, CountersLayout.ready) }
     do throws(StorageError) {
       try recovery.syncAll(log)

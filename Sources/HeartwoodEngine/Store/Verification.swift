@@ -18,8 +18,8 @@ public struct VerificationReport: Hashable, Sendable {
   public var logCommitCount = 0
 }
 
-/// A check of one generation, of the part of the log from which the generation is read, and of the
-/// pages that only older generations read.
+/// A check of one generation, the part of the log that contains its pages, and the pages that
+/// belong only to older generations.
 ///
 /// Every page must be either free or reachable exactly once. Hashes, key order, separators, depths
 /// and counts must be correct. Corruption results in findings, never in an error.
@@ -242,10 +242,10 @@ final class Verification {
 
   // MARK: Older generations
 
-  /// Verifies the pages of the page file that only generations before the checked one read.
+  /// Verifies the pages of the page file that belong only to generations before the checked one.
   ///
-  /// The oldest live generation reads all these pages. If this generation finds a page in the log,
-  /// every later generation does so too.
+  /// All these pages belong to the oldest live generation. If this generation finds a page in the
+  /// log, every later generation does so too.
   private func checkOlderPages(_ oldest: GenerationState) throws(StorageError) {
     guard oldest.generation < state.generation else { return }
     let checkpointed = oldest.files.counters.checkpointed

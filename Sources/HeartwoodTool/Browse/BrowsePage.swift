@@ -5,7 +5,7 @@ import HeartwoodEngine
 /// A page that shows the objects of one generation, in a single file that needs no network access.
 ///
 /// The page's script builds the tables from JSON rows. No data from the store is inserted into the
-/// script or the style sheet, and the page's security policy permits no others.
+/// script or the style sheet. The page's security policy blocks all other scripts and style sheets.
 struct BrowsePage {
   let entities: [BrowsedEntity]
   private let objects: StoredObjects
