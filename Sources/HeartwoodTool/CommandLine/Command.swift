@@ -204,7 +204,8 @@ enum Command: String, CaseIterable {
         "With --consumer, the events begin after the events that this consumer has acknowledged. "
           + "The history keeps all later transactions. A first run with --snapshot begins with all "
           + "existing objects. Once the consumer has acknowledged events, --after and --snapshot "
-          + "have no effect. With --acknowledge, the command acknowledges events after writing them.",
+          + "have no effect. With --acknowledge, the command acknowledges events after writing "
+          + "them.",
         "With --before, events also contain the values in the previously read generation. These "
           + "values are missing for changes that were committed before the command started.",
       ]

@@ -259,23 +259,6 @@ struct FeedApplicationTests {
 
   // MARK: Resumed feeds
 
-  @Test(.mustEnd, .evidence("CF-05"))
-  func `lack earlier values if only an older generation is readable`() async throws {
-    let source = try GraphFixture()
-    let ada = try source.person("Ada", age: 1)
-    try source.container.keepGeneration(.current, as: "old")
-    try source.change(ada) { $0.age = 2 }
-    let start = try #require(try source.container.currentHistoryToken)
-    try source.change(ada) { $0.age = 3 }
-    while try source.container.store.liveGenerations().count > 2 {
-      try await Task.sleep(for: .milliseconds(20))
-    }
-    let events = try await source.container.changeFeed(from: .after(start), values: .both)
-      .all(of: source.container)
-    #expect(events.count == 1 && events[0].before == nil)
-    #expect(events[0].after?["age"] == .integer(3))
-    try source.container.releaseGeneration("old")
-  }
   @Test(.mustEnd, .evidence("CF-08"), .evidence("V-05"))
   func `find an object by a very long unique value`() async throws {
     let (source, copy) = (try GraphFixture(), try GraphFixture())
