@@ -3,21 +3,6 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-/// A class whose objects read a deleted object when they are reread.
-private final class LinkedSong: ManagedObject {
-  @Attribute var rank: Int = 0
-  @Attribute var title: String = ""
-  @ToOne var next: LinkedSong?
-
-  override func awakeFromFetch() {
-    guard title == "theirs" else { return }
-    for case let object as LinkedSong in managedObjectContext?.registeredObjects ?? []
-    where object.isFault {
-      _ = object.title
-    }
-  }
-}
-
 @Suite("Objects that live lists reread")
 struct ResultsRereadingTests {
   private let fixture: GraphFixture
@@ -113,40 +98,5 @@ struct ResultsRereadingTests {
     #expect(song.title == "theirs" && live.check().ids == [ids[1]])
     song.title = "mine"
     try context.save()
-  }
-
-  @Test(.evidence("LR-09"), .evidence("LR-11"), arguments: [false, true])
-  func `a reread that fails changes no list`(isWindowed: Bool) throws {
-    let fixture = try GraphFixture(Schema(LinkedSong.self))
-    let ids = try fixture.saved { context in
-      (0..<3).map { rank in
-        let song = LinkedSong(context: context)
-        song.rank = rank
-        return song
-      }
-    }.map(\.objectID)
-    let context = fixture.context()
-    context.shouldDeleteInaccessibleFaults = false
-    let loaded = try #require(try context.existingObject(LinkedSong.self, with: ids[0]))
-    var request = FetchRequest<LinkedSong>(sort: [SortDescriptor(\.rank)], limit: 2)
-    if !isWindowed {
-      // The list is refetched.
-      request = FetchRequest(
-        where: #Predicate { $0.rank < 2 && ($0.next == nil || $0.next?.rank == 7) },
-        sort: [SortDescriptor(\.rank)])
-    }
-    let live = try FollowedResults(request, context)
-    let before = live.ids
-    let lost = context.object(LinkedSong.self, with: ids[2])
-    try fixture.saved { other in
-      other.object(LinkedSong.self, with: ids[0]).title = "theirs"
-      other.object(LinkedSong.self, with: ids[1]).rank = -1
-      other.delete(other.object(LinkedSong.self, with: ids[2]))
-    }
-    context.processPendingChanges()
-    #expect(live.controller.objectIDs == before && context.faultError != nil)
-    context.reset()
-    #expect(live.controller.objectIDs == before.reversed())
-    withExtendedLifetime((loaded, lost)) {}
   }
 }
