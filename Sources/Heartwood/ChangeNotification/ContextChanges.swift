@@ -24,7 +24,7 @@ public struct ContextChange: Sendable {
   public internal(set) var deleted: Set<ManagedObjectID> = []
   /// The objects that were reverted, reread or turned into faults.
   public internal(set) var refreshed: Set<ManagedObjectID> = []
-  /// The objects of which a save changed only derived attributes.
+  /// The objects in which a save changed only derived attributes.
   ///
   /// They do not count as updated, but a context that merges the save rereads them.
   var derived: Set<ManagedObjectID> = []

@@ -9,7 +9,7 @@ protocol ContextFollower: AnyObject {
   func recordParentChange()
   /// Called after an object's number has changed.
   func recordNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber)
-  /// Called after a new object has left the context because another object replaces it (C-12).
+  /// Records that a new object has left the context because another object has replaced it (C-12).
   func recordReplacement(of number: ObjectNumber)
   /// Applies the recorded changes to the lists.
   func updateLists()

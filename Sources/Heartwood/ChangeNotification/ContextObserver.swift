@@ -70,7 +70,7 @@ final class ContextObserver {
     observations[old] = nil
   }
 
-  /// Records that another object replaces a new object, which leaves the context.
+  /// Records that a new object has left the context because another object has replaced it.
   func recordReplacement(of number: ObjectNumber) {
     forget(number)
     replaced.insert(number)
@@ -117,7 +117,7 @@ final class ContextObserver {
     if object.isFault { storeContext.fire(object) }
     switch property.kind {
     case .attribute:
-      // Compare the value in memory, which may differ from the value that the object keeps.
+      // Compare the value in memory, which may differ from the object's kept value.
       let value =
         object.keptValues == nil
         ? try? object.storedValue(property) : object.shownValue(of: property)

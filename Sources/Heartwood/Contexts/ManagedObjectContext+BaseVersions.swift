@@ -5,18 +5,19 @@
 /// records the version that the child had read, so that the save of the root context detects the
 /// conflict.
 extension ManagedObjectContext {
-  /// The unsaved edits of a parent's object before the changes of a child are pushed to it.
+  /// The unsaved edits that a parent's object has before a child's changes are pushed to it.
   struct EditState {
     /// The number of changes that were recorded for the object, or 0 if the object is not
     /// registered or has no changes.
     var count = 0
     /// The values of the edited properties, keyed by slot.
     ///
-    /// The dictionary is empty if the child has read the version of the parent's object.
+    /// The dictionary is empty unless the child's edits are based on an older version than that of
+    /// the parent's object.
     var values: [Int: StoredValue] = [:]
   }
 
-  /// Returns the unsaved edits of the object that corresponds to an object of a child.
+  /// Returns the unsaved edits of this context's object that corresponds to an object of a child.
   func editState(ofOriginalOf object: ManagedObject) -> EditState {
     guard let original = registeredObject(object.number), let changes = original.changes else {
       return EditState()
@@ -42,7 +43,7 @@ extension ManagedObjectContext {
     recordBase(of: object, in: original, state, object.baseValues)
   }
 
-  /// Records the version and values that the child had read of an object whose deletion was pushed
+  /// Records the version and values that the child had read for an object whose deletion was pushed
   /// to the parent.
   func recordBase(
     ofDeleted object: ManagedObject, in original: ManagedObject, since state: EditState
@@ -58,7 +59,8 @@ extension ManagedObjectContext {
     _ values: @autoclosure () -> [Int: StoredValue]
   ) {
     let version = object.baseVersion
-    // If the root context merges automatically, its own edits are kept too.
+    // If the root context merges automatically, its own edits are kept, so a child's edits are kept
+    // too.
     guard version != 0, version < original.version, root.autoMerge == nil else { return }
     let changes = original.ownChanges
     var base = changes.earlierState ?? EarlierState(version: version)
@@ -67,14 +69,14 @@ extension ManagedObjectContext {
       let isReference = object.entityDescription?.properties[slot].isReference == true
       let read: StoredValue =
         isReference ? value.reference.map { .integer(resolved($0).bits) } ?? .null : value
-      // If the child has read an edit of the parent, the base of that edit applies.
+      // If the child has read an unsaved edit of the parent, use the base of that edit.
       if state.values[slot]?.isIdentical(to: read) != true { base.values[slot] = read }
     }
     parent?.undoLog?.record(.base(original, changes.earlierState))
     changes.earlierState = base
   }
 
-  /// Restores the earlier states on which changes are based after a group has been reverted.
+  /// Restores the earlier states on which changes are based, after a group has been reverted.
   ///
   /// - Parameters:
   ///   - steps: The reverted steps.
@@ -119,8 +121,8 @@ extension ManagedObjectContext {
     return values
   }
 
-  /// Updates the objects of a row in all descendants of this context, because a save has written
-  /// the row.
+  /// Updates the versions of a row's objects in all descendants of this context, because a save has
+  /// written the row.
   ///
   /// The save is not a conflict for these objects, unless they were based on an older version than
   /// the one that the save replaced.

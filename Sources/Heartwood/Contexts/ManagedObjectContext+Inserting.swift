@@ -136,8 +136,7 @@ extension ManagedObjectContext {
 
   /// Returns the access hooks for a new object of an entity.
   ///
-  /// The hook is `.writing` if the object must report property changes. Otherwise, there are no
-  /// hooks.
+  /// The result is `.writing` if the object must report property changes, and is empty otherwise.
   func hooksForNew(_ object: ManagedObject, _ entity: EntityDescription) -> AccessHooks {
     tracksUndo || isFollowed || observer != nil || entity.hasUniqueConstraints
       || object.keptValues != nil ? .writing : []

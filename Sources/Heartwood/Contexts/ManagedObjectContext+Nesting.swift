@@ -62,7 +62,7 @@ extension ManagedObjectContext {
 
   /// Reloads an unchanged object from the parent if the object differs from the parent's object.
   ///
-  /// In any case, the object takes the version of the parent's object.
+  /// The object takes the version of the parent's object even if it is not reloaded.
   ///
   /// - Complexity: O(properties), plus O(members) for each relationship that is loaded in this
   ///   context.
@@ -204,7 +204,7 @@ extension ManagedObjectContext {
   /// keyed by slot.
   ///
   /// Call this method before pushing any changes, because pushing a reference also changes the list
-  /// at its other side.
+  /// on the other side of the relationship.
   private func lists(
     ofOriginalOf object: ManagedObject, in parent: ManagedObjectContext
   ) -> [Int: [ObjectNumber]] {
@@ -253,8 +253,8 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - lists: The members that the changed ordered relationships had in the parent before the
   ///     push, keyed by slot.
-  ///   - refusesMember: A variable that is set to `true` if an added member is an object that the
-  ///     parent does not have.
+  ///   - refusesMember: A variable that is set to `true` if the parent does not have an added
+  ///     member.
   private func pushMembers(
     of object: ManagedObject, to parent: ManagedObjectContext, _ lists: [Int: [ObjectNumber]],
     _ refusesMember: inout Bool

@@ -61,7 +61,8 @@ extension ManagedObjectContext {
     var changes = object.changes?.members[property.slot]
     if let edit = changes, !object.isInserted {
       // Omit changes that other contexts have also made, because the loaded members reflect them.
-      // If the members come from an older generation, they do not show what others have changed.
+      // If the members come from an older generation, they do not reflect changes by other
+      // contexts.
       if !isPinnedToThePast {
         changes = edit.without(theirs: Set(members.map(\.number))) {
           undoLog?.forget($0, of: object, property)

@@ -1,4 +1,4 @@
-// Reads objects again that count as deleted because they were missing (I-01, N-04).
+// Rereads objects that count as deleted because they were missing (I-01, N-04).
 extension ManagedObjectContext {
   /// Loads the objects that were missing when they were first read, but that the parent has now.
   ///

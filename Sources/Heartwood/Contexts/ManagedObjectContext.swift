@@ -182,7 +182,7 @@ public final class ManagedObjectContext {
 
   deinit {
     // Set the properties to `nil` before releasing the observers. An observer may hold the last
-    // reference to an object, and the object's deinitializer reads these properties.
+    // reference to an object, and the object's deinitialiser reads these properties.
     let last = (follower, observer)
     (follower, observer, isFollowed) = (nil, nil, false)
     withExtendedLifetime(last) {}
@@ -377,7 +377,7 @@ extension ManagedObject {
   /// Creates an object and inserts it into a context.
   public convenience init(context: ManagedObjectContext) {
     self.init()
-    // Reset the list, because values that an initializer sets count as declared values, not as
+    // Reset the list, because values that an initialiser sets count as declared values, not as
     // assigned values.
     changes?.written = []
     context.insert(self)

@@ -74,7 +74,7 @@ struct FeedBatch {
     }
     for (subject, number) in deletions {
       if try !keeps(number, subject) {
-        // The source's events state which of its other objects its delete rules deleted.
+        // The source's events report which other objects the source's delete rules deleted.
         try run.changes.delete(number) { [records] other in
           try !records.isUnknown(other, subject.source)
         }

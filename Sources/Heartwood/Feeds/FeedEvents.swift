@@ -64,7 +64,8 @@ struct FeedEvents {
   /// Records the last transaction whose events have all been applied.
   private mutating func recordProgress(_ element: FeedElement) {
     guard element.isLast, let store = element.store else { return }
-    // A `complete` event has the time of a generation, not of a transaction, so do not record it.
+    // A `complete` event has the time of a generation, not of a transaction, so do not record that
+    // time.
     let time = element.operation == .complete ? nil : element.time
     report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
   }

@@ -45,7 +45,8 @@ struct FeedRecords {
     try positions.put(source, Key(position.transaction, position.index, position.time).bytes)
   }
 
-  /// Returns this store's number for an object in the source, and the values last applied to it.
+  /// Returns this store's number for an object in the source, and the values last applied to the
+  /// object.
   ///
   /// Returns `nil` if the object is unknown.
   func object(

@@ -15,7 +15,7 @@ final class FeedView {
     view = try StoreView(snapshot, model)
   }
 
-  /// Returns the entity of an object, or `nil` if the model has no class for it.
+  /// Returns the entity of an object, or `nil` if the model has no class for the object.
   func entity(of number: ObjectNumber) -> FeedEntity? {
     model.storage(of: number).map { entities[$0.entity.position] }
   }

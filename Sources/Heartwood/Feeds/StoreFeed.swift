@@ -217,8 +217,8 @@ struct StoreFeed {
     return nil
   }
 
-  /// Returns a readable generation whose newest transaction is at a position, or `nil` if there is
-  /// none.
+  /// Returns a readable generation whose newest transaction is at the given position, or `nil` if
+  /// there is none.
   private func newestView(at position: HistoryPosition) throws -> FeedView? {
     for live in try attached.store.liveGenerations().reversed() {
       guard let snapshot = try? attached.store.snapshot(at: live.generation),

@@ -12,7 +12,7 @@ extension FetchRequest {
   /// values, so the object may change or be deleted afterwards. The offset of the new request is 0.
   ///
   /// - Throws: `unsupportedPredicate` if a sort descriptor has a comparator; `foreignObject` if the
-  ///   object is in no context; `missingObject` if the object has no values because it has no row;
+  ///   object is in no context; `missingObject` if the object has no row and therefore no values;
   ///   any error from reading rows.
   /// - Complexity: If an index provides the order of the first sort descriptor, the fetch begins at
   ///   the object's value in the index.

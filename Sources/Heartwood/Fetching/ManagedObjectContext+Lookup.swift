@@ -14,8 +14,8 @@ extension ManagedObjectContext {
   ///   - value: The value to find. If the value is `nil`, no object is found.
   /// - Throws: `unknownProperty` if the attribute is not unique; any error from reading rows;
   ///   ``faultError``.
-  /// - Complexity: Reads one index entry and one row. Each unsaved change is processed once, by the
-  ///   next call, so finding or creating n objects takes O(n log n).
+  /// - Complexity: Reads one index entry and one row. Each call first processes the changes since
+  ///   the previous call, so finding or creating n objects takes O(n log n).
   public func existingObject<M: ManagedObject, Value: AttributeValue>(
     where keyPath: KeyPath<M, Value>, equals value: Value
   ) throws -> M? {

@@ -7,7 +7,7 @@ struct ImportRun {
   /// The effect of an element.
   private enum Outcome { case inserted, updated, unchanged }
 
-  /// The positions of the last elements that have set the properties of an object.
+  /// The positions of the elements that last set the properties of an object.
   private struct Claims {
     /// The position of the element that has created the object.
     var creation: Int?
@@ -92,7 +92,7 @@ struct ImportRun {
         try context.save()
         return count(outcomes)
       } catch let error as StorageError {
-        // Do not report an element as invalid, because the error comes from the store.
+        // Do not refuse an element, because the error comes from the store.
         throw error
       } catch {
         let refused = Self.refused(in: error, claims)

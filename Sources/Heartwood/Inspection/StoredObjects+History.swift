@@ -21,7 +21,7 @@ extension StoredObjects {
   /// Returns the number of the newest transaction that was deleted from the history, and the number
   /// of the newest transaction.
   ///
-  /// Both numbers are 0 if there are no such transactions.
+  /// A number is 0 if there is no such transaction.
   package func historyBounds() throws -> (deleted: Int64, newest: Int64) {
     let reader = HistoryReader(snapshot, model)
     return (try reader.oldestPosition().sequence, try reader.newestPosition().sequence)

@@ -244,7 +244,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     }
   }
 
-  /// Tracks the list for an observer, as reading the list does.
+  /// Records an access to the list for observation tracking, as reading the list does.
   package func recordRead() { registrar.access(self, keyPath: \.fetchedObjects) }
 
   /// Returns the list, after merging changes if automatic merging is on.

@@ -52,8 +52,8 @@ struct ListDirectory {
 
     /// Calls `body` for each range that contains the given value, and passes the range's list.
     ///
-    /// NaN counts as part of every range. It cannot be compared, but it may follow the value after
-    /// which a list begins, because it comes last in the order of a fetch.
+    /// NaN counts as part of every range. No comparison places NaN in a range, but a fetch sorts
+    /// NaN last, so it may follow the value after which a list begins.
     func forEach(at value: StoredValue, _ body: (LiveList) -> Void) {
       if value.isNotANumber {
         for range in ranges { body(range.list) }

@@ -19,10 +19,10 @@ final class LiveList {
     var inserted: [Entry] = []
     /// The objects whose values have changed.
     var updated: Set<ObjectNumber> = []
-    /// Whether the tree contains the complete result after a fetch, which adds entries if the list
-    /// would become too short.
+    /// Whether the tree contains the complete result after the update, or `nil` if the update
+    /// fetches no additional entries.
     ///
-    /// The value is `nil` if nothing was fetched.
+    /// An update fetches entries if the list would otherwise become too short.
     var isComplete: Bool?
     /// The result that replaces the list, or `nil` if the list is not refetched.
     var refetch: Refetch?
@@ -230,7 +230,7 @@ final class LiveList {
       if let keys = edit.keys { update.inserted.append(Entry(keys: keys, object: before?.object)) }
     }
     guard !isComplete, let limit = query.limit else { return update }
-    // The list does not know which objects follow its last entry.
+    // The objects that follow the last entry of the list are unknown.
     let last = lastEntry(without: update.removed)
     update.inserted.removeAll { entry in
       !(last.map { tree.areInOrder(entry.keys, $0.keys) } ?? false)
@@ -275,8 +275,8 @@ final class LiveList {
     return update
   }
 
-  /// Returns the objects that the list contains after ``commit()``, and that may have changed or
-  /// enter the list.
+  /// Returns the objects that the list contains after ``commit()`` and that may have changed or are
+  /// new in the list.
   ///
   /// - Parameter numbers: The objects that may have changed, or `nil` for all objects.
   func preparedMembers(among numbers: Set<ObjectNumber>?) -> [ObjectNumber] {

@@ -46,8 +46,8 @@ extension ResultsFeed {
         in: storeContext.store, from: source, to: target, while: cheaperThanFetching(view))
       return isAll ? Set(difference.numbers) : nil
     } catch let error as StorageError where error.kind == .foreignStore {
-      // When another process first opens a store for writing, a read-only store opens its files
-      // again. Generations from before and after cannot be compared.
+      // A read-only store reopens its files when another process first opens the store for writing.
+      // Generations from before and after that cannot be compared.
       return nil
     }
   }

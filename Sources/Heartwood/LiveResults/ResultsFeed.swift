@@ -288,7 +288,7 @@ final class ResultsFeed: ContextFollower {
     for number: ObjectNumber, isHiding: Bool, _ storage: EntityStorage,
     _ directory: ListDirectory, _ view: StoreView
   ) throws -> [LiveList] {
-    // The lists show an object that hides relationships with values that it has nowhere else.
+    // If relationships are hidden, the shown values are in neither the row nor the object.
     if directory.coversAll || isHiding || hidingNumbers.contains(number) { return directory.all }
     var search = ListDirectory.Search(directory)
     if let values = shown[number] ?? nil { search.add { values[$0] } }
@@ -308,7 +308,7 @@ final class ResultsFeed: ContextFollower {
   /// Evaluates an object against the conditions of the lists that it may belong to.
   ///
   /// - Parameters:
-  ///   - hiding: The object, if its relationships omit objects that the context has deleted.
+  ///   - hiding: The object if its relationships omit deleted objects, or `nil` otherwise.
   ///   - rereads: Whether to update the object from its row even if no list contains it.
   private func examine(
     _ number: ObjectNumber, _ hiding: ManagedObject?, _ directory: ListDirectory?, rereads: Bool,
@@ -329,7 +329,7 @@ final class ResultsFeed: ContextFollower {
         // Look up the object only once, not once for each list.
         let object = registered(number)
         let isLoaded = object.map { !$0.isFault || $0.isInaccessible } ?? false
-        // Like a fetch, update an object with unsaved changes from its row before evaluating it.
+        // As a fetch does, update an object with unsaved changes from its row before evaluating it.
         let rereads = rereads || !lists.isEmpty && object?.hasChanges == true
         if isLoaded, rereads { _ = try storeContext.materialize(number, storage, record) }
         let isChanged = object?.hasChanges == true
@@ -344,7 +344,7 @@ final class ResultsFeed: ContextFollower {
           try list.recordState(of: number, keys) { try isUpdated(list) }
           if keys != nil, !list.query.isWindowed { isMember = true }
         }
-        // Like a fetch, update the loaded objects that it returns.
+        // As a fetch does, update the object if it is loaded and a list contains it.
         if isMember, isLoaded, !rereads {
           _ = try storeContext.materialize(number, storage, record)
         }
@@ -363,7 +363,7 @@ final class ResultsFeed: ContextFollower {
 
   // MARK: Objects
 
-  /// Returns the values that the lists show for an object, or `nil` if it has no unsaved changes.
+  /// Returns the values that the lists show for an object with unsaved changes, or `nil` otherwise.
   private func state(
     of object: ManagedObject
   ) throws -> (number: ObjectNumber, values: [StoredValue]?)? {

@@ -47,7 +47,8 @@ final class ValueChanges {
     guard let storage = feed.storeContext.model.storage(of: number) else { return false }
     let object = feed.changedObject(number, query)
     if shown == nil, !isReadable {
-      // The lists show the values of a row that cannot be read again. Edits differ from that row.
+      // The lists show the values of a row that can no longer be read. Unsaved edits differ from
+      // these values.
       let isEdited = object?.changes?.originals.isEmpty == false
       return try isEdited || wasWritten(number, storage)
     }

@@ -116,7 +116,8 @@ extension DerivationFormula {
 
   /// Returns the values that can be compared.
   ///
-  /// The result lacks NaN, which does not equal itself, and values that this program cannot decode.
+  /// The result excludes NaN, which does not equal itself, and values that this program cannot
+  /// decode.
   private static func comparable<Value: Comparable & AttributeValue>(
     _ values: [StoredValue], _: Value.Type
   ) throws -> [Value] {

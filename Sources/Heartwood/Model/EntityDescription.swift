@@ -1,7 +1,7 @@
 /// The description of an entity: its class's declarations, including inherited ones.
 final class EntityDescription: @unchecked Sendable {
-  // The conformance is `@unchecked`. It is safe, because a single thread builds the schema, and
-  // entities do not change afterwards.
+  // The `@unchecked` conformance is safe, because a single thread builds the schema, and entities
+  // do not change afterwards.
   let name: String
   let isAbstract: Bool
   let renamedFrom: [String]

@@ -104,8 +104,8 @@ struct MemoryField: Sendable {
 
 /// The options with which a property is declared.
 struct PropertyOptions: @unchecked Sendable {
-  // The conformance is `@unchecked`, because key paths are not `Sendable`. It is safe, because the
-  // key path of an inverse captures no values and never changes.
+  // The conformance is `@unchecked`, because key paths are not `Sendable`. The conformance is safe,
+  // because the key path of an inverse captures no values and never changes.
   var storedName: String?
   /// The property's name in its class, or `nil` if the description itself has this name.
   var declaredName: String?

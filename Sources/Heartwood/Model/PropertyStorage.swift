@@ -26,8 +26,8 @@ protocol PropertyStorage: SendableMetatype {
   static var isStandardType: Bool { get }
   /// The stored values of the attribute's type in the order that the type's `<` defines.
   ///
-  /// The array is empty if the order is unknown. The property is `nil` if the stored values are in
-  /// their own order, as for all standard types.
+  /// The array is empty if the order is unknown. The property is `nil` if `<` orders the values
+  /// like their stored values, as it does for all standard types.
   static var valueOrder: [StoredValue]? { get }
   /// Returns the stored representation of the attribute at a location in memory.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue

@@ -6,7 +6,7 @@ extension EntityDescription {
     try evaluating(properties.map(\.initialValue)) { $0.isAttribute }
   }
 
-  /// Returns the initial values of another object.
+  /// Returns the initial values of a further new object.
   ///
   /// Only those values that can differ between objects, such as `UUID()`, are evaluated again.
   ///

@@ -68,7 +68,7 @@ extension ManagedObject {
   }
 
   /// Records the values that the attributes have after `awakeFromFetch`, and discards the kept
-  /// values of those attributes that show what is stored.
+  /// values of those attributes that show their stored values.
   final func updateKeptValues() {
     guard let keptValues, let entity = entityDescription else { return }
     for (slot, value) in keptValues {

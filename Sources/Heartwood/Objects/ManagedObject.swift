@@ -32,8 +32,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// row.
   ///
   /// A row's version is the base of the transaction that wrote the row. The base of a transaction
-  /// is the number of its first frame. In a child context, this is the version that the parent's
-  /// object had when this object was filled from it.
+  /// is the number of its first frame. In a child context, `version` is the version that the
+  /// parent's object had when this object was filled from the parent's object.
   @exclusivity(unchecked) final var version: UInt64 = 0
   /// The value of `version` for an object whose row did not exist when the context tried to load
   /// the object.

@@ -71,8 +71,8 @@ public struct Schema: Sendable {
 
     /// A sendable wrapper around a key path.
     private struct PathKey: Hashable, @unchecked Sendable {
-      // The conformance is `@unchecked`. It is safe, because a key path without captured values
-      // never changes.
+      // The `@unchecked` conformance is safe, because a key path without captured values never
+      // changes.
       let keyPath: AnyKeyPath
     }
 

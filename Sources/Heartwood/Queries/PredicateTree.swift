@@ -3,8 +3,8 @@
 /// Nodes are shared and immutable. A tree can be hundreds of thousands of levels deep, for example
 /// if a loop adds one term at a time. Therefore, code that recurses through a tree must limit the
 /// depth.
-// The conformance is `@unchecked`. It is safe, because `content` changes only in `deinit`, and only
-// in nodes without other references.
+// The `@unchecked` conformance is safe, because `content` changes only in `deinit`, and only in
+// nodes without other references.
 final class PredicateTree: @unchecked Sendable {
   typealias Leaf = @Sendable (Schema.Content) throws -> QueryExpression
 

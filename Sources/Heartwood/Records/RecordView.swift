@@ -3,7 +3,7 @@ import Foundation
 /// A view of a record's bytes that reads individual fields without decoding the rest.
 ///
 /// A view is valid only while the bytes and the layouts that it refers to exist. The bytes come
-/// from a file and may be corrupt. Therefore, the initializer throws `corrupt` if the record is
+/// from a file and may be corrupt. Therefore, the initialiser throws `corrupt` if the record is
 /// shorter than its layout requires. The methods that read a variable-length field throw `corrupt`
 /// if the field is invalid. A read never accesses memory outside the bytes.
 package struct RecordView {

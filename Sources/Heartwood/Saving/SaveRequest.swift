@@ -347,7 +347,7 @@ struct SaveRequest {
     var won: [Int] = []
     var lost: [Int] = []
     for (slot, base) in edits {
-      // With an earlier base, the value may equal the base again.
+      // The value may equal the base if the base is older than the version that was read.
       let isWon =
         winsAll ? !mine[slot].isIdentical(to: base) : theirs[slot].isIdentical(to: base)
       if isWon {

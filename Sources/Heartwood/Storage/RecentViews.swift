@@ -18,8 +18,8 @@ final class RecentViews: Sendable {
     var isTicking = false
   }
 
-  // The conformance is `@unchecked`. It is safe, because `RecentViews` only retains the views and
-  // reads their atomic flags. All other parts of a view are used only by the thread of its context.
+  // The `@unchecked` conformance is safe, because `RecentViews` only retains the views and reads
+  // their atomic flags. All other parts of a view are used only by the thread of its context.
   private struct Guarded: @unchecked Sendable {
     var content = Content()
   }

@@ -74,7 +74,8 @@ extension ManagedObjectContext {
     return !object.isFault && !object.isInaccessible || object.changes?.isEmpty == false
   }
 
-  /// Returns whether a step is a redo of an edit of a fault that the pinned generation lacks.
+  /// Returns whether a step is a redo of an edit to a fault whose row is not in the pinned
+  /// generation.
   ///
   /// The result is `false` if the edit also changes a relationship of which the fault is a member,
   /// because a redo omits such members on both sides.
@@ -345,7 +346,7 @@ extension ManagedObjectContext {
       (try? object.storedValue(property))?.isIdentical(to: current(original, property)) == true
     else { return }
     changes.originals[property.slot] = nil
-    // The deletion of an object depends on the earlier values of all properties.
+    // If the object is deleted, keep all earlier values, because the deletion is based on them.
     if !object.isDeleted { changes.earlierState?.values[property.slot] = nil }
     unmarkIfUnchanged(object)
   }

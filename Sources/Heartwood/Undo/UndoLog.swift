@@ -174,7 +174,7 @@ final class UndoLog {
         // Drop this step, because the order before the change is no longer known. The later steps
         // are sufficient.
         case .original: nil
-        // Drop this step, because the base is that of unsaved changes.
+        // Drop this step, because a base applies only to unsaved changes.
         case .base: nil
         default: step
         }

@@ -19,7 +19,7 @@ package enum ExactDates {
   /// A strategy that accepts ISO 8601 text and numbers of seconds since 2001.
   ///
   /// Classes store the dates within `Codable` values as numbers, but feeds and exports contain
-  /// text, which a tool stores unchanged because it does not know the types.
+  /// text, which a tool that does not know the types stores unchanged.
   static let decodingOfAnyForm = JSONDecoder.DateDecodingStrategy.custom { decoder in
     let container = try decoder.singleValueContainer()
     if let seconds = try? container.decode(Double.self) {

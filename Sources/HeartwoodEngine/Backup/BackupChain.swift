@@ -32,7 +32,7 @@ struct BackupChain {
     imageCount = files.reduce(0) { $0 + $1.header.imageCount }
   }
 
-  /// The generations that the files record for names.
+  /// The named generations that the files record.
   var names: [String: FrameNumber] { files.map(\.header).names }
 
   /// The commit on which the first file builds, or `nil` if the first file contains all pages.
@@ -77,7 +77,8 @@ struct BackupChain {
     }
   }
 
-  /// Moves a reader, and returns the page number of its image, or `nil` after its last image.
+  /// Moves a reader to its next image, and returns the page number of that image, or `nil` if there
+  /// is none.
   private func moveToNext(
     _ readers: inout [BackupImageReader], _ index: Int
   ) throws(StorageError) -> PageNumber? {

@@ -153,7 +153,9 @@ struct BackupDirectory {
     }
   }
 
-  /// Returns the undamaged headers of the last files for all generations, in generation order.
+  /// Returns the headers of all generations' last files, in generation order.
+  ///
+  /// Damaged headers are omitted.
   func readableHeaders() throws -> [BackupHeader] {
     try frames.compactMap { try readableHeader(of: $0) }
   }

@@ -181,8 +181,9 @@ package struct BackupHeader: Hashable, Sendable {
 }
 
 extension [BackupHeader] {
-  /// The generations that the headers, in generation order, record for names.
+  /// The named generations that the headers record.
   ///
-  /// If several generations have had the same name, the last header applies.
+  /// The headers must be in generation order. If several generations have had the same name, the
+  /// last header applies.
   var names: [String: FrameNumber] { reduce(into: [:]) { $0.merge($1.names) { $1 } } }
 }

@@ -32,7 +32,7 @@ struct BackupImageReader {
 
   /// The bytes of the current image.
   ///
-  /// They are valid until the reader moves or is released.
+  /// The bytes are valid until the reader moves or is released.
   var image: Bytes {
     block.bytes.bytes.slice((position - blockStart) * pageByteCount, pageByteCount)
   }

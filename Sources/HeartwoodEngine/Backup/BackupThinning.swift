@@ -7,11 +7,11 @@ struct BackupThinning {
   /// Removes the generations in `removed`, and merges their files into the files of the generations
   /// in `kept` that build on them.
   ///
-  /// No generation in neither set may build on a generation in `removed`.
+  /// A generation that is in neither set must not build on a generation in `removed`.
   func run(
     keeping kept: Set<FrameNumber>, removing removed: Set<FrameNumber>
   ) throws(StorageError) {
-    // An existing incomplete file would keep its mode.
+    // Remove incomplete files first, because a file that already exists would keep its mode.
     try directory.remove([])
     var names: Set<BackupName> = []
     for frame in kept.sorted() {

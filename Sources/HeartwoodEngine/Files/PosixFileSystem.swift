@@ -155,7 +155,8 @@ package final class PosixFileSystem: FileSystem {
       defer { free(resolved) }
       return String(cString: resolved)
     }
-    // If nothing exists there, the path may still be a link. Follow it, unless links form a loop.
+    // If nothing exists at the path, it may be a dangling link. Follow the link, unless links form
+    // a loop.
     guard errno == ENOENT, let target = Self.target(ofLink: path) else { return path }
     let parent = path.lastIndex(of: "/").map { path[...$0] } ?? ""
     return resolvingLinks(target.hasPrefix("/") ? target : parent + target)

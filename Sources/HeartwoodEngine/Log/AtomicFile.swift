@@ -69,7 +69,8 @@ package struct AtomicFile: Sendable {
     }
     guard count > Self.plainByteCount else { return }
     if try file.allocatedByteCount() >= count / Self.compression { return }
-    // Check the bytes too. ZFS updates the disk usage of a file only seconds after a sync.
+    // Check the bytes as well, because ZFS updates the disk usage of a file only seconds after a
+    // sync.
     guard try Self.isFilled(file, count) else {
       throw damaged("Most of the file consists of holes.")
     }

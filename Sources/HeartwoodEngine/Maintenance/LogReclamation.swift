@@ -78,8 +78,8 @@ package struct LogReclamation {
     var counts: [UInt64: Int] = [:]
     for segment in try files.log.existing() {
       let last = files.geometry.lastSlot(of: segment)
-      // Skip the segment where the map ends, and all later ones, because newer generations read
-      // frames in them. Segments before the checkpointed generation have already been deleted.
+      // Skip the segment where the map ends, and all later ones, because they contain frames of
+      // newer generations. Segments before the checkpointed generation have already been deleted.
       guard last <= map.end.frame else { continue }
       try files.suspensions.requireNoRequest()
       let here = Self.removeFrames(&retained, in: files.geometry.firstFrame(of: segment) - 1...last)

@@ -29,16 +29,16 @@ final class Maintenance: @unchecked Sendable {
   /// A Boolean value that indicates whether the store has been closed.
   private var isEnded = false
   private let lock = Lock()
-  /// The ended lineages, which change in a replica, and if another process starts a lineage while
+  /// The ended lineages, which change in a replica, or when another process starts a lineage while
   /// the store is suspended.
   private var endedLineages: [EndedLineage]
   private var isStopped = false
   private var thread: SystemThread?
-  /// A Boolean value that indicates whether the thread has not ended its loop.
+  /// A Boolean value that indicates whether the thread is still in its loop.
   private var isWorking = false
   /// A Boolean value that indicates whether the thread is performing a run or creating segments.
   private var isRunning = false
-  /// The number of the thread, once the thread runs.
+  /// The ID of the thread, or `nil` before the thread runs.
   private var worker: UInt?
   private var isRunRequested = false
   private var runCount = 0
@@ -82,7 +82,7 @@ final class Maintenance: @unchecked Sendable {
 
   /// Starts the thread, and publishes the fact that this process has the store open.
   ///
-  /// If maintenance is inline, this method does nothing. It may be called again after
+  /// If maintenance is inline, this method does nothing. The method may be called again after
   /// ``stop(until:)``.
   func start() {
     // Inline maintenance must be deterministic, so publish neither a PID nor a time.
@@ -355,7 +355,7 @@ final class Maintenance: @unchecked Sendable {
         isRunning = false
         if isInterrupted {
           isRunRequested = true
-          // The thread that suspends the store is about to stop this thread or to throw `busy`.
+          // The thread that requested the suspension will stop this thread or throw `busy`.
           if !isStopped { lock.wait(milliseconds: 10) }
         }
       } else if millisecondsToHolderCheck == 0 {

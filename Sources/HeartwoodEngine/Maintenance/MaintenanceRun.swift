@@ -20,8 +20,8 @@ public struct CheckpointResult: Hashable, Sendable {
 /// The maintenance lock serialises runs. Readers do not wait for runs, with one exception: a reader
 /// that pins a specific generation waits while a run decides which generations are dead. A process
 /// may die at any step. If the process dies before it publishes the decision, nothing has changed.
-/// If the process dies later, the next run completes the work. The same is true if a suspension is
-/// requested. The run then throws `suspended` before its next long step.
+/// If the process dies later, the next run completes the work. If a suspension is requested, the
+/// run throws `suspended` before its next long step, and the next run completes the work.
 struct MaintenanceRun {
   let files: StoreFiles
   let table: GenerationTable
@@ -86,7 +86,7 @@ struct MaintenanceRun {
         // A full disk does not disable writing, because no data that is still needed has been
         // freed. An I/O error disables writing, because the system may regard pages as written
         // although they are not on disk. A failed sync is an I/O error even if the disk is full.
-        // Otherwise, the next run would find a header slot that is not on disk in the page cache,
+        // Otherwise, the next run would read from the page cache a header slot that is not on disk,
         // and would delete the segments that the slot on disk still needs.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
@@ -124,7 +124,7 @@ struct MaintenanceRun {
     // Ignore locks on dead generations, because they belong to pins that are about to fail.
     // Counting such a lock would retain a generation that an earlier run has already released.
     var alive = found.filter { $0 < newestRetained && present.isAlive($0) }.sorted()
-    // An earlier run has found the commits of the generations that it retained.
+    // An earlier run already found the commits of the generations that it retained.
     let commits = named.union(present.olderRetained)
     for generation in alive.filter({ !commits.contains($0) }) {
       try files.suspensions.requireNoRequest()
@@ -329,7 +329,7 @@ struct MaintenanceRun {
     return moving.count
   }
 
-  /// Allocates the space of all pages, because a power cut may have undone an earlier allocation.
+  /// Allocates space for all pages, because a power cut may have undone an earlier allocation.
   ///
   /// This includes free pages at the end of the file. They are not written, but readers may map
   /// them.

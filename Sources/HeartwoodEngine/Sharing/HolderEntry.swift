@@ -55,7 +55,7 @@ package final class HolderEntry: @unchecked Sendable {
     lock.withLock {
       update([])
       locks.remove(.open(row.process, isReadOnly: isReadOnly))
-      // Do not erase the row, because it has no meaning without its lock.
+      // The row need not be erased, because it has no meaning without its lock.
       if let rowByte { try? locks.unlock(byte: rowByte) }
       rowByte = nil
     }

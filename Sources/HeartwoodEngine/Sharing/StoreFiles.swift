@@ -36,7 +36,7 @@ package final class StoreFiles: Sendable {
   /// A Boolean value that indicates whether a suspension interrupted this process's last
   /// maintenance run after the run's decision.
   ///
-  /// The thread that holds the maintenance lock accesses the value.
+  /// Only the thread that holds the maintenance lock accesses the value.
   let isRunIncomplete = Atomic(false)
 
   /// - Parameter countersFile: The identity of the `counters` file, or `nil` if the counters are

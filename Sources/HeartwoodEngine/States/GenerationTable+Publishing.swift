@@ -85,8 +85,8 @@ extension GenerationTable {
   ///
   /// Releasing the segments frees their disk space even if no thread in this process is reading.
   package func releaseCheckpointedSegments() throws(StorageError) {
-    // A reader may have adopted the state of the page file before. In that case, it has pruned only
-    // its own state.
+    // If a reader has already adopted the state of the page file, that reader has pruned only its
+    // own state.
     guard files.counters.checkpointed > files.pageFile.knownState || holdsCheckpointedSegments
     else { return }
     let pin = try pinNewest()

@@ -62,7 +62,7 @@ package final class GenerationTable: @unchecked Sendable {
   package var appended: GenerationState { lock.withLock { appendedState } }
   /// The newest state that is known to be durable, or `nil` if there is none.
   ///
-  /// There is none if another process committed the state at which this process attached or
+  /// The value is `nil` if another process committed the state at which this process attached or
   /// resumed, and nothing has been synced since.
   package var durable: GenerationState? {
     let state = lock.withLock { durableState }

@@ -1,7 +1,8 @@
 /// The calls in progress that change a store.
 ///
-/// A process releases a store's locks only once these calls have ended. Otherwise, another opening
-/// could start a lineage while one of the calls is writing to the log.
+/// A process releases a store's locks only once these calls have ended. Otherwise, the next `Store`
+/// object or process to open the store could start a lineage while one of the calls is still
+/// writing to the log.
 final class ChangesInProgress: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards every property declared after it.
   private let origin = ProcessOrigin()
@@ -58,8 +59,8 @@ final class ChangesInProgress: @unchecked Sendable {
 extension StoreCore {
   /// Performs procedure O3: shuts down the shared state once no call is changing the store.
   ///
-  /// Without a checkpoint, the method does not wait. The thread may have released the last `Store`
-  /// object inside a write, and would wait for itself.
+  /// Without a checkpoint, the method does not wait, because the thread may have released the last
+  /// `Store` object inside a write, and would then wait for itself.
   func close(withCheckpoint: Bool) throws(StorageError) {
     guard withCheckpoint else { return changes.end { try? self.end(withCheckpoint: false) } }
     changes.end()

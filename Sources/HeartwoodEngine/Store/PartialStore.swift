@@ -103,7 +103,7 @@ struct PartialStore {
         "Another process is creating a store at this path. Wait until it has finished.",
         file: partialPath)
     }
-    // Set the permissions now, because the directory could have been another process's.
+    // Set the permissions now, because another process may have created the directory.
     try fileSystem.createDirectory(partialPath, forFilesOf: fileMode)
     try removeFiles()
     return locks

@@ -8,8 +8,9 @@ extension Store {
   /// ``Replica``, which must be closed instead.
   ///
   /// The method waits for running transactions of this process, but not for transactions and
-  /// maintenance runs of other processes. It interrupts this process's maintenance runs, and calls
-  /// that wait for another process's transaction or run. Interrupted calls throw `suspended`.
+  /// maintenance runs of other processes. It interrupts this process's maintenance runs, as well as
+  /// calls that wait for another process's transaction or maintenance run. Interrupted calls throw
+  /// `suspended`.
   ///
   /// Earlier snapshots become invalid and remain invalid after ``resume()``. Reading from such a
   /// snapshot throws `generationExpired`, because other processes may overwrite its pages. No
@@ -41,7 +42,7 @@ extension Store {
   public func resume() throws {
     try requireOpen()
     let registry = StoreRegistry.ofThisProcess
-    // Return if this thread is performing a write through any opening: the store is then not
+    // Return if this thread is performing a write through any `Store` object. The store is then not
     // suspended, and the thread must not wait for a thread that suspends the store.
     guard !registry.cores(of: registryKey).contains(where: \.writerLock.isHeldByThisThread) else {
       return

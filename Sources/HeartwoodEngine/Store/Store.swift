@@ -201,8 +201,8 @@ public final class Store: Sendable {
   /// Writes pages from the log back to the page file, and deletes log segments that are no longer
   /// needed.
   ///
-  /// While a live generation still reads a page's older contents from the page file, the checkpoint
-  /// does not write that page back.
+  /// A checkpoint does not overwrite a page's older contents in the page file while they belong to
+  /// a live generation.
   ///
   /// Checkpoints run automatically as the log grows. Call this method to run a checkpoint at a
   /// specific moment.
@@ -222,8 +222,8 @@ public final class Store: Sendable {
 
   /// Checks the complete store: every page, every tree, every count, the free space, and the log.
   ///
-  /// The method checks the trees of the newest generation. Of the pages that only older live
-  /// generations read, the method checks the hashes and the structure of the individual pages.
+  /// The method checks the trees of the newest generation. For pages that belong only to older live
+  /// generations, the method checks the hash and the structure of each page, but not the trees.
   ///
   /// - Precondition: The calling thread is not in the middle of a write. Otherwise, a checkpoint in
   ///   progress could wait for the write to end while this method waits for the checkpoint.
@@ -271,10 +271,9 @@ public final class Store: Sendable {
   ///
   /// When the last `Store` object that this process has for a store is closed, the process runs a
   /// final checkpoint, records the durable watermark, and releases the store's locks. Later
-  /// operations on a closed object throw `closed`. Snapshots that are still held remain readable.
-  /// The store then remains locked until the last of these snapshots has been released. If the
-  /// store is suspended, there is no final checkpoint. Closing an object that is already closed has
-  /// no effect.
+  /// operations on a closed object throw `closed`. Snapshots that are still held remain readable,
+  /// and keep the store locked until the last of them has been released. If the store is suspended,
+  /// there is no final checkpoint. Closing an object that is already closed has no effect.
   ///
   /// The call that closes the last object waits for calls in other threads that are changing the
   /// store, such as writes.

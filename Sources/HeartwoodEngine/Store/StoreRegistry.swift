@@ -52,7 +52,7 @@ final class StoreRegistry: @unchecked Sendable {
   private var stores: [Key: State] = [:]
   /// The cores that no `Store` object uses any more, but that may still hold locks.
   ///
-  /// Such a core is running its final checkpoint, or snapshots hold its generations.
+  /// Such a core is running its final checkpoint, or snapshots still hold its generations.
   private var ended: [(key: Key, core: StoreCore)] = []
   /// The stores that a thread is suspending or resuming, as keys of their writable entries.
   private var changing: Set<Key> = []
@@ -135,7 +135,7 @@ final class StoreRegistry: @unchecked Sendable {
       let index = ended.firstIndex { ObjectIdentifier($0.core) == core }
       return index.map { ended.remove(at: $0) }
     }
-    // Release the core only now, because its deinitialiser may take time.
+    // Release the core outside the lock, because its deinitialiser may take time.
     withExtendedLifetime(forgotten) {}
   }
 
@@ -143,8 +143,8 @@ final class StoreRegistry: @unchecked Sendable {
 
   /// Waits until no other thread suspends or resumes a store.
   ///
-  /// The call must be balanced by ``endChange(of:)``. Threads that suspend or resume other stores
-  /// do not wait.
+  /// The call must be balanced by ``endChange(of:)``. Threads that suspend or resume different
+  /// stores do not wait for each other.
   ///
   /// - Throws: `busy` if the deadline has passed.
   func beginChange(of key: Key, until deadline: UInt64) throws(StorageError) {

@@ -72,8 +72,8 @@ package struct StoreReplacement {
 
   /// Removes the files left by interrupted calls.
   ///
-  /// Remove the files of a store before moving it. Otherwise, the store that it replaced would be
-  /// renamed back.
+  /// Call this method for a path before moving its store elsewhere. Otherwise, a store that the
+  /// moved store had replaced would be renamed back to the path.
   private func clear(_ path: String) throws(StorageError) {
     for rest in [Self.removedPath(path), Self.replacedPath(path)] { try closed(rest)?.remove() }
   }

@@ -18,7 +18,7 @@ public struct VerificationReport: Hashable, Sendable {
   public var logCommitCount = 0
 }
 
-/// A check of one generation, the part of the log that contains its pages, and the pages that
+/// A check of one generation, of the part of the log that contains its pages, and of the pages that
 /// belong only to older generations.
 ///
 /// Every page must be either free or reachable exactly once. Hashes, key order, separators, depths
@@ -37,6 +37,8 @@ final class Verification {
     report.pageCount = visited.count
   }
 
+  /// Performs all checks, and returns the report.
+  ///
   /// - Parameter oldest: A closure that returns a snapshot of the oldest live generation.
   func run(oldest: () throws -> Snapshot) throws -> VerificationReport {
     try noteError(of: checkTrees)
@@ -244,8 +246,8 @@ final class Verification {
 
   /// Verifies the pages of the page file that belong only to generations before the checked one.
   ///
-  /// All these pages belong to the oldest live generation. If this generation finds a page in the
-  /// log, every later generation does so too.
+  /// All these pages belong to the oldest live generation. If that generation resolves a page to
+  /// the log, so does every later generation.
   private func checkOlderPages(_ oldest: GenerationState) throws(StorageError) {
     guard oldest.generation < state.generation else { return }
     let checkpointed = oldest.files.counters.checkpointed

@@ -58,7 +58,7 @@ package struct Compaction {
   }
 
   /// Moves the next tree nodes that are beyond the limit, and records the trees that have large
-  /// values there.
+  /// values beyond the limit.
   private mutating func look(_ mover: inout PageMover, _ used: UsedPages) throws(StorageError) {
     let view = mover.pages.view
     var rows: [TreeID: (name: String, row: Catalog.Row)] = [:]

@@ -44,7 +44,8 @@ extension KeyspaceWriter {
   /// - Precondition: The same as for ``load(_:)``.
   /// - Throws: Any error that `body` throws. After an error, the transaction can only be rolled
   ///   back.
-  /// - Complexity: Writes each new page once, and rewrites what was previously the last leaf.
+  /// - Complexity: Writes each new page once, and rewrites the leaf that was previously the last
+  ///   one.
   public func append(_ body: (inout KeyspaceLoader) throws -> Void) throws {
     try fill(KeyspaceLoader(self, isEmpty: false), body)
   }

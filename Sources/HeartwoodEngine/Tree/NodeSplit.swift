@@ -1,6 +1,7 @@
 /// A way to divide the entries of one overfull node, or of two neighbours, between two nodes.
 struct NodeSplit {
-  /// The edge of a tree level where an entry is inserted, or `none` if it is inserted elsewhere.
+  /// The edge of a tree level where an entry is inserted, or `none` if the entry is inserted
+  /// elsewhere.
   ///
   /// After a split at an edge, the node at the edge has as few entries as possible, and the other
   /// node stays full, because the next keys are likely to be inserted at the same edge.

@@ -1,6 +1,6 @@
 /// A writer that stores one large value of a known length in chunks.
 ///
-/// The writer keeps only page numbers, and looks up a page each time it writes to it. The
+/// The writer keeps only page numbers, and looks up each page before writing to the page. The
 /// transaction can therefore spill pages between writes, so even a very long value needs little
 /// memory.
 package struct OverflowWriter {

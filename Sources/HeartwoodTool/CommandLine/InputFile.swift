@@ -11,10 +11,10 @@ enum InputFile {
     return handle
   }
 
-  /// Returns a handle that can read the content of a handle repeatedly.
+  /// Returns a handle from which the content of the given handle can be read repeatedly.
   ///
-  /// If the content comes from a pipe or a terminal, this method reads all of it, and returns a
-  /// handle of a temporary file.
+  /// If the content comes from a pipe or a terminal, this method copies all of it to a temporary
+  /// file, and returns a handle of that file.
   static func rewindable(_ handle: FileHandle) throws -> FileHandle {
     if lseek(handle.fileDescriptor, 0, SEEK_CUR) >= 0 { return handle }
     let path = NSTemporaryDirectory() + "/heartwoodctl-\(UUID().uuidString)"

@@ -23,7 +23,7 @@ enum FollowCommand {
         let start = try start(container, position, consumer, invocation)
         switch start {
         case .after(let token): position = token
-        // Keep this start if the model changes, although there may be transactions by then.
+        // If the model changes, start here again, even if there are transactions by then.
         case .oldestTransaction: position = container.historyToken(after: 0)
         case .now, .existingObjects: break
         }

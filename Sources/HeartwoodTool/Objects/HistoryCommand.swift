@@ -61,10 +61,11 @@ enum HistoryCommand {
       return found
     }
     guard let limit = invocation.limit else { return try transactions(after: first) }
-    // Read only the end of the history, and read twice as much until there are enough transactions.
+    // Read only the end of the history, and double the number of transactions to read until enough
+    // of them are found.
     let (deleted, newest) = try objects.historyBounds()
     var count = Int64(limit)
-    // Read all transactions if some of them have been deleted, because reading them then throws.
+    // Skip the loop if deleted transactions are requested, so that reading them throws an error.
     let start = first ?? deleted
     while start >= deleted, newest - count > start {
       let found = try transactions(after: newest - count)

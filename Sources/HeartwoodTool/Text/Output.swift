@@ -79,7 +79,7 @@ final class Output {
   /// Writes the buffered output, and waits for the given time before the next run of a task.
   ///
   /// - Parameter task: A plural noun for the repeated task, such as "backups", for use in messages.
-  /// - Throws: ``ToolFailure`` if the reader closes the output, because the task then ends.
+  /// - Throws: ``ToolFailure`` if the reader closes the output, which ends the task.
   func pause(milliseconds: Int32, before task: String) throws {
     do {
       try flush()
