@@ -165,7 +165,8 @@ extension ManagedObjectContext {
     }
     for object in changed {
       object.state.subtract([.inserted, .updated])
-      // A fault was edited while its row was missing. Load its other values when it is next read.
+      // If the object is a fault, it was edited while its row was missing. Load its other values
+      // when it is next read.
       guard !object.isFault else {
         turnIntoFault(object)
         continue

@@ -107,8 +107,8 @@ extension ManagedObjectContext {
     _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> [Candidate] {
     try (updated.all + inserted.all).compactMap { object in
-      // Load an object that was edited while a pinned generation lacked its row, because the object
-      // counts as deleted if it still has no row.
+      // An edited object is a fault only if it was edited while the pinned generation lacked its
+      // row. Load it now, because it counts as deleted if it still has no row.
       if object.isFault { fire(object) }
       // Check for changes again, because evaluating the conditions on other objects may have
       // discarded this object's edits.

@@ -43,7 +43,7 @@ package final class OpenedFiles: @unchecked Sendable {
     guard try log.fileSystem.identity(of: path) != identity else { return }
     throw StorageError(
       .foreignStore,
-      "This file of the store was deleted or replaced while the store was open. Nothing was "
+      "One of the store's files was deleted or replaced while the store was open. Nothing was "
         + "written. This process still reads the old files. Close the store, then open the store "
         + "that is now at the path, or restore a backup.", file: path)
   }

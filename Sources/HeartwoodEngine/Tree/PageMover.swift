@@ -111,7 +111,7 @@ package struct PageMover {
 
   /// Returns the first large value of a leaf at or after `slot`, or `nil` if there is none.
   ///
-  /// The method reads the leaf again for each value, because moving a value changes the leaf.
+  /// Each call reads the leaf again, because moving a value changes the leaf.
   private func value(
     in leaf: PageNumber, _ tree: TreeID, from slot: Int
   ) throws(StorageError) -> (slot: Int, value: OverflowReference)? {

@@ -25,8 +25,8 @@ struct ModelGraph {
     static let titleHeight = 30.0
     static let rowHeight = 20.0
 
-    /// Returns the distance from the top of the box to the end of a line at a row, or at the title
-    /// if `row` is `nil`.
+    /// Returns the distance from the top of the box to the point where a line meets a row, or the
+    /// title if `row` is `nil`.
     func offset(of row: Int?) -> Double {
       row.map { Self.titleHeight + 4 + (Double($0) + 0.5) * Self.rowHeight } ?? Self.titleHeight / 2
     }
