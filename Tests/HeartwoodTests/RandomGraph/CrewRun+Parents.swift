@@ -56,7 +56,7 @@ extension CrewRun {
 
   // MARK: Beside unsaved changes of the child
 
-  /// Changes, refreshes, merges or saves the parent while the child has unsaved changes.
+  /// Changes, refreshes or saves the parent while the child has unsaved changes.
   ///
   /// The child does not read the changes before its save. The parent may change any attribute, but
   /// only those relationships whose objects the child has not changed, so that the result of the
@@ -76,14 +76,13 @@ extension CrewRun {
         operation: .set, workspace: 0, a: random.below(5040), b: random.below(5040),
         c: random.below(5040))
       record("  parent, beside the child's changes:")
-      switch random.below(8) {
+      switch random.below(7) {
       case 0...2: try edit(workspace, step)
       case 3: try relateBeside(child, workspace, step)
-      case 6: try addToDeleted(child, workspace, step)
-      case 4, 5:
+      case 4: try addToDeleted(child, workspace, step)
+      default:
         step.operation = [.refresh, .refreshAll, .drop][step.b % 3]
         try refresh(workspace, step)
-      default: try mergeOthers(workspace, step)
       }
     }
     return isSaved || count > 0
@@ -131,16 +130,6 @@ extension CrewRun {
   /// Returns whether a context is a root context that shows the newest generation.
   private func isNewest(_ workspace: CrewWorkspace) -> Bool {
     workspace.number < 100 && workspace.view.generation == store.generation
-  }
-
-  /// Merges attributes that a batch request has changed.
-  private func mergeOthers(_ workspace: CrewWorkspace, _ step: CrewStep) throws {
-    guard isNewest(workspace), workspace.view.canRebase(store) else { return }
-    var step = step
-    step.operation = .batchUpdate
-    try execute(workspace, step)
-    step.operation = .mergeHistory
-    try merge(workspace, step)
   }
 
   /// Saves the parent, unless the save could merge new objects into existing rows.
