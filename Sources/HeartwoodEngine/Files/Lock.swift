@@ -83,6 +83,21 @@ package final class Lock: @unchecked Sendable {
     #endif
   }
 
+  /// Waits like ``wait(milliseconds:)``, or returns `false` if the deadline has passed.
+  ///
+  /// - Parameter deadline: A time in milliseconds on the monotonic clock, or `nil` to wait without
+  ///   a limit.
+  func wait(until deadline: UInt64?) -> Bool {
+    guard let deadline else {
+      wait()
+      return true
+    }
+    let now = SystemThread.monotonicMilliseconds
+    guard now < deadline else { return false }
+    wait(milliseconds: deadline - now)
+    return true
+  }
+
   package func wakeAll() {
     if !origin.isInherited { pthread_cond_broadcast(condition) }
   }

@@ -25,20 +25,3 @@ final class ThreadGate: @unchecked Sendable {
     }
   }
 }
-
-extension Lock {
-  /// Waits like ``wait(milliseconds:)``, or returns `false` if the deadline has passed.
-  ///
-  /// - Parameter deadline: A time in milliseconds on the monotonic clock, or `nil` to wait without
-  ///   a limit.
-  func wait(until deadline: UInt64?) -> Bool {
-    guard let deadline else {
-      wait()
-      return true
-    }
-    let now = SystemThread.monotonicMilliseconds
-    guard now < deadline else { return false }
-    wait(milliseconds: deadline - now)
-    return true
-  }
-}
