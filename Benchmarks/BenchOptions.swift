@@ -7,7 +7,7 @@ struct BenchOptions {
   var seconds = 2.0
   /// The number of objects in the object workloads.
   ///
-  /// It is at most the number of rows.
+  /// This number never exceeds the number of rows.
   var objectCount = 200_000
   /// The number of entries with byte keys, or `nil` if `--entries` is not given.
   var entries: Int?
@@ -163,7 +163,7 @@ struct BenchOptions {
 extension BenchOptions {
   /// A command-line option.
   ///
-  /// Its raw value is its name.
+  /// The raw value is the name of the option.
   private enum Flag: String, CaseIterable {
     case rows = "--rows"
     case seconds = "--seconds"
@@ -210,7 +210,7 @@ extension BenchOptions {
         ["entries for redb (5000000 in its table) and for YCSB (default: --rows)"]
       case .dataBytes:
         [
-          "set --entries so that the YCSB records have this size, for example",
+          "set --entries so that the YCSB records have this total size, for example",
           "to exceed the memory that a control group or the machine allows (then",
           "Heartwood uses .buffered, LMDB MDB_NORDAHEAD, and SQLite maps nothing)",
         ]
@@ -234,11 +234,11 @@ extension BenchOptions {
         ]
       case .pageByteCount: ["page size of the store, 4096 to 65536 (default: the engine's)"]
       case .access: ["how pages are read (default: the engine's)"]
-      case .only: ["measure only these workloads; \"text\" means all whose names begin with it"]
+      case .only: ["measure only these workloads; \"text\" selects all that begin with \"text\""]
       case .peers:
         [
-          "compare with other libraries (\(Engine.peerNames)), in turns with",
-          "Heartwood; libraries that are not installed are skipped",
+          "compare with other libraries (\(Engine.peerNames)), which take turns",
+          "with Heartwood; libraries that are not installed are skipped",
         ]
       case .help: ["show this text"]
       case .version: ["show the version"]

@@ -31,7 +31,7 @@ protocol EntryStore: AnyObject, Sendable {
   var checkpointCount: Int { get }
   /// Makes the files as small as possible. There must be no readers.
   func compact() throws
-  /// If the engine supports it, checks that the store is intact. Then closes the store.
+  /// Checks that the store is intact if the engine supports this check, and then closes the store.
   func finish() throws
 }
 

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A separate process that imports quakes into a store while other processes read it.
 ///
-/// The process runs the same program. Its first argument is for internal use only.
+/// The process runs the same program. The first argument of the process is for internal use only.
 final class Importer: Sendable {
   static let argument = "import-worker"
 
@@ -22,8 +22,8 @@ final class Importer: Sendable {
   init(into directory: String, rowCount: Int) throws {
     guard let program = Bundle.main.executableURL else {
       throw BenchFailure(
-        "The path of the program is unknown, so it cannot start an importer. Use --only to run "
-          + "other workloads.")
+        "The program cannot start an importing process, because its own path is unknown. Use "
+          + "--only to run other workloads.")
     }
     process = Process()
     process.executableURL = program

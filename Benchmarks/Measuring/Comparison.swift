@@ -2,8 +2,8 @@
 struct Comparison {
   /// The rates of each engine.
   let slices: [Slices]
-  /// The ratios of the first engine's rate to the rates of the other engines, keyed by the names of
-  /// those engines.
+  /// The ratios of the first engine's rate to the other engines' rates, keyed by the other engines'
+  /// names.
   ///
   /// The two rates in each ratio are from the same round.
   let shares: [String: Spread]

@@ -29,7 +29,7 @@ enum Machine {
 
   /// The memory that this process may use, in bytes, or `nil` if the system does not report it.
   ///
-  /// It is limited by the machine or by a control group.
+  /// The memory is limited by the machine or by a control group.
   static var memoryByteCount: Int? {
     [machineByteCount, controlGroupByteCount].compactMap { $0 }.min()
   }

@@ -2,8 +2,8 @@ import Foundation
 
 /// The progress line on a terminal.
 ///
-/// The line is written to standard error. It is written only if standard error is a terminal, so
-/// that it never appears in logs or pipes.
+/// The line is written to standard error, and only if standard error is a terminal, so that the
+/// line never appears in logs or pipes.
 struct Progress: Sendable {
   private let isOnTerminal = isatty(2) == 1
 

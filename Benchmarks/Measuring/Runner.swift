@@ -28,7 +28,7 @@ final class Runner: Sendable {
 
   /// The number of operations in all windows so far.
   ///
-  /// It is updated after each turn.
+  /// The number is updated after each turn.
   var operationCount: Int { doneCount.load(ordering: .relaxed) }
   /// The measurements of the most recent window.
   var stretch: Stretch { state.withLock { $0.stretch } }

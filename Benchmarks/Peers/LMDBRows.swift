@@ -66,7 +66,7 @@ private final class LMDBRowStore: RowStore {
 
   /// Does nothing, because LMDB has no log.
   ///
-  /// Its commits write pages to their final location.
+  /// LMDB's commits write pages to their final location.
   func checkpoint() {}
 
   func integerReads(from position: Int) throws -> any Work {

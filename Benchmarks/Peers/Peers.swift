@@ -34,8 +34,8 @@ struct Peers {
   ///
   /// If `wanted` is false, there are no peers, and none is reported as missing.
   ///
-  /// - Parameter readsAhead: Whether the entries fit in memory, in which case reading ahead is
-  ///   worthwhile.
+  /// - Parameter readsAhead: Whether to read ahead, which is worthwhile if the entries fit in
+  ///   memory.
   init(wanted: Bool, readsAhead: Bool) throws {
     guard wanted else { return }
     if let library = try LMDBLibrary() {

@@ -125,8 +125,8 @@ struct RocksDBLibrary: Sendable {
 
   /// Creates the options for opening a database.
   ///
-  /// They specify no compression, Bloom filters with 10 bits per key, and background threads for
-  /// all cores.
+  /// The options specify no compression, Bloom filters with 10 bits per key, and background threads
+  /// for all cores.
   ///
   /// The options remain allocated until the program ends.
   func makeOptions() throws -> Handle {
@@ -150,7 +150,7 @@ struct RocksDBLibrary: Sendable {
 
   /// Calls `body` with a location for an error message.
   ///
-  /// If `body` stores a message there, throws it as an error.
+  /// If `body` stores a message there, the method throws the message as an error.
   @inline(__always)
   func checked<R>(_ body: (Failure) -> R) throws -> R {
     var message: UnsafeMutablePointer<CChar>?

@@ -7,8 +7,8 @@ struct Commits: Work {
   var row: ChangingRow
   /// The number of commits in a turn.
   ///
-  /// Each durable commit is a separate turn. It waits for the disk, and therefore takes long enough
-  /// to be timed alone.
+  /// Each durable commit is a separate turn. A durable commit waits for the disk, and therefore
+  /// takes long enough to be timed alone.
   var operationsPerTurn: Int
   /// A hash of the numbers of the changed rows.
   var hash: UInt64 = 0

@@ -61,7 +61,7 @@ extension RowStore {
 
 /// The row that commits write.
 ///
-/// It is changed by ``next()`` before each commit.
+/// The row is changed by ``next()`` before each commit.
 struct ChangingRow {
   /// The bytes of the row to write.
   private(set) var bytes: [UInt8]

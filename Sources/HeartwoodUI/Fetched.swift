@@ -15,8 +15,8 @@
   /// }
   /// ```
   ///
-  /// The list is a ``ResultsList``, a collection that loads objects as rows appear on screen. It
-  /// can be divided into sections. When any context or process changes the fetch's result or a
+  /// The list is a ``ResultsList``, a collection that loads objects as rows appear on screen. The
+  /// list can be divided into sections. When any context or process changes the fetch's result or a
   /// property that the view has read, the view is updated with a new list. The context comes from
   /// the environment; see ``SwiftUICore/View/persistentContainer(_:)``.
   ///

@@ -14,7 +14,7 @@
     /// The context of the objects that views show, or `nil` if no enclosing view has set one.
     ///
     /// For example, a sheet can set a child context so that its edits can be discarded. Turn on
-    /// `tracksObservation` in such a context, so that views are updated when its objects change.
+    /// `tracksObservation` in the child context, so that views are updated when its objects change.
     public var objectContext: ManagedObjectContext? {
       get { self[ObjectContextKey.self] }
       set { self[ObjectContextKey.self] = newValue }

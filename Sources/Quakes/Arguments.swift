@@ -40,7 +40,7 @@ struct Arguments {
   /// Consumes and returns the next argument that is not an option, or returns `nil` if there is
   /// none.
   ///
-  /// A single `-` does not count as an option.
+  /// A single `-` is not an option.
   mutating func operand() -> String? {
     guard let index = words.firstIndex(where: { $0 == "-" || !$0.hasPrefix("-") }) else {
       return nil

@@ -4,8 +4,9 @@ import Heartwood
 /// The `quakes follow` command, which imports feeds and shows that a pinned view does not change
 /// until the imports' transactions are merged into the view.
 ///
-/// A program with a user interface can work in the same way. Its screen does not change while other
-/// processes write. The program updates the screen by merging new transactions from the history.
+/// A program with a user interface can work in the same way. The screen of such a program does not
+/// change while other processes write. The program updates the screen by merging new transactions
+/// from the history.
 struct FollowCommand: Command {
   static let name = "follow"
   static let summary = "import feeds, and show how a pinned view advances"
@@ -18,7 +19,7 @@ struct FollowCommand: Command {
       FILE                  a GeoJSON feed; each feed is imported separately
 
     Immediately after an import, the view is unchanged. The command then merges the
-    new transactions from the history into the view. The view then shows the new
+    new transactions from the history into the view, which then shows the new
     quakes.
     """
 

@@ -53,7 +53,7 @@ struct Vicinity {
       let (south, north) = (latitude - height, latitude + height)
       let rows = try QueryPredicate<Quake>(
         format: "latitude >= %@ AND latitude <= %@", south, north)
-      // Do not limit the longitude if the circle contains a pole, because such a circle includes
+      // Do not limit the longitude if the circle contains a pole, because the circle then includes
       // all longitudes.
       guard south > -90, north < 90 else { return rows }
       let width = asin(min(1, sin(angle) / cos(latitude.inRadians))).inDegrees

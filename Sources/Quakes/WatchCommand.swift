@@ -25,8 +25,8 @@ struct WatchCommand: Command {
 
     On a terminal, the list fills the screen, newest quakes first. + marks quakes
     that the last change added, and ~ marks quakes that it changed. Press q to quit.
-    In a pipe, the command first prints the newest quakes. It then prints some lines
-    for each change.
+    In a pipe, the command prints the newest quakes, and then a few lines for each
+    change.
     """
 
   private static let defaultLimit = 10

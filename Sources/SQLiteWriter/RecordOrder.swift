@@ -1,7 +1,7 @@
 /// The order in which SQLite sorts records.
 ///
-/// Null sorts before numbers, numbers before texts, and texts before blobs. Integers and reals are
-/// compared with each other exactly. Texts and blobs are compared byte by byte. See
+/// Null sorts before numbers, numbers before text, and text before blobs. Integers and reals are
+/// compared with each other exactly. Text and blobs are compared byte by byte. See
 /// <https://www.sqlite.org/datatype3.html>, § 4.1.
 enum RecordOrder {
   /// Compares the first values of two records.
@@ -105,7 +105,7 @@ enum RecordOrder {
     return sortClass.rawValue << 62 | bits >> 2
   }
 
-  /// Returns one of the 8-byte words that follow the head of a text or blob.
+  /// Returns one of the 8-byte words that follow the head of a text or blob value.
   ///
   /// Records with equal heads and equal preceding words sort in the order of this word. If this
   /// word is also equal, the records must be compared. Words are padded with zeros.

@@ -10,9 +10,10 @@ package struct SQLiteTable {
     /// The given columns, in this order, as in a join table.
     ///
     /// The table is declared `WITHOUT ROWID`, so its b-tree is sorted by the key itself. An
-    /// ordinary table would store each key twice, in its rows and in an automatic index. Such a
-    /// table would be about twice as large, and a lookup would search two b-trees. SQLite has
-    /// supported `WITHOUT ROWID` since version 3.8.2 (2013). Key columns cannot be null.
+    /// ordinary table would store each key twice, in its rows and in an automatic index. An
+    /// ordinary table would therefore be about twice as large, and a lookup would search two
+    /// b-trees. SQLite has supported `WITHOUT ROWID` since version 3.8.2 (2013). Key columns cannot
+    /// be null.
     case columns([String])
   }
 
@@ -56,7 +57,7 @@ package struct SQLiteColumn {
 ///
 /// | affinity | values |
 /// | --- | --- |
-/// | text | null, texts, blobs |
+/// | text | null, text, blobs |
 /// | real | null, reals, blobs; integers, which become reals |
 /// | integer, numeric | null, integers, reals, blobs; reals equal to an integer become integers |
 /// | blob | all, unchanged |

@@ -18,7 +18,8 @@
 /// ```
 ///
 /// Until ``finish()`` returns, the file is incomplete and SQLite rejects it. If the writer is
-/// released before that, it removes the file. Only one thread may use a writer and its tables.
+/// released before ``finish()`` returns, it removes the file. Only one thread may use a writer and
+/// its tables.
 package final class SQLiteFileWriter {
   private let state: SQLiteFileState
   private let header: SQLiteFileHeader
@@ -166,7 +167,7 @@ struct SQLiteFileHeader {
     append(0)  // no list of free pages
     append(0)
     append(1)  // the version of the schema
-    append(4)  // the format of the schema, which allows the serial types of 0 and 1
+    append(4)  // the format of the schema, which allows the serial types for 0 and 1
     append(0)  // the default size of the cache
     append(0)  // no automatic vacuum
     append(1)  // UTF-8

@@ -34,7 +34,7 @@ enum SQLiteFormat {
 
   /// The kinds of b-tree pages.
   ///
-  /// Each raw value is the first byte of such a page (§ 1.6).
+  /// Each raw value is the first byte of a page of that kind (§ 1.6).
   enum PageKind: UInt8 {
     case indexInterior = 2
     case tableInterior = 5

@@ -95,7 +95,7 @@ package struct SQLiteRow: ~Copyable {
 
   /// Appends text that is already encoded as UTF-8.
   ///
-  /// - Precondition: The bytes are valid UTF-8. This is not checked.
+  /// - Precondition: The bytes are valid UTF-8. The method does not check them.
   package mutating func append(utf8: RawSpan) {
     guard let column = nextColumn else { return }
     guard column.affinity == .text || column.affinity == .blob else {
@@ -200,8 +200,8 @@ package struct SQLiteRow: ~Copyable {
 
   /// Stores a value in a column with real affinity.
   ///
-  /// In such a column, SQLite stores a real without a fraction as an integer if that is shorter,
-  /// and converts it back to a real when it reads the column; see
+  /// In a column with real affinity, SQLite stores a real without a fraction as an integer if the
+  /// integer is shorter, and converts it back to a real when it reads the column; see
   /// <https://www.sqlite.org/datatype3.html>, § 3. Unlike SQLite, this method keeps the sign of
   /// -0.0.
   @inline(__always)

@@ -103,7 +103,7 @@ package final class SQLiteTableWriter {
 
   /// Appends a row with the given values.
   ///
-  /// The same rules apply as for the method that takes a closure, but that method is faster.
+  /// This method follows the same rules as the method that takes a closure, but is slower.
   package func append(rowid: Int64? = nil, _ values: [SQLiteValue]) throws {
     try append(rowid: rowid) { row in
       for value in values { row.append(value) }
@@ -244,7 +244,8 @@ package final class SQLiteTableWriter {
   ) -> SQLiteWriterError {
     var rows = "two rows"
     if definition.hasRowid {
-      rows = "rows \(RecordOrder.lastInteger(of: record)), \(RecordOrder.lastInteger(of: other))"
+      rows =
+        "rows \(RecordOrder.lastInteger(of: record)) and \(RecordOrder.lastInteger(of: other))"
     }
     return invalid(.duplicateKey, "has \(rows) with the same values in its \(name)")
   }

@@ -1,4 +1,4 @@
-/// An error in writing a SQLite file, with a message for the user.
+/// An error that occurred while writing a SQLite file, with a message for the user.
 package struct SQLiteWriterError: Error, Equatable {
   /// The kinds of errors.
   package enum Kind: Equatable, Sendable {

@@ -62,8 +62,8 @@ struct WaitingRecords {
   /// Sorts the entries of each group with equal heads.
   ///
   /// Text values often share a prefix, and comparing records that are scattered in memory is slow.
-  /// In a large group, the next 8 bytes of each text therefore become the head of its entry, and
-  /// the group is sorted again.
+  /// In a large group, the next 8 bytes of each text value therefore become the head of its entry,
+  /// and the group is sorted again.
   private mutating func refine(_ range: Range<Int>, wordIndex: Int, keyCount: Int) {
     var start = range.lowerBound
     while start < range.upperBound {
@@ -105,9 +105,9 @@ struct WaitingRecords {
     }
   }
 
-  /// Replaces the head of each entry in a group with the given word of the entry's text.
+  /// Replaces the head of each entry in a group with the given word of the entry's text value.
   ///
-  /// - Returns: `false` if any text has no such word, or `true` otherwise.
+  /// - Returns: `false` if any text value is too short to have this word, or `true` otherwise.
   private mutating func loadWords(_ group: Range<Int>, _ wordIndex: Int) -> Bool {
     for position in group {
       let offset = entries[position].offset
@@ -123,6 +123,6 @@ struct WaitingRecords {
   private static let minimumGroupCount = 16
   /// The maximum depth of the recursion.
   ///
-  /// If texts share a longer prefix, their records are compared instead.
+  /// If text values share a longer prefix, their records are compared instead.
   private static let maximumWordCount = 16
 }

@@ -140,7 +140,7 @@ struct KeyTests {
       try write(other, distinct + [.real(5)])
     }
     #expect(error?.kind == .duplicateKey)
-    #expect(error?.message.contains("rows 1, 8 ") == true)
+    #expect(error?.message.contains("rows 1 and 8 ") == true)
     #expect(error?.message.contains("\"u\"") == true)
     // The failed writer must leave no file behind.
     #expect(try scratch.names == ["file.sqlite"])

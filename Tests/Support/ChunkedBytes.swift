@@ -8,7 +8,7 @@ struct ChunkedBytes {
   static let chunkByteCount = 8192
 
   private(set) var count = 0
-  /// The chunks; a chunk that was never written is an empty array and stands for zeros.
+  /// The chunks; a chunk that was never written is an empty array and represents zeros.
   ///
   /// In the last chunk, the bytes past the end of the file are zero.
   private var chunks: [[UInt8]] = []

@@ -33,10 +33,10 @@ package struct CrashOptions: OptionSet, Sendable, Hashable {
   ///
   /// Without this option, only the changes made before some point in time survive.
   package static let unorderedNames = CrashOptions(rawValue: 1)
-  /// Where a file grew and its new bytes were lost, it contains stale bytes of other files instead
-  /// of zeros.
+  /// If a file grew and its new bytes were lost, the file contains stale bytes of other files at
+  /// that position instead of zeros.
   package static let staleGarbage = CrashOptions(rawValue: 2)
-  /// Sectors of 4 KiB survive or are lost as a whole.
+  /// Each sector has 4 KiB, and either survives completely or is lost.
   package static let largeSectors = CrashOptions(rawValue: 4)
   /// A prefix of each write survives; this prefix can have any length.
   package static let tornEnds = CrashOptions(rawValue: 8)

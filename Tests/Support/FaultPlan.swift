@@ -1,6 +1,6 @@
 package import HeartwoodEngine
 
-/// Plans which call to a ``SimulatedDisk`` fails, and how.
+/// A plan that determines which call to a ``SimulatedDisk`` fails, and how.
 ///
 /// Calls that change something are numbered from 1. To test every possible fault, first run a
 /// workload without a plan to count these calls. Then run the workload once for each call, with a
@@ -28,9 +28,9 @@ package struct FaultPlan: Sendable, Equatable {
   package var outcome: Outcome
   /// A Boolean value that indicates whether all later calls fail in the same way.
   package var isLasting = false
-  /// A Boolean value that indicates whether the call has part of its effect.
+  /// A Boolean value that indicates whether the failing call takes partial effect.
   ///
-  /// A failing write then writes a prefix of its bytes, and a write at a power cut writes some of
+  /// If so, a failing write writes a prefix of its bytes, and a write at a power cut writes some of
   /// its sectors.
   package var leavesPart = false
   /// A Boolean value that indicates whether a failing sync marks the unsynced pages as clean

@@ -97,7 +97,8 @@ struct FileHistory {
 
   /// Returns memory that is shared by all mappings of this file.
   ///
-  /// The memory starts with the bytes of the file and is independent of them from then on.
+  /// The memory is initialised with the bytes of the file. Later changes are not copied in either
+  /// direction.
   ///
   /// - Returns: The memory, or `nil` if the file is shorter than `byteCount`.
   mutating func share(_ byteCount: Int) -> ByteBlock? {

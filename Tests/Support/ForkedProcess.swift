@@ -10,8 +10,9 @@ package import HeartwoodEngine
 
 /// A child process created by `fork`, with a copy of all the memory of this process.
 ///
-/// The child has only one thread. It must not use anything that another thread of the parent may
-/// have locked, such as expectations and tasks. It reports its result as its exit status.
+/// The child has only one thread. The child must not use anything that another thread of the parent
+/// may have locked, such as expectations and tasks. The child reports its result as its exit
+/// status.
 package struct ForkedProcess {
   package let identifier: pid_t
 

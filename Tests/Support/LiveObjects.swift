@@ -15,8 +15,7 @@ import Testing
 /// and the exit code becomes 1. The check is made at the end, because background threads may use a
 /// container for a moment after a test has released it.
 package enum LiveObjects {
-  // The conformance is `@unchecked`. It is safe, because an entry only tests whether its object
-  // exists.
+  // The `@unchecked` conformance is safe, because an entry only tests whether its object exists.
   private struct Entry: @unchecked Sendable {
     weak var object: AnyObject?
     let type: String
@@ -28,12 +27,13 @@ package enum LiveObjects {
 
   /// A Boolean value that indicates whether the check was registered.
   ///
-  /// The first use registers it.
+  /// The first use of this property registers the check.
   private static let isChecked: Bool = atexit { LiveObjects.check() } == 0
 
   /// Adds objects that must have been deallocated when the process ends.
   ///
-  /// Does nothing in the process of an exit test, which ends while its objects are alive.
+  /// The method does nothing in the process of an exit test, which ends while its objects are
+  /// alive.
   package static func track<Object: AnyObject>(_ objects: some Sequence<Object>) {
     guard let test = Test.current?.id, isChecked else { return }
     let added = objects.map { Entry(object: $0, type: "\(type(of: $0))", test: "\(test)") }

@@ -7,7 +7,7 @@ package import HeartwoodEngine
 /// - Note: `@unchecked` because the hooks belong to the one thread that runs the test.
 package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   private let inner: any FileSystem
-  /// The wrapper that has the hooks, which is the wrapper on which `entering` was first called.
+  /// The wrapper that has the hooks: the one on which `entering` was first called.
   ///
   /// The wrapper is retained so that its address is not reused.
   private let outer: ObservedFileSystem?

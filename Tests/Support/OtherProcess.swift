@@ -2,7 +2,8 @@ package import HeartwoodEngine
 
 /// A file system as another process sees it.
 ///
-/// It contains the same files, but shares no state with openings in this process.
+/// The file system contains the same files. Stores opened through it share no state with stores
+/// that are opened directly in this process.
 package final class OtherProcess: FileSystem {
   private let inner: any FileSystem
 

@@ -3,8 +3,9 @@ package import Foundation
 extension Process {
   /// Starts the program with no signal blocked.
   ///
-  /// The threads of tests may block signals, and child processes inherit this. Without this method,
-  /// ``terminate()`` would have no effect on them.
+  /// The threads of tests may block signals, and child processes inherit the set of blocked
+  /// signals. Without this method, ``terminate()`` would therefore have no effect on the child
+  /// process.
   package func start() throws {
     var (none, usual) = (sigset_t(), sigset_t())
     sigemptyset(&none)

@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Counts the retains and the object allocations made by a piece of code.
+/// Counts the retains and the object allocations that a closure performs.
 ///
 /// The Swift runtime calls its retain and allocation functions through variables that it exports
 /// for instruments. The runtime checks these variables only while a flag is set. The probe sets the
@@ -16,7 +16,7 @@
 /// code, because some runtimes pass the payload of small strings to these functions as if it were
 /// an object.
 package enum RetainProbe {
-  /// The counts for a piece of code.
+  /// The counts for one closure.
   package struct Counts: Equatable, Sendable {
     package var retains = 0
     package var allocations = 0

@@ -155,9 +155,9 @@ extension SimulatedDisk {
     throw StorageError(kind, "Locking fails as planned.", file: file.path)
   }
 
-  /// Closes one opening of a file and releases its locks.
+  /// Closes one descriptor of a file and releases the descriptor's locks.
   ///
-  /// A file that no longer has a name is kept only while it has an opening.
+  /// A file that no longer has a name is kept only while it is open.
   func close(number: Int, owner: ObjectIdentifier) {
     lock.withLock {
       if lockFault == .lostWhenClosed { locks[number] = nil }

@@ -79,8 +79,8 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     case failure(StorageError.Kind)
     /// No process sees the locks of other processes.
     case unseen
-    /// Closing any opening of a file releases all locks on the file, like locks that a process
-    /// owns.
+    /// Closing any descriptor of a file releases all locks on the file, as with locks that belong
+    /// to a process.
     case lostWhenClosed
   }
 
@@ -152,12 +152,14 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   ///
   /// Writes are kept either completely or not at all, and changes to names are kept in order.
   ///
-  /// A write that extends the file counts as two changes, one to its bytes and one to its length.
+  /// A write that extends the file is treated as two changes, one to its bytes and one to its
+  /// length.
   package func exhaustiveCrashes(limit: Int) -> [SimulatedDisk]? {
     lock.withLock { content.exhaustiveCrashes(limit: limit)?.map { rebooted($0) } }
   }
 
-  /// Returns the disk after the death of the process, which is at the power cut if there was one.
+  /// Returns the disk after the death of the process. If the power was cut, the process died at
+  /// that moment.
   ///
   /// Only the locks of the process are lost.
   package func killed() -> SimulatedDisk {

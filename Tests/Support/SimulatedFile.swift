@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// One opening of a file on a simulated disk, which owns the locks that are set through it.
+/// An open file on a simulated disk, which owns the locks that are set through it.
 final class SimulatedFile: File {
   let path: String
   /// The number of the file on its disk.

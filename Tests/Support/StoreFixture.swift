@@ -88,7 +88,7 @@ package struct StoreFixture: Sendable {
     try (fileSystem.list(path) ?? []).sorted()
   }
 
-  /// Returns the shared counters, mapped through a separate opening of their file.
+  /// Returns the shared counters, mapped through a separate descriptor of their file.
   package func counters() throws -> SharedCounters {
     let file = try #require(try fileSystem.open(path(of: "counters"), .write))
     return SharedCounters(try file.mapShared(byteCount: CountersLayout.byteCount))

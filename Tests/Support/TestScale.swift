@@ -40,8 +40,8 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
     }
   }
 
-  /// Returns the chosen seeds or, by default, as many of the first seeds as the scale of this run
-  /// requires.
+  /// Returns the chosen seeds or, by default, the first seeds. The scale of this run determines the
+  /// number of default seeds.
   package static func seeds(quick: UInt64, all: UInt64, long: UInt64? = nil) -> [UInt64] {
     chosenSeeds ?? Array(0..<pick(quick: quick, all: all, long: long))
   }

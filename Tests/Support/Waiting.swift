@@ -6,7 +6,8 @@ public import Testing
 /// The test library runs tests on as many threads as there are processors. A test that blocks one
 /// of these threads leaves a processor idle.
 public struct Waiting: TestTrait, SuiteTrait, TestScoping {
-  /// There are only two such threads, because the tests on other threads need the processors.
+  /// The executors of the two threads. There are only two, because the tests on other threads need
+  /// the processors.
   private static let executors = [
     QueueExecutor("heartwood.tests.waiting-0"), QueueExecutor("heartwood.tests.waiting-1"),
   ]

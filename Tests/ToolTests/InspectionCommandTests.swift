@@ -129,7 +129,7 @@ struct InspectionCommandTests {
     try fixture.run { _ in }
     let words = [
       "info": "no keyspaces", "keys": "no keyspaces", "dump": "no keyspaces", "stat": "no pages",
-      "generations": "No generation is held.", "verify": "sound: ",
+      "generations": "No generation is held.", "verify": "intact: ",
     ]
     for (command, words) in words {
       let run = try ToolRun(command, fixture.path)
@@ -258,7 +258,7 @@ struct InspectionCommandTests {
     let store = try ToolStore()
     let run = try store.run("verify")
     run.expectFine()
-    #expect(run.output.hasPrefix("sound: generation \(store.newest.frame), "))
+    #expect(run.output.hasPrefix("intact: generation \(store.newest.frame), "))
     #expect(run.output.contains("4 keyspaces, 513 entries"))
     let document = try store.run("verify", "--json").json()
     #expect(document["isSound"] as? Bool == true)

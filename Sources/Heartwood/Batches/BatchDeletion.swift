@@ -24,8 +24,8 @@ extension BatchDeleteRequest: ExecutableBatch {
   /// Returns the object numbers of `ids`, in order.
   ///
   /// - Throws: `foreignObject` if an ID does not identify a saved object of this store;
-  ///   `unknownEntity` if the IDs do not all belong to one entity: that of `M` or one of its
-  ///   subentities.
+  ///   `unknownEntity` if the IDs do not all belong to the same entity, which must be the entity of
+  ///   `M` or one of its subentities.
   private func numbers(_ ids: [ManagedObjectID], _ run: BatchRun) throws -> [ObjectNumber] {
     let model = run.model
     let entity = try model.schema.requiredEntity(of: M.self)

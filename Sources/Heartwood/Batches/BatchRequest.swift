@@ -138,8 +138,8 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
 
   /// Creates a request for the rows with the given IDs.
   ///
-  /// The IDs must all belong to one entity: that of `M` or one of its subentities. IDs whose rows
-  /// no longer exist are ignored.
+  /// The IDs must all belong to the same entity, either the entity of `M` or one of its
+  /// subentities. IDs whose rows no longer exist are ignored.
   public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
 }
 
@@ -161,8 +161,9 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of a batch request's current row.
 ///
-/// Each access to an attribute uses several of these properties, so they skip exclusivity checks
-/// for speed. Skipping the checks is safe because only one thread uses this instance.
+/// Each access to an attribute uses several properties of this class, so the properties skip
+/// exclusivity checks for speed. Skipping the checks is safe because only one thread uses this
+/// instance.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content

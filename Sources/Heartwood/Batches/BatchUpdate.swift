@@ -83,7 +83,7 @@ extension BatchRun {
     _ row: BatchRowContent
   ) throws {
     var after = row.values
-    // Only changes to related objects change these attributes.
+    // Keep attributes that are derived over relationships, because they depend only on other rows.
     for attribute in storage.entity.derived where attribute.isOverRelationship {
       after[attribute.slot] = before[attribute.slot]
     }

@@ -26,7 +26,7 @@ public struct ContextChange: Sendable {
   public internal(set) var refreshed: Set<ManagedObjectID> = []
   /// The objects in which a save changed only derived attributes.
   ///
-  /// They do not count as updated, but a context that merges the save rereads them.
+  /// ``updated`` does not include these objects, but a context that merges the save rereads them.
   var derived: Set<ManagedObjectID> = []
   /// The generation that the save created.
   ///

@@ -10,7 +10,7 @@ final class ContextObserver {
   private var changed: Set<ManagedObject> = []
   /// The last numbers of the new objects that other objects have replaced (C-12).
   private var replaced: Set<ObjectNumber> = []
-  /// The summary of the context's changes that observers last saw.
+  /// The summary of the context's changes that was last reported to observers.
   ///
   /// The summary dates from the latest notification. Before the first notification, it dates from
   /// an observer's first read. The property is `nil` if no observer has read the changes yet.
@@ -30,12 +30,13 @@ final class ContextObserver {
   // MARK: Objects
 
   func recordRead(_ object: ManagedObject, _ property: PropertyDescription) {
-    // While `awakeFromFetch` runs, the object does not show its final values yet.
+    // While `awakeFromFetch` runs, the object does not have its final values yet.
     guard let entity = object.entityDescription, !object.state.contains(.awakening) else { return }
     let observation = observations[object.number] ?? ObjectObservation(entity)
     observations[object.number] = observation
     // If the object may have changed since earlier observers read it, notify them now. Otherwise,
-    // later changes would be compared with their value instead of the one that is read now.
+    // later values would be compared with the value that is read now instead of the value that the
+    // earlier observers read.
     if !changed.isEmpty, changed.contains(object) {
       notifyIfChanged(observation, object, property)
     }
@@ -147,7 +148,8 @@ final class ContextObserver {
 
   /// Records that an observer has read a property of the context.
   ///
-  /// - Precondition: The property's value has been determined, because doing so may discard edits.
+  /// - Precondition: The property's value has already been computed, because computing the value
+  ///   may discard edits.
   func recordRead(_ path: KeyPath<ManagedObjectContext, some Any>) {
     notifyOfContextChanges()
     registrar.access(storeContext, keyPath: path)

@@ -15,7 +15,8 @@ import Dispatch
 public actor BackgroundContext {
   /// A call to ``perform(_:)``, and the nested calls that wait for their turn.
   ///
-  /// Call 0 represents the context itself. Every top-level call counts as a call within call 0.
+  /// Call 0 represents the context itself. Every top-level call is treated as a nested call within
+  /// call 0.
   private struct Call {
     var isBusy = false
     /// The waiting calls, earliest first.
@@ -48,8 +49,8 @@ public actor BackgroundContext {
   /// runs while `body` waits, and ends before the outer call does. If calls on two contexts wait
   /// for each other, neither call ever finishes.
   ///
-  /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns: other
-  /// calls may run before the caller's next call, and they would see unsaved changes.
+  /// Objects must not leave `body`; return IDs or values. Save changes before `body` returns.
+  /// Otherwise, other calls that run before the caller's next call would see the unsaved changes.
   ///
   /// - Returns: The result of `body`.
   /// - Throws: The error that `body` throws.

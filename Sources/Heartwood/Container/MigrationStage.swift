@@ -57,7 +57,8 @@ public struct MigrationStage: Sendable {
   ///
   /// - Parameters:
   ///   - source: The model before the stage.
-  ///   - target: The model after the stage. Its version must be higher than that of `source`.
+  ///   - target: The model after the stage. Its version must be higher than the version of
+  ///     `source`.
   ///   - willMigrate: The code to run before the automatic migration, with a context that uses the
   ///     old model.
   ///   - didMigrate: The code to run after the automatic migration, with a context that uses the

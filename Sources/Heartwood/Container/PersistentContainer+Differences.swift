@@ -2,8 +2,8 @@ extension PersistentContainer {
   /// Returns the changes from one generation to another.
   ///
   /// The target may be older than the source. The method compares the generations directly instead
-  /// of using the history. A to-many relationship counts as changed if its members differ. An
-  /// ordered relationship also counts as changed if the order of its members differs.
+  /// of using the history. A to-many relationship is included if its members differ. An ordered
+  /// relationship is also included if the order of its members differs.
   ///
   /// - Parameters:
   ///   - source: The starting generation, or `.current` for the newest generation.
@@ -12,8 +12,8 @@ extension PersistentContainer {
   /// - Throws: `generationExpired`; `foreignStore` if a token's store is not in the container;
   ///   `removedStore` if that store was removed; `corrupt` or `io`.
   /// - Complexity: The cost does not depend on the size of the store. The method reads two rows for
-  ///   each updated object. It reads each database page that was written between the two
-  ///   generations a few times. Memory use grows with the number of changed objects.
+  ///   each updated object. A database page that was written between the two generations is read a
+  ///   few times. Memory use grows with the number of changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {

@@ -19,8 +19,8 @@ extension PersistentContainer {
   /// The generation then stays readable until ``releaseGeneration(_:)`` is called, even if no
   /// context is pinned to it, and even after the program has ended. The required disk space is
   /// bounded, because the store keeps at most one older version of each database page for each
-  /// name. If the token covers several stores, either all of them retain their generations under
-  /// the name, or none of them do.
+  /// name. If the token covers several stores, either all stores retain their generations under the
+  /// name, or none of them do.
   ///
   /// ```swift
   /// try container.keepGeneration(.current, as: "before-import")
@@ -102,9 +102,9 @@ extension PersistentContainer {
   ///
   /// A generation is retained if it is the newest one, has a name, or is held by a process. Other
   /// generations are discarded, so the result is not necessarily the last generation before the
-  /// given time. The token itself does not retain the generation. It becomes invalid when the
-  /// generation is discarded. If all retained generations of a store are newer than the given time,
-  /// the token does not cover that store.
+  /// given time. The token itself does not retain the generation. The token becomes invalid when
+  /// the generation is discarded. If all retained generations of a store are newer than the given
+  /// time, the token does not cover that store.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: The same as `Store.liveGenerations`. The method also pins generations, newest

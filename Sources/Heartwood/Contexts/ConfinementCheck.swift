@@ -4,7 +4,7 @@ import Synchronization
 
 /// A check that detects when two threads use a context at the same time.
 ///
-/// The compiler cannot always prevent such use.
+/// The compiler cannot always prevent simultaneous use of a context.
 ///
 /// Each context method that reads rows or accesses the context's tables of objects calls `enter` at
 /// its start and `leave` at its end. Reading a loaded property is not checked. In release builds,

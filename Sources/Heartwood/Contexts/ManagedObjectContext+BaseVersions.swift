@@ -12,12 +12,12 @@ extension ManagedObjectContext {
     var count = 0
     /// The values of the edited properties, keyed by slot.
     ///
-    /// The dictionary is empty unless the child's edits are based on an older version than that of
-    /// the parent's object.
+    /// The dictionary is empty unless the child's edits are based on an older version of the row
+    /// than the parent's object is.
     var values: [Int: StoredValue] = [:]
   }
 
-  /// Returns the unsaved edits of this context's object that corresponds to an object of a child.
+  /// Returns the unsaved edits of the object in this context that corresponds to a child's object.
   func editState(ofOriginalOf object: ManagedObject) -> EditState {
     guard let original = registeredObject(object.number), let changes = original.changes else {
       return EditState()
@@ -76,7 +76,7 @@ extension ManagedObjectContext {
     changes.earlierState = base
   }
 
-  /// Restores the earlier states on which changes are based, after a group has been reverted.
+  /// Restores the earlier states on which changes are based, after an undo group has been reverted.
   ///
   /// - Parameters:
   ///   - steps: The reverted steps.

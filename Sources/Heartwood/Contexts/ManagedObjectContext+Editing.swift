@@ -169,7 +169,7 @@ extension ManagedObjectContext {
   /// Discards the recorded change to each property whose value is the same as when the object was
   /// read.
   ///
-  /// If no changes remain, the object counts as unchanged: fetches return it with its stored
+  /// If no changes remain, the object is treated as unchanged: fetches return it with its stored
   /// values, and saves skip it (C-05).
   ///
   /// - Returns: Whether the object is now unchanged.

@@ -165,7 +165,7 @@ extension ManagedObjectContext {
   /// A Boolean value that indicates whether the context has already read a newer generation than
   /// the one that it is pinned to.
   ///
-  /// If so, unsaved changes may be relative to the newer generation.
+  /// Unsaved changes may then be relative to the newer generation.
   var isPinnedToThePast: Bool {
     if let parent { return parent.isPinnedToThePast }
     guard case .at(let view) = pin, let newestRead else { return false }

@@ -55,7 +55,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Turns an object that counts as deleted, because its row is missing, into a new object.
+  /// Turns an object that is treated as deleted, because its row is missing, into a new object.
   private func insertAsNew(_ object: ManagedObject) {
     // Keep the changed members, because their own sides of the relationships already refer to the
     // object.
@@ -120,8 +120,8 @@ extension ManagedObjectContext {
       object.awakeFromInsert()
     }
     if entity.hasUniqueConstraints {
-      // Clear the slots, because a value from `awakeFromInsert` counts as a declared value, not as
-      // an assigned value.
+      // Clear the slots, because a value that `awakeFromInsert` sets is treated as a declared
+      // value, not as an assigned value.
       object.changes?.assigned = SlotSet()
       if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {

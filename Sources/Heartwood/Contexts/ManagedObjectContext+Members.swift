@@ -111,10 +111,10 @@ extension ManagedObjectContext {
     return object.containsMember(member, property)
   }
 
-  /// Returns whether an object is a member before a change that adds or removes the object.
+  /// Returns whether an object is already a member before a change adds or removes the object.
   ///
   /// If another context has made the same change, this method loads the members. Undoing the change
-  /// in this context then counts as a separate change.
+  /// in this context is then treated as a separate change.
   private func isMemberBeforeChange(
     _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

@@ -93,8 +93,8 @@ extension ManagedObjectContext {
   /// Returns the object with the given number.
   ///
   /// Returns `nil` if the object is deleted or has no row in the pinned generation, or if it is a
-  /// new object whose insertion was reverted. A new object's insertion counts as reverted if
-  /// neither this context nor any of its parents contains the object.
+  /// new object whose insertion was reverted. The insertion is considered reverted if neither this
+  /// context nor any of its parents contains the object.
   private func existingObject(_ number: ObjectNumber) -> ManagedObject? {
     let number = resolved(number)
     var context: ManagedObjectContext? = number.isTemporary ? self : nil
@@ -150,7 +150,7 @@ extension ManagedObjectContext {
     // Push the references of all objects first, because deleting one object may delete another.
     for object in deleted.all { pushOneWayReferences(of: object, to: parent) }
     let originals = deleted.all.map { object in
-      // Keep an object that was only missing when this context read it.
+      // Keep an object that was not deleted here, but was missing when this context read it.
       object.isInaccessible ? nil : parent.existingObject(object.number)
     }
     for (object, (original, state)) in zip(deleted.all, zip(originals, statesOfDeleted)) {
@@ -316,8 +316,8 @@ extension ManagedObjectContext {
 
   /// Sets the references of added and removed members in the parent, unless they have been pushed.
   ///
-  /// A member's reference may have been read before the parent changed it. In that case, setting it
-  /// was not an edit, and only the edit of the members shows the change.
+  /// A member's reference may have been read before the parent changed it. In that case, setting
+  /// the reference was not recorded as an edit, and only the edit of the members shows the change.
   ///
   /// - Parameters:
   ///   - edit: The changes to the members of `object`.

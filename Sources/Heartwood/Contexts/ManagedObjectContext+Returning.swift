@@ -1,4 +1,4 @@
-// Rereads objects that count as deleted because they were missing (I-01, N-04).
+// Rereads objects that are treated as deleted because they were missing (I-01, N-04).
 extension ManagedObjectContext {
   /// Loads the objects that were missing when they were first read, but that the parent has now.
   ///
@@ -22,7 +22,7 @@ extension ManagedObjectContext {
 
   /// Loads the edited objects that were missing when they were read, but whose rows exist now.
   ///
-  /// Afterwards, a save stores the edits.
+  /// The next save then stores the edits.
   ///
   /// - Complexity: O(objects deleted in this context), plus one row for each missing object that
   ///   has edits.
@@ -46,7 +46,7 @@ extension ManagedObjectContext {
 
   /// Loads an object that was missing when it was first read, and keeps its unsaved changes.
   ///
-  /// If the object is still missing, it still counts as deleted.
+  /// If the object is still missing, it is still treated as deleted.
   func loadAgain(_ object: ManagedObject) {
     unmarkDeleted(object)
     notifyObservers(of: object, as: \.refreshed)

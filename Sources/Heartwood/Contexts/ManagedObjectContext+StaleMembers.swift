@@ -1,9 +1,9 @@
 /// Rereads member lists that were read earlier than one of their members.
 ///
 /// A fetch rereads unchanged objects, but not their related objects with unsaved changes (F-09).
-/// The list of such an object may therefore lack objects that refer to it, or contain objects that
-/// do not. Before one of these is added or removed, the context rereads the list, so that the edit
-/// is recorded on both sides.
+/// The member list of a related object may therefore lack objects that refer to it, or contain
+/// objects that do not. Before one of those objects is added or removed, the context rereads the
+/// list, so that the edit is recorded on both sides of the relationship.
 extension ManagedObjectContext {
   /// Returns whether `object` may have been read earlier than `member`.
   func isOlder(_ object: ManagedObject, than member: ManagedObject) -> Bool {

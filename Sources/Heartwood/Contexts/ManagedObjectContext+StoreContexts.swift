@@ -34,8 +34,8 @@ extension ManagedObjectContext {
     switch lastingPin ?? pin {
     case .none, .within: break
     case .atNextRead: storeContext.pin = .atNextRead
-    // Show the store as empty. It was attached after the context was pinned, because pinning
-    // creates a store context for every attached store.
+    // Show the store as empty, because it was attached after the context was pinned. Pinning
+    // creates a store context for every store that is attached at that time.
     case .at: storeContext.pin = .at(StoreView(emptyOf: attached.model))
     }
     otherStoreContexts.append(storeContext)

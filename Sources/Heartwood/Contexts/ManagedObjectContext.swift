@@ -81,7 +81,7 @@ public final class ManagedObjectContext {
   /// The numbers of the objects that this child context has marked as deleted because they were
   /// missing.
   ///
-  /// Some of them may no longer count as deleted.
+  /// Some of these objects may no longer be marked as deleted.
   var missing: Set<ObjectNumber> = []
   /// The indexes over objects with unsaved changes, one for each unique attribute that has been
   /// looked up.
@@ -304,8 +304,8 @@ public final class ManagedObjectContext {
 
   /// Removes all objects.
   ///
-  /// - Parameter isOver: Whether the context is being deallocated. If so, values that have not been
-  ///   loaded can no longer be read.
+  /// - Parameter isOver: Whether the context is being deallocated. If it is, values that have not
+  ///   been loaded can no longer be read.
   func abandonAll(isOver: Bool = false) {
     forgetUndo()
     for object in allRegistered() {
@@ -377,8 +377,8 @@ extension ManagedObject {
   /// Creates an object and inserts it into a context.
   public convenience init(context: ManagedObjectContext) {
     self.init()
-    // Reset the list, because values that an initialiser sets count as declared values, not as
-    // assigned values.
+    // Reset the list, because values that an initialiser sets are treated as declared values, not
+    // as assigned values.
     changes?.written = []
     context.insert(self)
   }

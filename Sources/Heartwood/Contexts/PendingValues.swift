@@ -18,7 +18,7 @@ struct PendingValues {
   private var inserted = ObjectList.Cursor()
   private var updated = ObjectList.Cursor()
 
-  /// The number of entries that the index may contain beyond two for each changed object.
+  /// The number of entries that the index may contain in addition to two for each changed object.
   ///
   /// An index with more entries is rebuilt.
   private static let maxSpareCount = 64
@@ -117,7 +117,7 @@ extension ManagedObjectContext {
     guard let number = try view.number(in: model.keyspace(index), [value]),
       let storage = model.storage(of: number)
     else { return nil }
-    // An object whose values equal the original values does not count as changed, so it gets the
+    // An object whose values equal the original values is treated as unchanged, so it gets the
     // row's values.
     if let object = registeredObject(number) { _ = discardNoOpEdits(of: object) }
     return try view.withRecord(number, storage) { try materialize(number, storage, $0) } ?? nil

@@ -72,8 +72,9 @@ extension ChangeFeed {
 
     /// The identifier of the event.
     ///
-    /// The identifier is the same in all feeds of the store. It consists of the transaction number,
-    /// followed by the position of the change, the ID of the existing object, or `complete`.
+    /// The identifier is the same in all feeds of the store. The identifier consists of the
+    /// transaction number, followed by the position of the change, the ID of the existing object,
+    /// or `complete`.
     public var id: String {
       switch operation {
       case .existing, .complete: "\(transaction)-\(objectID?.shortText ?? "complete")"

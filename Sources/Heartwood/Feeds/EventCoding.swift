@@ -94,7 +94,7 @@ extension ChangeFeed.Event: Encodable {
   /// Encodes the event in a CloudEvents 1.0 envelope.
   ///
   /// Within values of `Codable` types, the encoder chooses the formats of dates, data and numbers
-  /// such as NaN. In contrast, ``json()`` always uses the formats of a feed.
+  /// such as NaN. ``json()``, in contrast, always uses the formats of a feed.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Field.self)
     try container.encode("1.0", forKey: .specversion)

@@ -49,7 +49,7 @@ struct FeedElement: Decodable {
   /// The time of the transaction or, for existing objects, the time of the generation, in
   /// milliseconds since 1970.
   let time: Int64
-  /// The time at which the object counts as seen.
+  /// The time to record for the object when the event is applied.
   ///
   /// The time is never earlier than the time recorded for the previous event.
   var seen: Int64 = 0
@@ -57,7 +57,7 @@ struct FeedElement: Decodable {
   private(set) var key: StoredValue?
   /// The object's entity, or `nil` if the event is not about an object.
   let entity: EntityDescription?
-  /// The names of the changed properties, or `nil` if all properties count as changed.
+  /// The names of the changed properties, or `nil` if all properties are treated as changed.
   private(set) var changed: Set<String>?
   /// The values, or `nil` if the object no longer existed.
   private(set) var values: FeedValues?

@@ -32,9 +32,9 @@ struct FeedEvents {
       if let key = element.values?.ignoredKey, let entity = element.entity {
         throw element.failure(
           .invalidElement,
-          "The store's \(entity.name) has no property named \(key). Add the property to the "
-            + "store's model, or start a new feed that begins with the existing "
-            + "objects if the source no longer has the property.")
+          "The store's \(entity.name) has no property named \(key). If the source still has the "
+            + "property, add it to the store's model. Otherwise, start a new feed that begins with "
+            + "the existing objects.")
       }
       report.appliedCount += 1
       let subject = FeedSubject(source: element.source, id: id)
@@ -89,8 +89,8 @@ struct FeedEvents {
         return false
       }
       new.index = .max
-      // Advance the time, so that the objects of another snapshot count as seen later even if both
-      // snapshots date from the same millisecond.
+      // Advance the time, so that the objects of another snapshot get a later time even if both
+      // snapshots were taken in the same millisecond.
       if new > known || known > new { new.time = max(element.time, known.time + 1) }
     case .inserted, .updated, .deleted:
       guard new > known else {
@@ -108,9 +108,9 @@ struct FeedEvents {
     guard element.time > known.time else { return }
     throw FeedFailure(
       .historyExpired, element.source,
-      "Transaction \(element.transaction) in the feed was committed after transaction "
-        + "\(known.transaction), which has already been applied, but its number is not higher. The "
-        + "source was restored to an earlier state. Start a new feed that begins with the existing "
-        + "objects, and use another consumer.")
+      "Transaction \(element.transaction) in the feed was committed after the applied transaction "
+        + "\(known.transaction), but does not have a higher number. The source was therefore "
+        + "restored to an earlier state. Start a new feed that begins with the existing objects, "
+        + "and use another consumer.")
   }
 }

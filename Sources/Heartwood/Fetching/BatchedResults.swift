@@ -95,8 +95,8 @@ final class ObjectBatches {
       context.registeredObject(number).map { !$0.isFault || $0.isInaccessible } ?? false
     }
     // If the context has moved to another generation since the fetch, some of the objects may be
-    // newer than the fetch. They keep their values, because a save of older values would report
-    // conflicts.
+    // newer than the fetch. Newer objects keep their values, because saving changes to older values
+    // would report conflicts.
     do {
       try context.reread(loaded, in: view, onlyOlder: !context.reads(view))
     } catch {

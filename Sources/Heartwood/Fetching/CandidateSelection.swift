@@ -3,7 +3,7 @@ struct CandidateSelection {
   typealias Candidate = ManagedObjectContext.Candidate
 
   private let plan: FetchPlan
-  /// The number of leading objects that are skipped and so not added as candidates.
+  /// The number of leading objects that are skipped and therefore not added as candidates.
   let skippedCount: Int
   /// A Boolean value that indicates whether candidates arrive in the order of the plan.
   let areInOrder: Bool
@@ -25,7 +25,7 @@ struct CandidateSelection {
   /// A new candidate that sorts after these keys cannot belong to the result.
   private var lastWanted: FetchOrder.Keys?
 
-  /// The number of candidates, on top of twice the limit, that may be collected before a sort.
+  /// The number of candidates, in addition to twice the limit, that may be collected before a sort.
   private static let maxSpareCount = 256
 
   init(
@@ -74,7 +74,8 @@ struct CandidateSelection {
 extension CandidateSelection {
   /// Returns whether the limit was reached in a group before the candidate's group.
   ///
-  /// If so, neither this candidate nor any later candidate belongs to the result.
+  /// If the limit was reached earlier, neither this candidate nor any later candidate belongs to
+  /// the result.
   private mutating func isBehindLimit(_ candidate: Candidate) -> Bool {
     guard let leadingTermCount, let limit = plan.limit, let order = plan.order,
       let keys = candidate.keys

@@ -35,7 +35,8 @@ struct FetchOrder {
   ///
   /// - Parameters:
   ///   - search: The text search whose relevance determines the order if there are no descriptors.
-  ///   - section: The key by which objects are grouped. It precedes the sort descriptors.
+  ///   - section: The key by which objects are grouped, which takes precedence over the sort
+  ///     descriptors.
   /// - Returns: `nil` unless all descriptors compare stored values.
   init?<M>(
     _ request: FetchRequest<M>, _ resolver: QueryResolver, _ search: TextSearch?,
@@ -56,7 +57,8 @@ struct FetchOrder {
         let term = try? resolver.term(at: keyPath), case .value(let value) = term.content
       else {
         // This descriptor, and those that follow, may read any object. Do not resolve their key
-        // paths to find out, because a getter may trap if it is called on a prototype.
+        // paths to determine these objects, because a getter may trap if it is called on a
+        // prototype.
         for entity in resolver.schema.entities { resolver.recordReference(entity) }
         return nil
       }
@@ -221,7 +223,7 @@ extension SortDescriptor where Compared: ManagedObject {
   /// stored values. `compare` treats NaN as equal to every number. On Darwin, it would also sort
   /// strings by locale.
   fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
-    // Compare decimal numbers as they are, because their stored values are texts.
+    // Compare decimal numbers directly, because their stored values are strings.
     guard isPlain, let keyPath,
       let type = Swift.type(of: keyPath).valueType as? any AttributeValue.Type,
       StoredOrder(of: type) == .plain, let value = Self.storedValue(type, keyPath)

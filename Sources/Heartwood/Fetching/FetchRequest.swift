@@ -33,11 +33,11 @@ public struct FetchRequest<M: ManagedObject> {
   public var relationshipKeyPathsForPrefetching: [PartialKeyPath<M>] = []
   /// A Boolean value that indicates whether values are read together with the objects.
   ///
-  /// This property has no effect. It exists so that code ported from Core Data compiles.
+  /// This property has no effect, and exists only so that code ported from Core Data compiles.
   public var includesPropertyValues = true
   /// A Boolean value that indicates whether objects are returned as faults.
   ///
-  /// This property has no effect. It exists so that code ported from Core Data compiles.
+  /// This property has no effect, and exists only so that code ported from Core Data compiles.
   public var returnsObjectsAsFaults = true
   /// A Boolean value that indicates whether the context's unsaved changes are included.
   ///
@@ -131,7 +131,7 @@ public struct FetchRequest<M: ManagedObject> {
     return isBeyond ? nil : end
   }
 
-  /// Returns the part of a list that the offset and the limit select.
+  /// Returns the elements of a list that the offset and the limit select.
   func page<Element>(of all: [Element]) -> [Element] {
     guard offset > 0 || limit != nil else { return all }
     let rest = all.dropFirst(offset)

@@ -14,7 +14,7 @@ extension ManagedObject {
     try highlighted(query, attribute).ranges
   }
 
-  /// Returns the part of an attribute's text that contains the most matches for a query.
+  /// Returns the passage of an attribute's text that contains the most matches for a query.
   ///
   /// - Parameters:
   ///   - query: The query.

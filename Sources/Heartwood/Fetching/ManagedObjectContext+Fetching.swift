@@ -161,7 +161,7 @@ extension ManagedObjectContext {
   /// Returns the objects in the order of a request that compares them in memory.
   func sorted<M: ManagedObject>(_ objects: [M], _ request: FetchRequest<M>) throws -> [M] {
     guard !request.includesPendingChanges, hasOwnChanges else { return request.sorted(objects) }
-    // Compare the objects in a context without these unsaved changes.
+    // Compare the objects in a new context, which has no unsaved changes.
     let root = try parent?.rootContext ?? unchangedContext()
     guard let other = root.storeContexts.first(where: { $0.model === model }) else {
       throw group.removal(of: model)

@@ -108,7 +108,7 @@ extension ManagedObjectContext {
   ) throws -> [Candidate] {
     try (updated.all + inserted.all).compactMap { object in
       // An edited object is a fault only if it was edited while the pinned generation lacked its
-      // row. Load it now, because it counts as deleted if it still has no row.
+      // row. Load the object now, because it is treated as deleted if it still has no row.
       if object.isFault { fire(object) }
       // Check for changes again, because evaluating the conditions on other objects may have
       // discarded this object's edits.
@@ -121,16 +121,17 @@ extension ManagedObjectContext {
 
   /// Returns candidates for a fetch in a child of this context.
   ///
-  /// The candidates are the objects that match the plan in this context. If the child's changes
-  /// count, objects that were changed in the child are omitted. This context's changes always
-  /// count, because a child reads its parent's objects in their current state (N-01).
+  /// The candidates are the objects that match the plan in this context. If the fetch includes the
+  /// child's unsaved changes, objects that were changed in the child are omitted. This context's
+  /// unsaved changes are always included, because a child reads its parent's objects in their
+  /// current state (N-01).
   private func candidates(
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
     _ content: CandidateContent, for child: ManagedObjectContext, hidesObjects: Bool
   ) throws -> [Candidate] {
     // An object that the child has not changed usually matches in the child if it matches in this
     // context. The result can differ, however, if the conditions depend on other objects that the
-    // child has changed, or if the child hides objects from relationships. In those cases, evaluate
+    // child has changed, or if the child hides objects from relationships. In both cases, evaluate
     // the conditions again for every object.
     let reevaluatesAll =
       includesPendingChanges && child.hasOwnChanges && (plan.dependsOnOtherObjects || hidesObjects)
@@ -222,8 +223,8 @@ extension ManagedObjectContext {
   /// Returns the object with the given number, or `nil` if the object is not registered or has no
   /// changes.
   ///
-  /// If an object's values equal the values in its row, the object does not count as changed. A
-  /// fetch then evaluates the row, which may be newer than the values in memory (C-05).
+  /// If an object's values equal the values in its row, the object is treated as unchanged. A fetch
+  /// then evaluates the row, which may be newer than the values in memory (C-05).
   private func changedObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = registeredObject(parent == nil ? number : resolved(number)),
       object.hasChanges, !discardNoOpEdits(of: object)

@@ -14,7 +14,7 @@ extension ManagedObjectContext {
   /// ```
   ///
   /// The coding keys are names of attributes and to-one relationships. A relationship is decoded as
-  /// a structure or as a ``ManagedObjectID``, and the key `objectID` stands for the object's ID.
+  /// a structure or as a ``ManagedObjectID``, and the key `objectID` represents the object's ID.
   /// Unsaved changes are included, unless the request excludes them.
   ///
   /// - Throws: The same errors as ``fetch(_:)``; `DecodingError` with the path of the key if a

@@ -174,7 +174,7 @@ extension ManagedObjectContext {
     try root.reading(try root.currentView()) {
       let found = try candidates(plan.unordered, false, .values(values))
       let rows = Dictionary(uniqueKeysWithValues: found.map { ($0.number, $0.values) })
-      // The objects decide only the order, because they contain unsaved changes.
+      // Use the objects only to determine the order, because they contain unsaved changes.
       return try objects(for: request).compactMap { rows[$0.number] }
     }
   }

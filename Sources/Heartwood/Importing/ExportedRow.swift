@@ -86,13 +86,13 @@ struct ExportedColumns {
 extension ExportedColumns.Column {
   /// Returns the error for a related object that a CSV field cannot represent.
   ///
-  /// An empty field would stand for a relationship without a destination.
+  /// An empty field would represent a relationship without a destination.
   fileprivate func missingValue(of target: ManagedObjectID) -> ObjectGraphError {
     ObjectGraphError(
       .validation,
       "A CSV field cannot represent the reference \(property.name) to \(target.shortText), because "
-        + "this object has no value for \(attribute.name). Set the value, or export JSON lines, "
-        + "which omit the reference.",
+        + "\(target.shortText) has no value for \(attribute.name). Set the value, or export JSON "
+        + "lines, which omit the reference.",
       property: attribute.name, objectID: target)
   }
 }

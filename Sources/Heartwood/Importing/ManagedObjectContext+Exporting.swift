@@ -11,14 +11,15 @@ extension ManagedObjectContext {
   /// them. A relationship is exported as the value of its destination's unique attribute. If the
   /// destination has several unique attributes, the relationship is exported as a JSON object that
   /// contains one of them. The JSON that this method writes can be imported. The export omits the
-  /// objects' classes and any relationship to objects without unique attributes. It also omits
-  /// properties that only a subclass declares. To include them, export each class separately.
+  /// objects' classes and any relationship to objects without unique attributes. The export also
+  /// omits properties that only a subclass declares. To include these properties, export each class
+  /// separately.
   ///
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.
   ///   - format: The format.
   ///   - dates: The format of dates, or `nil` for ISO 8601 with fractions of seconds as needed.
-  ///   - output: A closure that is called with successive pieces of UTF-8 text.
+  ///   - output: A closure that is called with successive chunks of UTF-8 text.
   /// - Returns: The number of objects.
   /// - Throws: The same errors as ``fetch(_:)``; any error from `output`; `validation` if a CSV
   ///   field cannot represent a relationship, because its destination has no unique value.
@@ -91,7 +92,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// A writer that outputs an export's rows in pieces of about 64 KiB.
+/// A writer that outputs an export's rows in chunks of about 64 KiB.
 private final class ExportWriter {
   private(set) var count = 0
   private let format: ExportFormat

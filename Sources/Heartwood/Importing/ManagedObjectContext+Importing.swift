@@ -73,7 +73,7 @@ extension ManagedObjectContext {
   ///   - type: The class of the objects.
   ///   - keyPath: An attribute that is unique on its own, not only in combination with other
   ///     attributes.
-  ///   - chunks: Pieces of any size, such as `Data` or arrays of bytes.
+  ///   - chunks: Chunks of any size, such as `Data` or arrays of bytes.
   ///   - options: The options.
   /// - Throws: The same errors as the import of `Data`; any error from `chunks` or the file;
   ///   `CancellationError`.

@@ -123,7 +123,8 @@ struct LostKeyspaces {
 
   /// Returns whether an entry can contain an entity's next row ID.
   ///
-  /// This excludes the entries of unique indexes, because object numbers are higher than row IDs.
+  /// The result is `false` for entries of unique indexes, because object numbers are higher than
+  /// row IDs.
   private static func isNextRow(_ entry: Entry, _ stored: StoredModel) -> Bool {
     guard let row = try? entry.value.span.bytes.number() else { return false }
     return (1...ObjectNumber.maxRow).contains(row)

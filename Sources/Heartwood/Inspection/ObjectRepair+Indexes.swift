@@ -60,7 +60,7 @@ extension ObjectRepair {
 
   /// Builds the text indexes from the rows.
   ///
-  /// Indexes whose tokenizers are unknown are removed instead. They are rebuilt when a program next
+  /// Indexes whose tokenizers are unknown are removed instead, and are rebuilt when a program next
   /// opens the store with its own classes.
   private func rebuildTextIndexes() throws {
     var unknown: Set<String> = []

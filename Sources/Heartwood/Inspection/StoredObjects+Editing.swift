@@ -36,12 +36,12 @@ extension StoredObjects {
   /// Sets attributes and to-one relationships of an object.
   ///
   /// - Parameters:
-  ///   - texts: The new values as text, keyed by name. A `nil` text represents no value.
+  ///   - texts: The new values as strings, keyed by name. `nil` represents the absence of a value.
   ///   - commits: Whether the changes are committed, rather than only returned.
   /// - Returns: All objects that the call changes.
-  /// - Throws: `unknownProperty` or `constraintConflict`; `validation` if a text does not represent
-  ///   a value of the attribute's type; `foreignObject` if there is no such object; any error from
-  ///   writing the store.
+  /// - Throws: `unknownProperty` or `constraintConflict`; `validation` if a string does not
+  ///   represent a value of the attribute's type; `foreignObject` if there is no such object; any
+  ///   error from writing the store.
   package func set(
     _ texts: [(name: String, text: String?)], of id: ManagedObjectID, author: String?,
     commits: Bool

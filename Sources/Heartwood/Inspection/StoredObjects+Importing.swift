@@ -20,9 +20,9 @@ extension StoredObjects {
   ///     model, are listed in the report instead of ending the import.
   ///   - progress: A closure that is called with the number of elements so far, about once per
   ///     thousand elements.
-  ///   - rewind: A closure that returns to the beginning of the text. It is called if an element
-  ///     turns out to be invalid only after the end of the text. The elements are then imported
-  ///     again, without the invalid ones.
+  ///   - rewind: A closure that returns to the beginning of the text. The method calls the closure
+  ///     if an element turns out to be invalid only after the end of the text. The elements are
+  ///     then imported again, without the invalid ones.
   ///   - read: A closure that returns the next bytes of the text, or no bytes at the end of the
   ///     text.
   /// - Throws: `invalidElement` with the path to the value; `unknownEntity`, `unknownProperty`,

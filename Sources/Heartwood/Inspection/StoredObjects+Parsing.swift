@@ -2,14 +2,14 @@ import Foundation
 
 /// Reads values from text.
 extension StoredObjects {
-  /// Returns the stored value that a text represents for a property.
+  /// Returns the stored value that a string represents for a property.
   ///
-  /// A `nil` text represents no value.
+  /// `nil` represents the absence of a value.
   ///
   /// Dates are written in ISO 8601, bytes in base64, and `Codable` values in JSON. An object is
   /// represented by its ID, such as `Team/12`.
   ///
-  /// - Throws: `validation` if the text does not represent a value of the property's type.
+  /// - Throws: `validation` if the string does not represent a value of the property's type.
   func value(
     _ text: String?, of property: PropertyDescription, _ entity: EntityDescription
   ) throws -> StoredValue {
@@ -24,9 +24,9 @@ extension StoredObjects {
     throw refusal(text, property, entity, type.phrase)
   }
 
-  /// Returns the number of the object that a text identifies as the target of a relationship.
+  /// Returns the number of the object that a string identifies as the target of a relationship.
   ///
-  /// - Throws: `validation` if the text is not the ID of an object of the destination entity.
+  /// - Throws: `validation` if the string is not the ID of an object of the destination entity.
   func target(
     _ text: String, of property: PropertyDescription, _ entity: EntityDescription
   ) throws -> ObjectNumber {

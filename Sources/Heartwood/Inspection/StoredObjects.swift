@@ -129,7 +129,7 @@ package final class StoredObjects {
   /// Writes the attributes and to-one relationships of the objects that match a query, in a format
   /// that can be imported.
   ///
-  /// - Parameter output: A closure that is called with the text, one piece at a time.
+  /// - Parameter output: A closure that is called with the text, one chunk at a time.
   /// - Returns: The number of objects.
   package func export(
     _ query: ObjectQuery, as format: ExportFormat, to output: (Data) throws -> Void

@@ -52,8 +52,8 @@ struct ListDirectory {
 
     /// Calls `body` for each range that contains the given value, and passes the range's list.
     ///
-    /// NaN counts as part of every range. No comparison places NaN in a range, but a fetch sorts
-    /// NaN last, so it may follow the value after which a list begins.
+    /// NaN is treated as part of every range. Comparisons exclude NaN from every range, but a fetch
+    /// sorts NaN last, so a list that begins after a certain value may contain NaN.
     func forEach(at value: StoredValue, _ body: (LiveList) -> Void) {
       if value.isNotANumber {
         for range in ranges { body(range.list) }

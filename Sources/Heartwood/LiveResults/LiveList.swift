@@ -1,8 +1,8 @@
 /// The live result of a request, which always equals the result of a new fetch.
 ///
-/// The list stores the order and the sort keys of objects. It retains an object only after the
-/// object has been accessed. The ``ResultsFeed`` of the store context first records the new states
-/// of the objects that may have changed. The feed then calls ``prepare(isUpdated:)`` and
+/// The list stores the order and the sort keys of objects. The list retains an object only after
+/// the object has been accessed. The ``ResultsFeed`` of the store context first records the new
+/// states of the objects that may have changed. The feed then calls ``prepare(isUpdated:)`` and
 /// ``commit()`` to apply these states to the list.
 final class LiveList {
   typealias Entry = ResultsTree.Entry

@@ -1,8 +1,8 @@
 /// A feed that updates the lists of a store context after objects have changed.
 ///
-/// The feed records changes to the context's own objects as they happen. It finds other changes by
-/// comparing the generation that the lists show with the one that the context reads now. The feed
-/// examines each changed object once, and only for the lists to which the object may belong.
+/// The feed records changes to the context's own objects as they happen. To find other changes, it
+/// compares the generation that the lists show with the one that the context reads now. Each
+/// changed object is examined once, and only for the lists to which the object may belong.
 final class ResultsFeed: ContextFollower {
   /// The lists' store context, which retains this object.
   unowned let storeContext: ManagedObjectContext
@@ -70,8 +70,8 @@ final class ResultsFeed: ContextFollower {
 
   /// Returns the view from which to fetch a new list.
   ///
-  /// If there are other lists, it is the view that they show. If the new list showed a newer view,
-  /// the next update would start there, and the other lists would miss the changes in between.
+  /// The result is the view that any other lists show. If the new list showed a newer view, the
+  /// next update would start there, and the other lists would miss the changes in between.
   private func viewOfNewList() throws -> StoreView {
     // If the lists' view can no longer be read, the next update refetches all lists.
     if !lists.isEmpty, let view = nextView ?? shownView, view.isCurrent { return view }
@@ -379,8 +379,8 @@ final class ResultsFeed: ContextFollower {
 
   /// Returns whether an attribute or a to-one relationship of an object has changed.
   ///
-  /// A reference counts as changed if another object replaced its target (C-12), but not if the
-  /// target was merely renumbered.
+  /// A reference has changed if another object replaced its target (C-12), but not if the target
+  /// was merely renumbered.
   func differ(_ old: [StoredValue], _ new: [StoredValue], _ number: ObjectNumber) -> Bool {
     guard let entity = storeContext.model.storage(of: number)?.entity else { return false }
     return entity.columns.contains { property in

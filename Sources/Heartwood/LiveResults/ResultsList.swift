@@ -1,9 +1,9 @@
 /// The objects of a live list at one moment, loaded as they are accessed.
 ///
-/// A list never changes. It contains the same objects in the same order, even after the objects
-/// have changed, left the live list or been deleted. If an object is no longer in memory and has no
-/// row, the list returns a fault, as for any object whose row another context has deleted. The list
-/// must be used on the thread of its context.
+/// A list never changes. The list contains the same objects in the same order, even after the
+/// objects have changed, left the live list or been deleted. If an object is no longer in memory
+/// and has no row, the list returns a fault, as for any object whose row another context has
+/// deleted. The list must be used on the thread of its context.
 public struct ResultsList<M: ManagedObject>: RandomAccessCollection {
   private let state: ListState
   /// The live list, or `nil` if nothing has been fetched.

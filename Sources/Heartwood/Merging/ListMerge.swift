@@ -12,8 +12,8 @@ struct ListMerge {
 
   /// Returns the merged list, in which each member occurs once.
   ///
-  /// - Parameter members: The members after the merge. Those that are in neither list come last, in
-  ///   the given order.
+  /// - Parameter members: The members after the merge. Members that are in neither list come last,
+  ///   in the given order.
   /// - Complexity: O(members).
   func merged(_ members: [ObjectNumber]) -> [ObjectNumber] {
     let present = Set(members)
@@ -39,8 +39,8 @@ struct ListMerge {
 
   /// Returns a copy of `list` to which the members found only in `others` have been added.
   ///
-  /// Each of these members is placed after its predecessor in `others`. Members at the start or end
-  /// of `others` are placed at the start or end of the result, respectively.
+  /// Each added member is placed after its predecessor in `others`. Members at the start or end of
+  /// `others` are placed at the start or end of the result, respectively.
   private static func insert(
     _ others: [ObjectNumber], into list: [ObjectNumber]
   ) -> [ObjectNumber] {

@@ -36,8 +36,8 @@ extension ManagedObjectContext {
       if force { revertRelationships(of: object) } else { try requireSavedRelationships(object) }
       updated.remove(object)
       object.state.remove(.updated)
-      // Keep a deleted object loaded, because the save compares its version with that of its row,
-      // and undoing the saved deletion restores its values.
+      // Keep a deleted object loaded, because the save compares the object's version with the row's
+      // version, and undoing the saved deletion restores the object's values.
       guard object.isDeleted else { return turnIntoFault(object) }
       revertChanges(of: object)
     }
@@ -293,8 +293,8 @@ extension ManagedObjectContext {
 
   /// Removes an object from a relationship to which another context has added it.
   ///
-  /// The removal is necessary because this context has assigned the object to a different owner. It
-  /// is recorded as an unsaved change to `owner`.
+  /// The removal is necessary because this context has assigned the object to a different owner.
+  /// The removal is recorded as an unsaved change to `owner`.
   private func removeAsEdit(
     _ object: ManagedObject, from owner: ManagedObject, _ property: PropertyDescription
   ) {

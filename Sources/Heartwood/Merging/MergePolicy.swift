@@ -32,9 +32,9 @@ public struct MergePolicy: Sendable {
   /// Creates a policy that calls `resolve` to resolve each conflict, property by property.
   ///
   /// The closure is called for each object that this context and another context have both changed.
-  /// It is also called if one context has changed an object and the other context has deleted it.
-  /// If the closure throws, the save fails with the same error. Properties that the closure does
-  /// not set are merged as with ``mergeByPropertyObjectTrump``.
+  /// The closure is also called if one context has changed an object and the other context has
+  /// deleted it. If the closure throws, the save fails with the same error. Properties that the
+  /// closure does not set are merged as with ``mergeByPropertyObjectTrump``.
   ///
   /// ```swift
   /// context.mergePolicy = .custom { conflict in

@@ -134,7 +134,7 @@ final class EntityDescription: @unchecked Sendable {
   /// Returns whether a property is a to-one relationship whose inverse is an unordered to-many
   /// relationship.
   ///
-  /// In that case, the members of the inverse are the referring objects.
+  /// If the result is `true`, the members of the inverse are the referring objects.
   func isMemberReference(_ property: PropertyDescription) -> Bool {
     guard case .toOne = property.kind, let inverse = inverses[property.slot],
       case .toMany(isOrdered: false) = inverse.property.kind

@@ -50,8 +50,8 @@ public struct Composite<Value: CompositeValue> {
 
   /// The attribute's value in an object.
   ///
-  /// If the object is a fault, reading the attribute loads the object first. An element does not
-  /// count as changed if it is set to its value in the object's row or, in a new object, to its
+  /// If the object is a fault, reading the attribute loads the object first. An element is not
+  /// considered changed if it is set to its value in the object's row or, in a new object, to its
   /// initial value. An observer of one element is notified when any element changes.
   @inlinable
   public static subscript<Owner: ManagedObject>(

@@ -91,8 +91,9 @@ struct DerivationBuilder {
 
   /// Returns the slots of the to-one relationships for which the schema must add an index.
   ///
-  /// An index is needed if an attribute is derived from the target of the relationship. It is not
-  /// needed if an inverse relationship or a declared index already lists the referring objects.
+  /// An index is needed if an attribute is derived from the target of the relationship. The index
+  /// is not needed if an inverse relationship or a declared index already lists the referring
+  /// objects.
   func unlistedReferences(of entity: EntityDescription) -> [Int] {
     var slots: [Int] = []
     for case let relationship? in entity.derived.map(\.relationship) {

@@ -12,9 +12,9 @@ public import Observation
 /// }
 /// ```
 ///
-/// An object belongs to one context. It can be used only in that context, and by only one thread at
-/// a time. Two objects are equal only if they are the same instance. Each context has its own
-/// object for each row. A fetched object has its values in memory. An object that is reached
+/// An object belongs to one context. An object can be used only in its own context, and by only one
+/// thread at a time. Two objects are equal only if they are the same instance. Each context has its
+/// own object for each row. A fetched object has its values in memory. An object that is reached
 /// through a relationship may be a *fault*, whose values are loaded when one of its properties is
 /// first used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
@@ -80,7 +80,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// A Boolean value that indicates whether any property has been set since the object was last
   /// read or saved.
   ///
-  /// Setting a property to its current value also counts as an update.
+  /// Setting a property to its current value is also considered an update.
   public final var isUpdated: Bool { state.contains(.updated) && !isDeleted && !isInserted }
   /// A Boolean value that indicates whether the object's row no longer exists or will be deleted by
   /// the next save.
@@ -100,8 +100,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   open func awakeFromInsert() {}
   /// Called whenever the values of a fault have been loaded.
   ///
-  /// Setting an attribute of the object in this method does not count as a change. The row keeps
-  /// its value until the attribute is set outside this method.
+  /// Setting an attribute of the object in this method is not considered a change. The row keeps
+  /// the attribute's stored value until the attribute is set outside this method.
   open func awakeFromFetch() {}
   /// Called before the context is saved.
   ///

@@ -12,9 +12,9 @@ final class ObjectChanges {
   var earlierState: EarlierState?
   /// The slots of the properties that were set in a new object.
   ///
-  /// The set is used only for entities with unique constraints. It records assignments made before
-  /// the insertion or after `awakeFromInsert` has returned. Changes to to-many relationships are
-  /// recorded in ``members`` instead.
+  /// The set is used only for entities with unique constraints. The set includes assignments made
+  /// before the insertion or after `awakeFromInsert` has returned. Changes to to-many relationships
+  /// are recorded in ``members`` instead.
   var assigned = SlotSet()
   /// The offsets of the attributes that were set while the object was not in a context.
   var written: [Int] = []
@@ -51,8 +51,8 @@ struct EarlierState {
   var version: UInt64
   /// The values that the child context had read, keyed by slot.
   ///
-  /// If the child context edited the object, these are the values of the edited properties. If it
-  /// deleted the object, these are all stored values.
+  /// If the child context edited the object, these are the values of the edited properties. If the
+  /// child context deleted the object, these are all stored values.
   var values: [Int: StoredValue] = [:]
 }
 
@@ -62,9 +62,10 @@ struct MemberChanges {
   private(set) var removed = MemberSet()
   /// The members of an ordered relationship at the time they were read.
   ///
-  /// The base is set before the first change or, if the list is not loaded then, when the list is
-  /// loaded. Until then, and for new objects, the base is `nil`. Once the base is set, comparing it
-  /// with the object's current list, which is also loaded, shows which members were moved.
+  /// The base is set before the first change or, if the list is not loaded at that time, when the
+  /// list is loaded. Until then, and for new objects, the base is `nil`. Once the base is set, the
+  /// object's current list is also loaded, and comparing the base with the current list shows which
+  /// members were moved.
   var base: [ManagedObject]?
 
   init(base: [ManagedObject]? = nil) { self.base = base }

@@ -82,8 +82,8 @@ final class ObjectFiller: Sendable {
   /// If the program cannot decode an attribute's value, the attribute is set to a substitute, and
   /// the stored value is kept.
   ///
-  /// - Throws: `corrupt` if the record does not match the class. In this case, some properties of
-  ///   the object may already have been set.
+  /// - Throws: `corrupt` if the record does not match the class. If the method throws, some
+  ///   properties of the object may already have been set.
   func fill(_ object: ManagedObject, from view: RecordView) throws {
     let memory = object.memory
     defer { withExtendedLifetime(object) {} }

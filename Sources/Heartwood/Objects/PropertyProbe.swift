@@ -57,7 +57,7 @@ final class PropertyProbe: ObjectSource {
   /// Reads a key path, and returns whether the result is the value of the property that was read
   /// last.
   ///
-  /// Values that cannot be compared count as equal.
+  /// Values that cannot be compared are treated as equal.
   private func isUnchanged(by keyPath: AnyKeyPath, of prototype: ManagedObject) -> Bool {
     let any: Any = prototype
     let result = any[keyPath: keyPath]
@@ -159,10 +159,11 @@ final class PropertyProbe: ObjectSource {
 }
 
 extension PropertyDescription {
-  /// Values by which a probe finds out whether a key path changes the values of an attribute.
+  /// The values with which a probe tests whether a key path changes the values of an attribute.
   ///
   /// The values are common ones, because the getter of a computed property may trap if it is called
-  /// with any other. For the same reason, there are none for the program's own types.
+  /// with an unusual value. For the same reason, there are no values for types that the program
+  /// defines.
   fileprivate var samples: [StoredValue] {
     guard case .attribute(let type, let isOptional) = kind, storage.isStandardType else {
       return []

@@ -10,7 +10,7 @@ struct SchemaBuilder {
   /// Returns the content of a schema with the given classes.
   ///
   /// The content consists of the entities of the classes, of their superclasses, and of all classes
-  /// reachable through relationships. It also contains the errors found in these classes.
+  /// reachable through relationships. The content also includes the errors found in these classes.
   mutating func content(of types: [ManagedObject.Type]) -> Schema.Content {
     for type in types { add(type) }
     var position = 0
@@ -54,8 +54,8 @@ struct SchemaBuilder {
     }
     guard let (properties, composites) = properties(of: type) else { return nil }
     var declaration = type.entity
-    // If a class does not override `entity`, it inherits the declaration of its superclass. Use the
-    // name of the class in this case.
+    // If a class does not override `entity`, it inherits the declaration of its superclass. In that
+    // case, use the name of the class.
     if let superentity, declaration.name == superentity.name {
       declaration = Entity(String(describing: type))
     }
@@ -145,7 +145,7 @@ struct SchemaBuilder {
       isVolatile: values.contains { !$0.isIdentical(to: values[0]) } || isNow(values[0]))
   }
 
-  /// The number of additional objects that are created to find out which declared values vary.
+  /// The number of additional objects that are created to determine which declared values vary.
   ///
   /// A single additional object is not enough, because random choices from a few values may
   /// coincide.

@@ -72,10 +72,10 @@ final class PredicateTranslation {
     }
     throw ObjectGraphError(
       .unsupportedPredicate,
-      "A predicate orders values of \(type), but the store knows only their raw values, whose "
-        + "order may differ. If \(type) is an enumeration with the order of its raw values, "
-        + "conform it to CaseIterable. Otherwise, test whether a list of the wanted values "
-        + "contains the value, or compare raw values with QueryPredicate(format:).")
+      "A predicate orders values of \(type), but the store contains only their raw values, whose "
+        + "order may differ. If the cases of \(type) have the same order as their raw values, "
+        + "make \(type) conform to CaseIterable. Otherwise, test whether a list of the wanted "
+        + "values contains the value, or compare raw values with QueryPredicate(format:).")
   }
 
   /// Returns whether all values of a type are in the same order as their stored values.

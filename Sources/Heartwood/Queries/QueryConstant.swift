@@ -6,8 +6,8 @@ struct QueryConstant: Sendable {
   let type: QueryType
   /// The ID space of the object, if the constant is an object ID.
   var space: ManagedObjectID.Space?
-  /// The decimal number that a literal represents, if it differs from the shortest decimal number
-  /// that stands for `value`.
+  /// The decimal number that a literal represents, if this number differs from the shortest decimal
+  /// representation of `value`.
   var decimal: StoredValue?
 
   static let null = QueryConstant(value: .null, type: .nothing)

@@ -26,7 +26,7 @@ extension QueryResolver {
     return QueryTerm("a condition for a collection") { scope in
       for element in try values(scope) {
         scope.variables[variable] = element
-        // Stop at the first element that decides the result. For `any` and `none`, this is the
+        // Stop at the first element that determines the result. For `any` and `none`, this is the
         // first element that matches. For `all`, it is the first element that does not match.
         if try condition(scope) == isAny { return isAny != isNone }
       }

@@ -2,8 +2,8 @@ import Foundation
 
 /// A resolver for predicates on an entity.
 ///
-/// It resolves the names in a predicate, checks the types, and compiles the predicate into closures
-/// that are called for each row.
+/// The resolver looks up the names in a predicate, checks the types, and compiles the predicate
+/// into closures that are called for each row.
 ///
 /// Resolving throws `unknownProperty` for a name that the entity does not have, and
 /// `unsupportedPredicate` for an unsupported expression. A resolved predicate throws only if the

@@ -1,6 +1,7 @@
 /// The source of the values that a predicate needs during its evaluation.
 ///
-/// These are the values of the fetched object, called the *subject*, and of its related objects.
+/// A predicate needs the values of the fetched object, called the *subject*, and of its related
+/// objects.
 ///
 /// Rows are read in place, without creating objects. If an object has unsaved changes in the
 /// context, the object is read instead of its row.
@@ -19,9 +20,9 @@ final class QueryScope {
 
   // The subject, which is the fetched object being tested, is either a record with its entity or an
   // object in memory. The entity and the object are not retained, because reference counting would
-  // take longer than reading a record. Both of them outlive the closure that uses them. The
-  // properties below can skip exclusivity checks, because only one thread uses a scope, and that
-  // thread runs one closure at a time.
+  // take longer than reading a record. The entity and the object outlive the closure that uses
+  // them. The properties below can skip exclusivity checks, because only one thread uses a scope,
+  // and that thread runs one closure at a time.
   @exclusivity(unchecked) private var record: RecordView?
   @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
   @exclusivity(unchecked) private var entityNumber = 0

@@ -19,8 +19,8 @@ struct QueryTerm {
   let content: Content
   /// The term's value if the term is a constant; otherwise, `nil`.
   var constant: StoredValue?
-  /// The constant as a decimal number, if this number differs from the shortest decimal number that
-  /// stands for `constant`.
+  /// The constant as a decimal number, if this number differs from the shortest decimal
+  /// representation of `constant`.
   var decimal: StoredValue?
   /// The term's values if the term is a list of constants; otherwise, `nil`.
   var constants: [StoredValue]?

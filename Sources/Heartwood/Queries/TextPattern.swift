@@ -3,7 +3,7 @@ import Foundation
 /// A constant string that a condition searches for in other strings.
 ///
 /// Most strings are compared in place as UTF-8 bytes, without creating a `String`. The result is
-/// the same as that of a character-by-character comparison.
+/// the same as for a character-by-character comparison.
 struct TextPattern {
   private let test: StringOperator
   private let options: StringDifferences
@@ -47,7 +47,7 @@ struct TextPattern {
   }
 
   /// Returns whether a string with the given UTF-8 bytes passes the test, or `nil` if the bytes
-  /// alone do not decide the result.
+  /// alone do not determine the result.
   func matches(utf8 content: UnsafeRawBufferPointer) -> Bool? {
     guard isPlain else { return nil }
     if options.isEmpty, case .contains = test {

@@ -86,7 +86,7 @@ extension StoredValue {
     case .integer(let value): Decimal(value)
     case .largeInteger(let value): Decimal(value)
     case .double(bits: let bits):
-      // Convert the shortest text of the number, because the conversion that Foundation offers
+      // Convert the shortest text representation of the number, because Foundation's own conversion
       // rounds numbers such as 19.99. Foundation would read the text "-inf" as 0.
       Double(bitPattern: bits).isFinite
         ? try? Decimal(storedValue: .string(Self.shortestText(bits, isFloat: isFloat))) : nil
@@ -109,7 +109,7 @@ extension StoredValue {
 
   /// Compares two values, at least one of which is a decimal number.
   ///
-  /// The result has the same meaning as that of ``order(to:)``.
+  /// The result has the same meaning as the result of ``order(to:)``.
   func decimalOrder(to other: StoredValue) -> Int? {
     if let first = decimal, let second = other.decimal {
       return first.isNaN || second.isNaN ? nil : Self.order(first, second)

@@ -24,7 +24,8 @@ package final class RecordLayout: Sendable {
     let storageType: StorageType
     /// The offset of a fixed-length field's bytes.
     ///
-    /// For a variable-length field, the offset of the integer that specifies where the field ends.
+    /// For a variable-length field, this is the offset of the integer that specifies where the
+    /// field ends.
     let offset: Int
     /// The number of variable-length fields that precede this one, or `nil` for a fixed-length
     /// field.

@@ -109,7 +109,7 @@ struct DerivedRows {
   ///
   /// - Precondition: All relationships have been written.
   /// - Returns: The changes to the rows that would otherwise stay unchanged. These rows keep their
-  ///   versions, so that other contexts see their objects as unchanged.
+  ///   versions, so that other contexts treat the rows as unchanged.
   mutating func deriveRelated(_ changes: RowChanges) throws -> [RowChange] {
     guard model.hasDerived else { return [] }
     try markAllDependents(of: changes)

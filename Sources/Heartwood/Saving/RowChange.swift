@@ -62,7 +62,7 @@ final class RowChange {
     self.version = version
   }
 
-  /// The requested part of a change, which is restored if the caller's request fails.
+  /// The requested values and edits of a change, which are restored if the caller's request fails.
   struct Request {
     let after: [StoredValue]
     fileprivate let assigned: SlotSet

@@ -11,8 +11,8 @@ extension RowChanges {
     var removed: [Int: Set<ObjectNumber>] = [:]
     /// A Boolean value that indicates whether delete rules apply.
     var followsRules = true
-    /// A closure that returns whether the caller decides what happens to a related object, so that
-    /// delete rules ignore the object, or `nil` if delete rules apply to all related objects.
+    /// A closure that returns whether delete rules ignore a related object, because the caller
+    /// handles that object, or `nil` if delete rules apply to all related objects.
     ///
     /// The closure also applies to the consequences of the deletion.
     var isExempt: ((ObjectNumber) throws -> Bool)?

@@ -95,8 +95,8 @@ extension RowChanges {
     guard case .toMany(let isOrdered) = property.kind else { return }
     if isOrdered { lists.include(change.number, property.slot) }
     let inverse = change.storage.entity.inverses[property.slot]
-    // Skip a one-to-many relationship. Its contents are determined by the members' references, and
-    // these references have already been written.
+    // Skip a one-to-many relationship, whose contents are determined by the members' references.
+    // These references have already been written.
     if case .toOne = inverse?.property.kind { return }
     for (members, joins) in [(edit.removed, false), (edit.added, true)] {
       for member in members.map(resolved) {

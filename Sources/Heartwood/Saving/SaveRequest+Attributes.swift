@@ -1,11 +1,12 @@
 /// Writes updates that affect only attributes of the updated rows.
 extension SaveRequest {
-  /// A Boolean value that indicates whether no update in this save can affect other rows or be
-  /// affected by them.
+  /// A Boolean value that indicates whether the updates in this save neither affect other rows nor
+  /// depend on other rows.
   ///
   /// The updated rows can then be written one by one, without determining consequences. A save that
-  /// also inserts objects must insert only objects of isolated entities, because other new objects
-  /// may be merged into the updated rows or take their partners.
+  /// also inserts objects must insert only objects of isolated entities, because any other new
+  /// object may be merged into an updated row or replace that row as the target of a one-to-one
+  /// relationship.
   var changesOnlyAttributes: Bool {
     guard context.fastPaths.areOn, policy.resolve == nil, !model.hasDerived,
       context.deleted.isEmpty, context.inserted.allSatisfy({ model.isIsolated(entity($0)) })
@@ -19,9 +20,9 @@ extension SaveRequest {
 
   /// Writes the row of an object whose attributes have changed.
   ///
-  /// - Returns: `false` if ``update(_:)`` must handle the object: no value has changed, another
-  ///   context has changed the row, a value cannot be stored, or the object is a fault. In that
-  ///   case, nothing is written.
+  /// - Returns: `false` if ``update(_:)`` must handle the object, because no value has changed,
+  ///   another context has changed the row, a value cannot be stored, or the object is a fault. If
+  ///   the result is `false`, nothing is written.
   /// - Precondition: ``changesOnlyAttributes`` is `true`.
   mutating func updateAttributes(of object: ManagedObject) throws -> Bool {
     guard let originals = object.changes?.originals, !object.isFault else { return false }

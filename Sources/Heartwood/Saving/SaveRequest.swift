@@ -162,7 +162,7 @@ struct SaveRequest {
     return result
   }
 
-  /// Returns those of the given slots that belong to references.
+  /// Returns those of the given slots that contain references.
   private func references(
     _ slots: some Sequence<Int>, _ entity: EntityDescription
   ) -> SlotSet {
@@ -291,7 +291,7 @@ struct SaveRequest {
     let isOther = row?.version != object.baseVersion
     if isOther { isContested = true }
     if isOther, policy.kind == .error { return conflict(object, isDeleted: row == nil) }
-    // A fault has no values besides its edits, so it cannot be written as a new row.
+    // A fault has no values except its edits, so it cannot be written as a new row.
     let isLost = row == nil && (policy.kind == .storeTrump || object.isFault)
     if isOther, policy.kind == .rollback || isLost {
       changes.recordLostEdits(of: object.number, references(edits.keys, storage.entity))
@@ -338,7 +338,7 @@ struct SaveRequest {
     _ object: ManagedObject, _ edits: [Int: StoredValue], _ mine: [StoredValue],
     _ theirs: [StoredValue]
   ) -> (after: [StoredValue], edited: SlotSet) {
-    // A fault has no values besides its edits, so it does not overwrite the other values.
+    // A fault has no values except its edits, so it does not overwrite the other values.
     if policy.kind == .overwrite, !object.isFault {
       return (mine, references(edits.keys, entity(object)))
     }

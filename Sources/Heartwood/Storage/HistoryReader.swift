@@ -34,7 +34,7 @@ struct HistoryReader {
   /// Returns the position after the newest transaction.
   ///
   /// If no transaction has ever been recorded, the position's number is 0, so that transactions
-  /// deleted from now on count as missing.
+  /// deleted from now on are treated as missing.
   func newestPosition() throws -> HistoryPosition { try position { $0.next - 1 } }
 
   /// Returns the position after the transaction with the given number.

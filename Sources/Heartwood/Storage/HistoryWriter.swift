@@ -15,7 +15,7 @@ final class HistoryWriter {
     var contextName: String?
   }
 
-  /// The size, in bytes, at which a chunk counts as full and is written.
+  /// The size, in bytes, at which a chunk is considered full and is written.
   private static let chunkByteCount = 1 << 15
 
   private let transaction: WriteTransaction

@@ -38,7 +38,7 @@ struct PendingWords {
     }
     length = Int(clamping: try bytes.varint(at: &offset))
     let count = try bytes.varint(at: &offset)
-    // Check that the bytes can contain this many words: each word takes at least two bytes.
+    // Check that the bytes can contain this many words, because each word takes at least two bytes.
     guard count <= UInt64(bytes.count - offset) / 2, length <= bytes.count else {
       throw TextPostings.damage
     }

@@ -169,8 +169,8 @@ final class RowWriter {
   ///
   /// The record is encoded from the memory of the object.
   ///
-  /// - Returns: `false` if a value cannot be stored or may be too large. In that case, nothing is
-  ///   written.
+  /// - Returns: `false` if a value cannot be stored or may be too large. If the result is `false`,
+  ///   nothing is written.
   func put(_ number: ObjectNumber, _ storage: EntityStorage, _ object: ManagedObject) throws -> Bool
   {
     do {
@@ -201,7 +201,7 @@ final class RowWriter {
   /// - Parameter originals: The stored values of all properties that may have changed, keyed by
   ///   slot.
   /// - Returns: `false` if no value has changed, or if a value cannot be stored or may be too
-  ///   large. In these cases, nothing is written.
+  ///   large. If the result is `false`, nothing is written.
   /// - Precondition: The changed properties are attributes that belong to no unique index.
   func putAttributes(
     _ number: ObjectNumber, _ storage: EntityStorage, _ object: ManagedObject,

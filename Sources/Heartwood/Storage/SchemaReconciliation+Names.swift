@@ -2,12 +2,13 @@ extension SchemaReconciliation {
   /// Returns the stored names of entities or properties, keyed by their names in the schema.
   ///
   /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
-  /// first of its former names that is in the store and not yet taken, even if a new declaration
-  /// now uses that name. There is one exception. If the store contains the declaration's current
-  /// name, and no other declaration was renamed from it, an earlier migration may have renamed the
-  /// declaration. It then matches a former name only if no current declaration uses that name, and
-  /// if the store does not list the name among those that the declaration has replaced. Every other
-  /// declaration matches its own name if that name is in the store and not taken.
+  /// first of its former names that is in the store and has not been matched yet, even if a new
+  /// declaration now uses that name. There is one exception. If the store contains the
+  /// declaration's current name, and no other declaration was renamed from that name, an earlier
+  /// migration may have renamed the declaration. The declaration then matches a former name only if
+  /// no current declaration uses the former name, and if the store does not record that the
+  /// declaration has replaced it. Every other declaration matches its own name if that name is in
+  /// the store and has not been matched.
   ///
   /// - Parameter old: The names in the store, each with the names that it has replaced.
   static func matches(

@@ -55,8 +55,9 @@ struct SchemaReconciliation {
     guard schema.version == before.version else { return }
     try refuse(
       removals,
-      "The store has entities or properties that the program's model lacks. Declare them. To "
-        + "remove them permanently instead, give the schema a version above \(before.version).")
+      "The store has entities or properties that the program's model lacks. Declare them in the "
+        + "model, or, to remove them permanently, give the schema a version above "
+        + "\(before.version).")
   }
 
   private func refuse(

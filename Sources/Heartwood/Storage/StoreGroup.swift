@@ -185,8 +185,8 @@ final class StoreGroup: Sendable {
     StorageError(
       .invalidArgument,
       "The container already has this store (\(attached.name)). Use the existing store, or "
-        + "remove it first. A copy of a store counts as the same store, because its objects have "
-        + "the same IDs.")
+        + "remove it first. The container treats a copy of a store as the same store, because "
+        + "its objects have the same IDs.")
   }
 
   /// Checks that no store in the container has a class with the given entity's name.

@@ -122,8 +122,8 @@ final class StoreModel: Sendable {
 
   /// Returns whether inserting an object of an entity affects no other row.
   ///
-  /// This is the case if the entity has no relationships, unique constraints or derived attributes,
-  /// and no relationship refers to the entity.
+  /// The result is `true` if the entity has no relationships, unique constraints or derived
+  /// attributes, and no relationship refers to the entity.
   func isIsolated(_ entity: EntityDescription) -> Bool { areIsolated[entity.position] }
 
   /// Returns the keyspace of an index.

@@ -46,8 +46,8 @@ extension DerivationFormula {
   /// - Parameters:
   ///   - type: The type of the derived attribute.
   ///   - sourceType: The type of the source attribute, if there is one.
-  ///   - order: The possible values of the source attribute in ascending order, or `nil` if this is
-  ///     the order of the stored values. The array is empty if the order is unknown.
+  ///   - order: The possible values of the source attribute in ascending order, or `nil` if the
+  ///     stored values have the same order. The array is empty if the order is unknown.
   ///   - path: The name of the derived attribute, for error messages.
   static func stored(
     _ name: String, _ type: StorageType, from sourceType: StorageType?, order: [StoredValue]?,
@@ -79,8 +79,8 @@ extension DerivationFormula {
         throw ObjectGraphError(
           .incompatibleSchema,
           "\(path) cannot be computed, because only the program defines the order of the values "
-            + "from which it is derived. Change the objects with the program, or conform the type "
-            + "of the values to CaseIterable.")
+            + "from which it is derived. Change the objects with the program, or make the type of "
+            + "the values conform to CaseIterable.")
       }
       return present.first ?? .null
     }

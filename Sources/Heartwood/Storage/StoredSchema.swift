@@ -44,7 +44,7 @@ struct StoredSchema {
 
   // MARK: Entities
 
-  /// Adds the description of an entity after adding those of its superentities.
+  /// Adds the description of an entity after adding the descriptions of its superentities.
   @discardableResult
   private mutating func describe(
     _ stored: StoredModel.StoredEntity, depth: Int

@@ -1,8 +1,8 @@
 /// Compares text indexes with the rows of a view.
 ///
 /// The check adds up the hashes of the postings in an index and, separately, the hashes of the
-/// postings that the rows require. It then compares the two sums. The postings therefore need not
-/// be sorted or kept in memory.
+/// postings that the rows require. The check then compares the two sums. The postings therefore
+/// need not be sorted or kept in memory.
 struct TextIndexCheck {
   let view: StoreView
 
@@ -55,8 +55,8 @@ struct TextIndexCheck {
     }
     let totals = try reader?.totals() ?? TextIndexTotals(nil)
     guard totals.documentCount == documentCount, totals.totalLength == totalLength else {
-      return "its counts of objects and words are \(totals.documentCount) and "
-        + "\(totals.totalLength) instead of \(documentCount) and \(totalLength)"
+      return "it counts \(totals.documentCount) objects and \(totals.totalLength) words instead "
+        + "of \(documentCount) objects and \(totalLength) words"
     }
     return wrongLength.map { "it contains the wrong length for row \($0)" }
   }

@@ -38,8 +38,8 @@ final class TextIndexReader {
 
   /// Calls `body` with each term that is similar to a word, in ascending order.
   ///
-  /// - Complexity: The method reads the terms that begin like a similar term, and seeks past all
-  ///   others.
+  /// - Complexity: The method reads the terms with a prefix that a similar term could have, and
+  ///   seeks past all other terms.
   func forEachTerm(
     similarTo test: inout TextSimilarity,
     _ body: (_ term: [UInt8], _ entry: TextIndexTerm) throws -> Void

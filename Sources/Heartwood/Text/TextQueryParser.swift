@@ -39,7 +39,7 @@ struct TextQueryParser {
   private var items: [Item] = []
   private var position = 0
   private var depth = 0
-  /// The number of names that have no operand, and therefore count as words.
+  /// The number of names that have no operand, and are therefore treated as words.
   private var bareNameCount = 0
 
   init(_ input: String) {

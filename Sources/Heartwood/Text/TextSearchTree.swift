@@ -146,7 +146,7 @@ struct TextSearchTree {
     return .phrase(words)
   }
 
-  /// Returns the words of a text.
+  /// Returns the words of a string.
   ///
   /// - Parameter kind: The kind of test for the last word. All other words must occur exactly as
   ///   given.

@@ -1,6 +1,6 @@
-/// A part of a text that shows where a query matches.
+/// An excerpt from a longer text that shows where a query matches.
 public struct TextSnippet: Sendable, Hashable {
-  /// The part of the text, with an ellipsis at each end where the text was cut.
+  /// The excerpt, with an ellipsis at each end where the text was cut.
   public let text: String
   /// The ranges of ``text`` that match the query, in ascending order.
   public let highlights: [Range<String.Index>]

@@ -110,7 +110,7 @@ public struct TextTokenizer: Sendable {
       }
   }
 
-  /// Replaces `tokens` with the tokens of a text.
+  /// Replaces `tokens` with the tokens of a string.
   package func tokenize(_ text: String, into tokens: inout TextTokens) {
     tokens.removeAll()
     switch kind {

@@ -1,8 +1,8 @@
-/// The tokens of a text: its terms, with their positions.
+/// The tokens of a string: its terms, with their positions.
 package struct TextTokens {
-  /// An occurrence of a term in a text.
+  /// An occurrence of a term in a string.
   ///
-  /// A token uses 32-bit numbers, because a long text can have millions of tokens.
+  /// A token uses 32-bit numbers, because a long string can have millions of tokens.
   package struct Token {
     private let bytes: (start: UInt32, end: UInt32)
     private let source: (start: UInt32, end: UInt32)
@@ -39,7 +39,7 @@ package struct TextTokens {
   ///
   /// Longer terms are truncated.
   static let maxTermByteCount = 128
-  /// The maximum number of words in a text.
+  /// The maximum number of words in a string.
   ///
   /// Further words are ignored.
   static let maxPosition = 1 << 24

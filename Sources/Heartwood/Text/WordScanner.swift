@@ -12,7 +12,7 @@ struct WordScanner: Sendable {
   let ignoresDiacritics: Bool
 }
 
-/// A linear-time scan of a text for words.
+/// A linear-time scan of a string for words.
 struct WordScan {
   private let options: WordScanner
   private let source: [UInt8]

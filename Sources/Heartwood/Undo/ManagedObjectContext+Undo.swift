@@ -68,7 +68,7 @@ extension ManagedObjectContext {
 
   /// Loads an object, and returns whether changes to its properties may be reverted.
   ///
-  /// An object without a row has no values to revert besides its edits.
+  /// An object without a row has no values to revert except its edits.
   private func isRevertible(_ object: ManagedObject) -> Bool {
     if object.isFault { fire(object) }
     return !object.isFault && !object.isInaccessible || object.changes?.isEmpty == false
@@ -77,7 +77,7 @@ extension ManagedObjectContext {
   /// Returns whether a step is a redo of an edit to a fault whose row is not in the pinned
   /// generation.
   ///
-  /// The result is `false` if the edit also changes a relationship of which the fault is a member,
+  /// The result is `false` if the edit also changes a relationship that has the fault as a member,
   /// because a redo omits such members on both sides.
   private func restoresEdit(_ step: UndoLog.Step) -> Bool {
     guard undoLog?.isUndoing == false, step.object.isFault else { return false }
@@ -177,8 +177,8 @@ extension ManagedObjectContext {
 
   /// Adds a member to an object's side of a relationship, unless the member is already present.
   ///
-  /// Another context has already saved the member's reference to the object, so the addition does
-  /// not count as an edit.
+  /// Another context has already saved the member's reference to the object, so the addition is not
+  /// recorded as an edit.
   private func joinAsStored(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -266,8 +266,8 @@ extension ManagedObjectContext {
       // The pinned generation lacks the member, but this context has edited it.
       if member.isFault { return true }
     }
-    // Do not add a member that another context has deleted, because the addition would count as an
-    // edit. Cancelling a removal does not count as an edit.
+    // Do not add a member that another context has deleted, because the addition would be recorded
+    // as an edit. Cancelling a removal is not recorded as an edit.
     return wasRemoved || member.isInserted || parent != nil || rowExists(of: member)
   }
 

@@ -35,8 +35,8 @@ extension ManagedObjectContext {
   /// The maximum number of groups that can be undone, or `nil` for no limit.
   ///
   /// Each group keeps its objects in memory. Groups beyond the limit are discarded, starting with
-  /// the oldest. The current group counts towards the limit only after it has ended. Negative
-  /// numbers count as 0. The limit applies only while ``tracksUndo`` is `true`.
+  /// the oldest. The current group counts towards the limit only after it has ended. A negative
+  /// limit is treated as 0. The limit applies only while ``tracksUndo`` is `true`.
   public var undoLimit: Int? {
     get { undoLog?.limit }
     set {

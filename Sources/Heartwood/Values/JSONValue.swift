@@ -54,14 +54,15 @@ enum JSONValue: Codable, AttributeValue {
 }
 
 extension SingleValueDecodingContainer {
-  /// Returns whether the number is exactly the given number.
+  /// Returns whether the decoded number exactly equals the given number.
   ///
   /// A decoder may round a number with a fraction to an integer.
   fileprivate func holds(_ value: Decimal) -> Bool {
     (try? decode(Decimal.self)).map { $0 == value } ?? true
   }
 
-  /// Returns the number, or `nil` if the shortest text of a double represents it too.
+  /// Returns the decoded number, or `nil` if the shortest decimal representation of `value` is the
+  /// same number.
   ///
   /// - Parameter value: The double that is closest to the number.
   fileprivate func digits(besides value: Double) -> Decimal? {

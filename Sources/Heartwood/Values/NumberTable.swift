@@ -96,8 +96,8 @@ package struct NumberTable<Value> {
     count -= 1
     entries[position] = .removed
     removedCount += 1
-    // Remove the tombstones directly before an empty entry. They are unnecessary, because probing
-    // stops at the empty entry.
+    // Remove the tombstones directly before an empty entry. These tombstones are unnecessary,
+    // because probing stops at the empty entry.
     guard entries[(position + 1) & (entries.count - 1)].isEmpty else { return value }
     while entries[position].isRemoved {
       entries[position] = .empty

@@ -111,7 +111,7 @@ public struct PersistentHistoryChange: Sendable {
   public enum Kind: Hashable, Sendable {
     /// The object was inserted.
     case insert
-    /// The properties with these names changed.
+    /// The object was updated, and the properties with the given names changed.
     case update(properties: Set<String>)
     /// The object was deleted.
     ///

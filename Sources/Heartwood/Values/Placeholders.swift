@@ -1,7 +1,7 @@
 public import Foundation
 
-// This file defines the placeholders for in-place mutations. Such a mutation moves a collection out
-// of its object. Until the mutation ends, the object contains an empty collection.
+// This file defines the placeholders for in-place mutations, which move a collection out of its
+// object. Until the mutation ends, the object contains an empty collection.
 
 extension Array where Element: AttributeValue & Codable {
   /// An empty array, which replaces the attribute's value while the value is mutated in place.

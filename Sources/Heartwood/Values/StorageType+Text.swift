@@ -19,7 +19,8 @@ extension StorageType {
     }
   }
 
-  /// Returns the value that a text represents, or `nil` if the text is not a value of this type.
+  /// Returns the value that a string represents, or `nil` if the string is not a value of this
+  /// type.
   package func value(_ text: String) throws -> StoredValue? {
     switch self {
     case .bool:
@@ -69,8 +70,8 @@ extension StorageType {
     }
   }
 
-  /// Returns the value that a text in the history represents, or `nil` if the text is not a value
-  /// of this type.
+  /// Returns the value that a string in the history represents, or `nil` if the string is not a
+  /// value of this type.
   func preservedValue(_ text: String) -> StoredValue? {
     let value = try? value(text)
     guard self == .json else { return value }
@@ -79,6 +80,6 @@ extension StorageType {
     return value == nil ? Data(base64Encoded: text)?.storedValue : .bytes([UInt8](text.utf8))
   }
 
-  /// Returns whether a text represents infinity, rather than a number that is too large.
+  /// Returns whether a string represents infinity, rather than a number that is too large.
   private static func isInfinity(_ text: String) -> Bool { text.lowercased().contains("inf") }
 }

@@ -3,8 +3,9 @@ import Foundation
 extension StoredValue {
   /// Returns whether this value and `other` have the same bits.
   ///
-  /// In contrast, `==` treats strings as equal if they differ only in their Unicode composition. An
-  /// attribute counts as changed if this method returns `false` for its old and new stored values.
+  /// In contrast to this method, `==` treats strings as equal if they differ only in their Unicode
+  /// composition. An attribute is considered changed if this method returns `false` for its old and
+  /// new stored values.
   public func isIdentical(to other: StoredValue) -> Bool {
     if case .string(let first) = self, case .string(let second) = other {
       return first.hasSameBytes(as: second)

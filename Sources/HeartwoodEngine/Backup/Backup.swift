@@ -110,8 +110,8 @@ public struct Backup: Sendable {
   ///
   /// The method merges the files of removed points into the remaining files.
   ///
-  /// The newest restore point is never removed. A file whose header is damaged or incomplete is not
-  /// removed either, nor are the restore points on which the file builds.
+  /// The newest restore point is never removed. A file with a damaged or incomplete header is not
+  /// removed either, nor are the restore points on which that file builds.
   ///
   /// - Parameter isKept: A closure that returns whether to keep a restore point. While it runs, no
   ///   backup can be added.
@@ -128,8 +128,8 @@ public struct Backup: Sendable {
       let points = try restorePoints(in: directory)
       guard let newest = points.last else { return 0 }
       let readable = Set(points.map(\.generation.frame))
-      // If an upload is still in progress, its header is not readable yet. Once the upload has
-      // ended, the file and those on which it builds can be restored.
+      // If a file is still being uploaded, its header is not readable yet. Once the upload has
+      // ended, the generations of the file and of the files on which it builds can be restored.
       var needed: Set<FrameNumber> = []
       for frame in directory.frames where !readable.contains(frame) {
         needed.formUnion(try directory.chain(to: frame).map(\.frame))

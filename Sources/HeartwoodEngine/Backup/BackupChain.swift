@@ -57,7 +57,7 @@ struct BackupChain {
   /// order.
   ///
   /// - Complexity: O(n log k) for n images in k files. The memory that the method uses does not
-  ///   depend on the number of images: about 8 MB, or one page for each file.
+  ///   depend on the number of images: about 8 MB, or one page for each file if that is more.
   func forEachNewestImage(
     _ body: (Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -139,7 +139,7 @@ extension BackupHeader {
     guard base == other.map({ BackupStart($0.point) }),
       other.map({ $0.identity == identity && $0.geometry == geometry }) ?? true
     else {
-      throw Self.damaged("This file does not continue the previous backup file.", name.text)
+      throw Self.damaged("The file is not based on the previous backup file.", name.text)
     }
   }
 }

@@ -111,7 +111,8 @@ struct BackupDirectory {
     name.base.map { lastSteps[$0] != nil } ?? true
   }
 
-  /// Returns the newest of the given generations on whose files a generation builds.
+  /// Returns the newest generation in `frames` on which a generation builds, directly or
+  /// indirectly.
   func base(of frame: FrameNumber, among frames: Set<FrameNumber>) -> FrameNumber? {
     var next = lastSteps[frame]?.base
     while let current = next, !frames.contains(current) { next = lastSteps[current]?.base }

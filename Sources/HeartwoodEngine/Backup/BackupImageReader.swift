@@ -73,7 +73,7 @@ struct BackupImageReader {
       found.bytes.bytes.load64(0) == digest
     else {
       throw BackupHeader.damaged(
-        "The digest does not match the pages.", file.header.name.text)
+        "The file's digest does not match its pages.", file.header.name.text)
     }
   }
 

@@ -171,8 +171,8 @@ struct BackupRun {
 
   /// Returns the names to record in the next file.
   ///
-  /// A full backup repeats the names in earlier files. It starts a new chain, into which thinning
-  /// cannot merge these names.
+  /// A full backup starts a new chain, into which thinning cannot merge the names in earlier files.
+  /// A full backup therefore repeats these names.
   private func names(
     after base: Snapshot?, in directory: BackupDirectory
   ) throws -> [String: FrameNumber] {

@@ -39,7 +39,8 @@ struct BackupThinning {
     var header = chain.newest
     header.base = chain.base
     header.names = chain.names
-    // Keep the mode of the generation's file. Its backup must not become readable by more users.
+    // Keep the mode of the generation's file, so that the backup does not become readable by more
+    // users.
     let mode = try directory.fileSystem.mode(of: directory.path + "/" + chain.newest.name.text)
     let fileSystem = try directory.fileSystem.entering(directory.path, newFileMode: mode)
     try BackupFile.write(header, in: directory.path, fileSystem) { write throws(StorageError) in

@@ -202,7 +202,8 @@ public final class Replica: Sendable {
         (point, segments) = try OpenSequence.startLineage(
           after: old.point, old.segments, files.log, files.locks)
       } catch {
-        // The lineage-start commit may exist only in the page cache. The next opening rewrites it.
+        // The lineage-start commit may exist only in the page cache. The next process that opens
+        // the store rewrites it.
         files.counters.disableWriting(after: error)
         throw error
       }

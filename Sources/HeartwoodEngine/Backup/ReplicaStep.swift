@@ -1,8 +1,8 @@
 /// A step that adds the generation of a backup file to a replica.
 ///
-/// This is step B1 of `Docs/Internals/Concurrency.md`. The step writes each image to the same frame
-/// as in the source's log. It also lists the image in the map of retained frames, as if the log had
-/// been reclaimed up to that generation.
+/// The operation is step B1 of `Docs/Internals/Concurrency.md`. The step writes each image to the
+/// same frame as in the source's log. The step also lists each image in the map of retained frames,
+/// as if the log had been reclaimed up to that generation.
 struct ReplicaStep {
   private let core: StoreCore
   private let file: BackupFile

@@ -90,6 +90,7 @@ package final class ExclusiveByte: Sendable {
 
   /// The longest pause between two attempts, in microseconds.
   private static let longestPause: UInt64 = 1000
-  /// The longest pause, in microseconds, of a wait without a limit, which may last for hours.
+  /// The longest pause between two attempts, in microseconds, if the wait has no limit and may last
+  /// for hours.
   private static let longestUnlimitedPause: UInt64 = 10_000
 }

@@ -114,7 +114,8 @@ final class HeldDirectory: Sendable {
     #if canImport(Darwin)
       clock_gettime(CLOCK_REALTIME, &clock)
     #else
-      // Use the clock from which Linux takes file timestamps. It advances every few milliseconds.
+      // Use the clock from which Linux takes file timestamps. This clock advances every few
+      // milliseconds.
       clock_gettime(CLOCK_REALTIME_COARSE, &clock)
     #endif
     return clock

@@ -14,11 +14,11 @@
 /// shared memory. To prevent this sharing, a handler runs in the child before `fork` returns. The
 /// handler closes the copied descriptors and replaces the shared memory with private memory.
 ///
-/// The engine holds `lock` during a fork. It also holds `lock` while it opens a file and registers
-/// the descriptor. All copied descriptors are therefore registered in the child. The handler in the
-/// child must neither allocate memory nor wait. In a debug build, code that uses an array or a
-/// range can wait for a lock of the Swift runtime. Another thread of the parent may have held that
-/// lock during the fork. The tables that the handler reads are therefore plain memory.
+/// The engine holds `lock` during a fork. The engine also holds `lock` while it opens a file and
+/// registers the descriptor. All copied descriptors are therefore registered in the child. The
+/// handler in the child must neither allocate memory nor wait. In a debug build, code that uses an
+/// array or a range can wait for a lock of the Swift runtime. Another thread of the parent may have
+/// held that lock during the fork. The tables that the handler reads are therefore plain memory.
 enum OpenDescriptors {
   /// The error number from registering the fork handlers, or 0 if the registration succeeded.
   ///

@@ -10,7 +10,7 @@ package final class Suspensions: @unchecked Sendable {
 
   private enum Phase: UInt8, AtomicRepresentable {
     case active
-    /// A thread waits to suspend the store, so maintenance stops at its next step.
+    /// A thread is waiting to suspend the store, so maintenance stops at its next step.
     case requested
     case suspended
   }
@@ -22,7 +22,7 @@ package final class Suspensions: @unchecked Sendable {
     count.deallocate()
   }
 
-  /// Asks this process's maintenance, and its threads that wait for another process, to stop.
+  /// Requests that this process's maintenance runs and its waits for other processes stop.
   func request() {
     _ = phase.compareExchange(
       expected: .active, desired: .requested, ordering: .sequentiallyConsistent)
@@ -42,7 +42,7 @@ package final class Suspensions: @unchecked Sendable {
     if phase.load(ordering: .sequentiallyConsistent) == .suspended { throw Self.suspended }
   }
 
-  /// Throws `suspended` if the store is suspended or a thread waits to suspend it.
+  /// Throws `suspended` if the store is suspended or a thread is waiting to suspend it.
   func requireNoRequest() throws(StorageError) {
     if phase.load(ordering: .sequentiallyConsistent) != .active { throw Self.suspended }
   }
@@ -52,8 +52,8 @@ package final class Suspensions: @unchecked Sendable {
 
   /// A period between two suspensions.
   ///
-  /// The period is checked whenever a page is read. It retains no object, and is valid only while
-  /// its `Suspensions` object exists.
+  /// The period is checked whenever a page is read. The period retains no object, and is valid only
+  /// while its `Suspensions` object exists.
   struct Period {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64

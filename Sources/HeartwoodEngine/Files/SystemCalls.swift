@@ -26,8 +26,8 @@ enum SystemCalls {
   }
 
   // These are the commands for open-file-description locks, which the Swift overlays for Linux do
-  // not import from <fcntl.h>. They are available in Linux 3.15 and later and in macOS 10.11 and
-  // later (in the public headers since the macOS 14 SDK).
+  // not import from <fcntl.h>. The commands are available in Linux 3.15 and later and in macOS
+  // 10.11 and later (in the public headers since the macOS 14 SDK).
   #if os(Linux) || os(Android)
     static let getLock: Int32 = 36
     static let setLock: Int32 = 37
@@ -119,8 +119,8 @@ enum SystemCalls {
       }
     #else
       guard let statfs else { return .failure(SystemError(code: ENOSYS)) }
-      // Provide more than enough memory: the structure has at most 120 bytes. Its first word is the
-      // type of the file system.
+      // Provide more than enough memory: the structure has at most 120 bytes. The first word of the
+      // structure is the type of the file system.
       return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { buffer in
         guard let base = buffer.baseAddress else { return .failure(SystemError(code: ENOMEM)) }
         return retrying { statfs(path, base) }.map { _ in

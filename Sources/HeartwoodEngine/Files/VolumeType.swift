@@ -31,8 +31,8 @@ package enum VolumeType: Hashable, Sendable {
     throw StorageError(
       .unsupportedFileSystem,
       "The directory is on a file system of type \(name), which is a network file system or is "
-        + "implemented in user space. Locks, mappings and syncs are unreliable there. Keep the "
-        + "store on a local disk.", file: path)
+        + "implemented in user space. Locks, mappings and syncs are unreliable on this file "
+        + "system. Keep the store on a local disk.", file: path)
   }
 
   /// The magic numbers of unsupported file systems, as reported by `statfs`.

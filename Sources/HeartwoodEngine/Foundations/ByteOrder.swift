@@ -1,6 +1,6 @@
 // Conversions between this machine's byte order and the byte order of the files. The properties are
 // `@_transparent`, because a debug build would call the generic `init(littleEndian:)` through a
-// table of functions.
+// function table.
 
 extension UInt16 {
   /// This number, converted to or from little-endian byte order.

@@ -48,8 +48,8 @@ extension MutableBytes {
   ///
   /// If the result is `false`, the bytes at `offset` are undefined. Copying overlapping words takes
   /// fewer instructions than calling the C library and then searching for zeros. Returning at the
-  /// first zero keeps the compiler from emitting a vector loop. The setup of such a loop would take
-  /// longer than copying most keys.
+  /// first zero keeps the compiler from emitting a vector loop, which would take longer to set up
+  /// than most keys take to copy.
   @inline(__always)
   package func copyUnlessZero(_ source: Bytes, to offset: Int) -> Bool {
     let target = slice(offset, source.count).base

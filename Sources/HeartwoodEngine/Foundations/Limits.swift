@@ -8,17 +8,17 @@ package enum Limits {
   package static let minPageByteCount = 4096
   /// The largest page size.
   ///
-  /// Every offset within such a page still fits in 16 bits.
+  /// Every offset within a page of this size still fits in 16 bits.
   package static let maxPageByteCount = 65_536
   /// The maximum length of an encoded key.
   ///
-  /// Four entries with such keys fit in the smallest page, so trees are shallow and every node can
-  /// be split.
+  /// Four entries with keys of this length fit in the smallest page, so trees are shallow and every
+  /// node can be split.
   package static let maxKeyByteCount = 960
   /// The maximum length of a value.
   ///
-  /// The overflow index of such a value has at most two levels. A copy of the value fits in the
-  /// address space of 32-bit platforms.
+  /// The overflow index of a value of this length has at most two levels. A copy of the value fits
+  /// in the address space of 32-bit platforms.
   package static let maxValueByteCount = 1 << 30
   /// The maximum length of a multi-page value that `withValue` copies into one buffer.
   ///
@@ -55,8 +55,8 @@ package enum Limits {
   package static let maxLineageCount = 64
   /// The maximum size of a log segment.
   ///
-  /// The table of frames in such a segment is comparatively small, and every 64-bit platform can
-  /// map the segment.
+  /// The table of frames in a segment of this size is comparatively small, and every 64-bit
+  /// platform can map the segment.
   package static let maxSegmentByteCount = 1 << 30
   /// The maximum difference between the number of the newest segment and that of the oldest segment
   /// still needed.

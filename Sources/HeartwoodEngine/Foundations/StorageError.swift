@@ -108,7 +108,7 @@ extension StorageError {
     return error
   }
 
-  /// The error to report if this error ended a sync.
+  /// The error to report if this error caused a sync to fail.
   ///
   /// The kind is `io` even if the disk is full, because writing continues after `diskFull`. After a
   /// failed sync, however, the system may regard bytes as written although they are not on disk, so

@@ -1,9 +1,9 @@
 /// A movable position in a keyspace for reading entries in ascending or descending key order.
 ///
-/// A cursor is not `Sendable`: only one thread at a time may use it. A transaction's cursor sees
-/// the transaction's changes. After a change, the cursor uses its current key to find its position
-/// again. Do not use a cursor after the transaction's closure has returned, after its keyspace was
-/// removed, or during a bulk load of the keyspace.
+/// A cursor is not `Sendable`: only one thread at a time may use it. A transaction's cursor
+/// reflects the transaction's changes. After a change, the cursor uses its current key to find its
+/// position again. Do not use a cursor after the transaction's closure has returned, after its
+/// keyspace was removed, or during a bulk load of the keyspace.
 public final class Cursor {
   enum Owner {
     case snapshot(Snapshot)

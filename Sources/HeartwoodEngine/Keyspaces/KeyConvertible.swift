@@ -28,7 +28,7 @@ public protocol KeyConvertible: LookupKey, Sendable {
   /// Decodes the components that ``encode(into:)`` appended.
   ///
   /// An implementation must throw an error if the next component does not have the expected kind.
-  /// It must never trap, whatever the key contains.
+  /// The implementation must never trap, regardless of what the key contains.
   static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Self
 }
 

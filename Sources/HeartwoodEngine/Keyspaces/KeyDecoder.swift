@@ -1,11 +1,11 @@
 /// A decoder that reads the components of a key one after another.
 ///
-/// Decoding never traps, whatever the bytes are. It throws ``StorageError/Kind/invalidArgument`` if
-/// a component does not have the requested kind, or if a number does not fit in the requested type.
-/// Decoding throws ``StorageError/Kind/corrupt`` for bytes that no ``KeyEncoder`` writes. The
-/// error's message states the position of the component. If the kinds differ, the message also
-/// states the kind that was found and the kind that was requested. After an error, the position of
-/// the decoder is unspecified.
+/// Decoding never traps, regardless of the bytes. Decoding throws
+/// ``StorageError/Kind/invalidArgument`` if a component does not have the requested kind, or if a
+/// number does not fit in the requested type. Decoding throws ``StorageError/Kind/corrupt`` for
+/// bytes that no ``KeyEncoder`` writes. The error's message states the position of the component.
+/// If the kinds differ, the message also states the kind that was found and the kind that was
+/// requested. After an error, the position of the decoder is unspecified.
 ///
 /// A decoder only borrows the key's memory. A decoder cannot be copied, so code cannot keep it
 /// beyond the call that receives it.
@@ -171,8 +171,8 @@ extension KeyDecoder {
       isEscaped = true
       zero = bytes.firstZero(from: zero + 2)
     }
-    // Reject a terminator that no component follows. Such a terminator would give the same key a
-    // second encoding.
+    // Reject a terminator that no component follows, because the terminator would give the same key
+    // a second encoding.
     guard zero + 1 != bytes.count else {
       throw malformed("ends with a terminator, but no component follows it")
     }

@@ -15,7 +15,7 @@
 ///   continues with a byte above `00`, or with `00 FF`. The bytes `00 FF` sort after `00` and a
 ///   kind byte, because every kind byte is less than `FF`. The shorter string therefore sorts
 ///   first, whatever follows it: `("a")` < `("a", x)` < `("a\0")`.
-/// - `00 FF` always stands for a zero byte, and any other `00` is always a terminator. Two
+/// - `00 FF` always represents a zero byte, and any other `00` is always a terminator. Two
 ///   different lists of components therefore never have the same encoding.
 public struct KeyEncoder: Sendable {
   package private(set) var bytes: [UInt8] = []

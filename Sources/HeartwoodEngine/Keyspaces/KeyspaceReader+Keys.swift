@@ -1,6 +1,6 @@
-// In these methods, only the encoding of the key is generic. It is inlined into the caller, because
-// a generic call across a module boundary would cost more than the read itself. `reads` points into
-// the snapshot, so `self` must stay alive until the read is done.
+// In these methods, only the encoding of the key is generic. The encoding is inlined into the
+// caller, because a generic call across a module boundary would cost more than the read itself.
+// `reads` points into the snapshot, so `self` must stay alive until the read is done.
 
 extension KeyspaceReader {
   /// Returns a copy of a key's value, or `nil` if the key does not exist.

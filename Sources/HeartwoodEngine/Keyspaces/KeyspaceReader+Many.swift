@@ -2,8 +2,9 @@ extension KeyspaceReader {
   /// Calls `body` with the index and the value of each integer key, in the order of `keys`.
   ///
   /// If a key does not exist, its value is `nil`. This method is faster than separate reads,
-  /// whatever the order of the keys. It looks up the keys in batches whose memory accesses overlap.
-  /// Each span is valid only during the call to `body` that receives it, as in ``withValue(_:_:)``.
+  /// regardless of the order of the keys, because it looks up the keys in batches and overlaps
+  /// their memory accesses. Each span is valid only during the call to `body` that receives it, as
+  /// in ``withValue(_:_:)``.
   ///
   /// - Throws: `corrupt` if a page on the path to a value is corrupt, `io` if such a page cannot be
   ///   read, `tooLarge` if a value is too long to be copied, or any error that `body` throws. When

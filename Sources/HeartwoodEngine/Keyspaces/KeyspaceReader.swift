@@ -25,8 +25,8 @@ public struct KeyspaceReader: @unchecked Sendable {
 
   /// Calls `body` for every entry in a range of keys, in key order, until `body` returns `false`.
   ///
-  /// The spans contain the encoded key (see ``Key/decode(_:as:)``) and the value. Both are valid
-  /// only during the call.
+  /// The spans contain the encoded key (see ``Key/decode(_:as:)``) and the value. Both spans are
+  /// valid only during the call.
   ///
   /// - Parameters:
   ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.

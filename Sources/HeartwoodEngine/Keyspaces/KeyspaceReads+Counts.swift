@@ -1,8 +1,8 @@
 extension KeyspaceReads {
   func estimatedCount(from lower: Key?, upTo upper: Key?, of count: Int) throws(StorageError) -> Int
   {
-    // Use `Key()` as the lowest bound. It sorts before every key in the keyspace, because no key
-    // there is empty.
+    // Use `Key()` as the lowest bound. The empty key sorts before every key in the keyspace,
+    // because no key there is empty.
     let first = try position(of: lower ?? Key())
     guard let upper else {
       if let rest = first.countToEnd { return rest }
@@ -47,7 +47,7 @@ extension KeyspaceReader {
   ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.
   ///   - upper: The exclusive upper bound, or `nil` to continue to the end of the keyspace.
   ///   - limit: The number of entries after which counting stops, or `nil` to count all entries. A
-  ///     negative limit counts as 0. To find out whether the range contains an entry, pass 1.
+  ///     negative limit is treated as 0. To check whether the range contains any entry, pass 1.
   /// - Throws: `corrupt` if a page is corrupt, `io` if a page cannot be read, or `tooLarge` if a
   ///   bound exceeds the limit for keys.
   /// - Complexity: Reads each page of the range once, up to the page where the limit is reached,

@@ -140,8 +140,8 @@ package struct AtomicFile: Sendable {
 
   /// Durably replaces the contents of the file with the given bytes.
   ///
-  /// - Throws: `diskFull` if the disk is full, in which case the old contents remain valid, or `io`
-  ///   if a write or sync fails, in which case the file contains the old or the new contents.
+  /// - Throws: `diskFull` if the disk is full; the old contents then remain valid. Throws `io` if a
+  ///   write or sync fails; the file then contains either the old or the new contents.
   /// - Complexity: One write, one sync, and one sync of the directory.
   package func replace(with block: ByteBlock, _ log: LogFiles) throws(StorageError) {
     let path = log.directory + "/" + name

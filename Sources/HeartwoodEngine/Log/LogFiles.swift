@@ -47,8 +47,8 @@ package final class LogFiles: Sendable {
 
   /// Opens the existing segments in ascending order, starting with `first`.
   ///
-  /// The method skips segments that a checkpoint deletes during the call. It also skips empty
-  /// segments left by transactions that ran out of disk space or were rolled back.
+  /// The method skips segments that a checkpoint deletes during the call. The method also skips
+  /// empty segments left by transactions that ran out of disk space or were rolled back.
   ///
   /// - Precondition: If `isMapped` is true, the segments have their full length. Accessing a
   ///   mapping past the end of its file ends the process.
@@ -142,8 +142,8 @@ package final class LogFiles: Sendable {
   /// attempt ended before the file's name became durable, so no commit with a frame in the file was
   /// ever acknowledged.
   ///
-  /// - Parameter isAhead: Whether the segment is created in advance. Such a segment is filled with
-  ///   zeros, so that later commits need not change the file's metadata.
+  /// - Parameter isAhead: Whether the segment is created in advance. If so, the segment is filled
+  ///   with zeros, so that later commits need not change the file's metadata.
   package func create(
     _ number: UInt64, lineage: UInt64, isAhead: Bool
   ) throws(StorageError) -> Segment {

@@ -100,7 +100,7 @@ package struct LogScanner {
   /// Returns the commit that starts a new lineage after `point`, or `nil` if there is none.
   ///
   /// If there is such a commit, the frames that directly follow `point` must be ignored. The
-  /// recovery that started the lineage found these frames incomplete. They are now below the
+  /// recovery that started the lineage found these frames incomplete. The frames are now below the
   /// durable watermark, so a later recovery would accept them on the basis of their headers.
   private func jump() throws(StorageError) -> LogStep? {
     for start in starts[point.digest] ?? [] where start >= nextFrame {

@@ -3,8 +3,8 @@
 /// Reclamation considers only frames after the checkpointed generation. For each page, a retained
 /// generation needs only the newest frame at or before that generation. Frames at or before the
 /// checkpointed generation are not punched out, even though their pages are in the page file,
-/// because a reader may still hold a pointer to such a frame. The map of retained frames is made
-/// durable before a segment is deleted or the first hole is punched.
+/// because a reader may still hold a pointer to one of these frames. The map of retained frames is
+/// made durable before a segment is deleted or the first hole is punched.
 ///
 /// Segments without retained frames are deleted. In any other segment, holes are punched for the
 /// first time when two conditions are met: the segment was already full at the previous
@@ -110,8 +110,8 @@ package struct LogReclamation {
 
   /// Removes the frames at the start of a list that are in a range of slots, and returns them.
   ///
-  /// The method also removes any frames before the range. It does not return these frames, because
-  /// their segments are missing.
+  /// The method also removes any frames before the range, but does not return them, because their
+  /// segments are missing.
   private static func removeFrames(
     _ retainedFrames: inout ArraySlice<RetainedFrameMap.RetainedFrame>,
     in slots: ClosedRange<FrameNumber>

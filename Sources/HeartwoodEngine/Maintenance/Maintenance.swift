@@ -24,7 +24,7 @@ final class Maintenance: @unchecked Sendable {
   private let report: @Sendable (StorageError) -> Void
   /// A lock that is held while a suspended store becomes active again.
   ///
-  /// It guards `isEnded`.
+  /// The lock guards `isEnded`.
   private let activation = Lock()
   /// A Boolean value that indicates whether the store has been closed.
   private var isEnded = false
@@ -80,7 +80,7 @@ final class Maintenance: @unchecked Sendable {
   /// generation.
   private static let holderCheckMilliseconds: UInt64 = 500
 
-  /// Starts the thread, and publishes the fact that this process has the store open.
+  /// Starts the thread, and announces that this process has the store open.
   ///
   /// If maintenance is inline, this method does nothing. The method may be called again after
   /// ``stop(until:)``.
@@ -107,7 +107,7 @@ final class Maintenance: @unchecked Sendable {
   /// - Parameter deadline: A time in milliseconds on the monotonic clock, or `nil` to wait without
   ///   a limit.
   /// - Returns: `false` if the thread is still working at the deadline. It then ends later, unless
-  ///   ``restart(_:)`` is called. If it is idle, the result is `true` even after the deadline.
+  ///   ``restart(_:)`` is called. For an idle thread, the result is `true` even after the deadline.
   @discardableResult
   func stop(until deadline: UInt64? = nil) -> Bool {
     lock.acquire()

@@ -113,7 +113,8 @@ struct MaintenanceRun {
         in: counters.checkpointed..<max(newestRetained, counters.checkpointed)))
     var named: Set<FrameNumber> = []
     // Add this process's own pins, which `liveElsewhere` excludes. Read the pins only after
-    // publishing the floor, so that a pin missing from the list sees the floor and retries.
+    // publishing the floor, so that a thread whose pin is missing from the list reads the new floor
+    // and retries.
     found.formUnion(table.lockedGenerations)
     // Read the names after the locks. A process that names a generation writes the name before it
     // releases its pin, so this run finds the name, the lock or both.
@@ -305,8 +306,8 @@ struct MaintenanceRun {
   /// Performs step M3.1: writes back the pages of `state` that are newer than the page file's
   /// state.
   ///
-  /// The method verifies pages before it copies them. It writes up to 256 pages at a time, in page
-  /// order, and returns the number of pages written.
+  /// The method verifies pages before it copies them. The method writes up to 256 pages at a time,
+  /// in page order, and returns the number of pages written.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
     try allocateSpace(for: state.point)
@@ -331,8 +332,8 @@ struct MaintenanceRun {
 
   /// Allocates space for all pages, because a power cut may have undone an earlier allocation.
   ///
-  /// This includes free pages at the end of the file. They are not written, but readers may map
-  /// them.
+  /// The space includes free pages at the end of the file. These pages are not written, but readers
+  /// may map them.
   private func allocateSpace(for point: CommitPoint) throws(StorageError) {
     let needed = files.geometry.offset(ofPage: point.pageCount)
     guard try files.pageFile.file.byteCount() < needed else { return }

@@ -1,9 +1,9 @@
 /// A schedule that decides when maintenance runs are due, and when writers must wait for a run.
 ///
-/// Only this type compares the length of the log with a limit. It measures lengths in frames,
-/// counted from the commit that was newest when the last run started. The count starts at that
-/// commit even if a pin kept the run from checkpointing that far. While a pin is held, runs are
-/// therefore due at intervals rather than after every commit.
+/// Only this type compares the length of the log with a limit. The schedule measures lengths in
+/// frames, counted from the commit that was newest when the last run started. The count starts at
+/// that commit even if a pin kept the run from checkpointing that far. While a pin is held, runs
+/// are therefore due at intervals rather than after every commit.
 struct MaintenanceSchedule {
   /// The bounds within which ``length`` is chosen.
   private let lengths: ClosedRange<UInt64>

@@ -2,8 +2,8 @@
 public struct RecoveryReport: Hashable, Sendable {
   /// The newest generation of the opened store.
   ///
-  /// This is the generation of either the newest complete commit found or the empty commit that
-  /// started a new lineage.
+  /// The value is the generation of either the newest complete commit found or the empty commit
+  /// that started a new lineage.
   public var generation = Generation(frame: 0)
   /// The number of commits that recovery found in the log after the page file's state.
   public var commitCount = 0
@@ -11,7 +11,7 @@ public struct RecoveryReport: Hashable, Sendable {
   public var segmentFooterCount = 0
   /// The number of commits above the durable watermark that recovery accepted.
   ///
-  /// Recovery accepts such a commit only after verifying all its page images.
+  /// Recovery accepts a commit above the watermark only after verifying all its page images.
   public var verifiedCommitCount = 0
   /// The number of discarded frames after the newest complete commit.
   ///

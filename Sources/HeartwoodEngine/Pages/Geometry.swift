@@ -97,7 +97,7 @@ package struct Geometry: Hashable, Sendable {
     return isFrame(following) ? following : firstFrame(of: segment(of: following + overhang))
   }
 
-  // The number that, added to a header or footer slot, gives a slot in the next frame's segment.
+  // The number to add to a header or footer slot to get a slot in the next frame's segment.
   private var overhang: UInt64 { UInt64(footerFrames) }
 
   package func advance(_ frame: FrameNumber, by count: Int) -> FrameNumber {

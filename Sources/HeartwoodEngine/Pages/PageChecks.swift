@@ -25,7 +25,7 @@ package enum PageChecks {
     let found = bytes.load32(PageLayout.page.offset)
     guard found == page else {
       throw .corrupt(
-        "Page \(found) was found where this page should be. Restore a backup.",
+        "The header of the page contains the wrong page number, \(found). Restore a backup.",
         file: file, page: page)
     }
     // Do not check the structure of a bitmap page, because every bit pattern is valid.

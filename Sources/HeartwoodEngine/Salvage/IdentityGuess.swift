@@ -1,8 +1,8 @@
 /// A search of damaged headers for the identity of a store.
 ///
 /// A header with a wrong hash may still contain the right numbers, so the search tests each
-/// candidate on the store's pages. The identity seeds the hashes of all pages, so a page with the
-/// right hash confirms the identity.
+/// candidate against the store's pages. The identity seeds the hashes of all pages, so a page with
+/// the right hash confirms the identity.
 struct IdentityGuess {
   /// The names of the log segments, with which the geometry must be consistent.
   private let segments: [String]
@@ -10,7 +10,7 @@ struct IdentityGuess {
   private var framesPerSegment: [Int] = []
   private var segmentByteCount: Int?
 
-  /// The number of pages on which each identity is tested.
+  /// The number of pages against which each identity is tested.
   private static let triedPageCount: PageNumber = 64
 
   init(_ segments: [String]) { self.segments = segments }

@@ -1,7 +1,7 @@
 /// The generation that can be salvaged from a damaged store, and the log locations of its pages.
 ///
-/// This is the newest generation that is connected to the page file by an unbroken chain of
-/// commits. Commits after a gap in the chain are not used, because the result would mix pages of
+/// The salvaged generation is the newest one that an unbroken chain of commits connects to the page
+/// file. Commits after a gap in the chain are not used, because the result would mix pages of
 /// different generations.
 struct SalvageLog {
   private(set) var point: CommitPoint
@@ -87,8 +87,8 @@ struct SalvageLog {
   /// Each group contains the digest of the group before it. By following these digests back from
   /// the header slot's digest, the method finds the newest image of each checkpointed page.
   private mutating func followBackwards(from end: CommitPoint) throws(StorageError) {
-    // Start with the images right before the end. They belong to the last group, even if the
-    // segment that contained the group's header has been deleted.
+    // Start with the images right before the end. These images belong to the last group, even if
+    // the segment that contained the group's header has been deleted.
     var last = end.frame
     while last > 0, let page = try imagePage(at: last) {
       if checkpointedIndex.frame(of: page) == 0 { checkpointedIndex.set(page, to: last) }
@@ -130,7 +130,8 @@ struct SalvageLog {
   /// Reads commits up to the first commit with a missing or damaged header.
   ///
   /// A power cut may have interrupted a commit that was not known to be durable, even if all of its
-  /// headers exist. Such a commit counts as interrupted if most of its page images are damaged.
+  /// headers exist. The method treats a commit that was not known to be durable as interrupted if
+  /// most of its page images are damaged.
   private mutating func walk(
     from start: CommitPoint, _ index: PageIndex, watermark: FrameNumber,
     committed: FrameNumber, upTo end: FrameNumber = .max
@@ -170,7 +171,7 @@ struct SalvageLog {
     _ scanner: inout LogScanner, upTo end: FrameNumber
   ) throws(StorageError) -> LogStep? {
     do throws(StorageError) { return try scanner.step(upTo: end) } catch {
-      // A commit that contradicts itself ends the chain, as a damaged header does.
+      // A self-contradictory commit ends the chain, just as a damaged header does.
       guard error.kind == .corrupt else { throw error }
       return nil
     }
@@ -280,7 +281,7 @@ struct SalvageLog {
     guard let last = starts.last, last.frame > newestInPages else { return }
     hasLostCommits = true
     notes.append(
-      "No part of the log continues the state of the page file, so only the page file was used. "
+      "No commit in the log follows the state of the page file, so only the page file was used. "
         + "Commits between frames \(newestInPages) and \(last.frame) are lost.")
   }
 

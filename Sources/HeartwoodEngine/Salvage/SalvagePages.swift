@@ -181,7 +181,7 @@ final class SalvagePages {
       else {
         knowsUsage = false
         notes.append(
-          "The bitmap page \(first) is damaged, so only the trees show which of the pages "
+          "Bitmap page \(first) is damaged, so only the trees show which of pages "
             + "\(range.lowerBound) to \(range.upperBound - 1) are in use.")
         damagedPageCount += range.count { records[$0] == nil }
         continue

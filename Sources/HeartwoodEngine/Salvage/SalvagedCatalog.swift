@@ -101,7 +101,7 @@ struct SalvagedCatalog {
     }
     notes.append(
       lost.isEmpty
-        ? "Rows of the catalog are lost, but no keyspace without a name was found."
-        : "Rows of the catalog are lost. The names of some keyspaces (\(lost.count)) are lost too.")
+        ? "Some rows of the catalog are lost, but no keyspace without a name was found."
+        : "Some rows of the catalog and the names of some keyspaces (\(lost.count)) are lost.")
   }
 }

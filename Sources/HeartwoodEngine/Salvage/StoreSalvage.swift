@@ -1,7 +1,8 @@
 /// An operation that salvages a damaged store by copying its intact data into a new store.
 ///
-/// The operation copies all data that is intact in the newest generation. It finds leaves by their
-/// page headers, so it needs neither branches nor the catalog. It never changes the damaged store.
+/// The operation copies all data that is intact in the newest generation. The operation finds
+/// leaves by their page headers, so it needs neither branches nor the catalog. The damaged store is
+/// never changed.
 package struct StoreSalvage {
   private let source: String
   private let files: DamagedFiles

@@ -14,7 +14,7 @@ struct TreeOutline {
     case lost
     /// The start of a lost branch's range.
     ///
-    /// Some of the branch's leaves follow. Its other leaves may be lost.
+    /// Some of the branch's leaves follow. The other leaves of the branch may be lost.
     case lostBranch
     /// The end of a lost branch's range.
     case endOfLostBranch
@@ -167,7 +167,7 @@ struct TreeOutline {
 
   /// Returns the doubtful leaves within the ranges of lost branches.
   ///
-  /// They may be in use, but their bitmap pages are damaged.
+  /// These leaves may be in use, but their bitmap pages are damaged.
   private func doubtfulFragments(_ nodes: [PageNumber]) throws(StorageError) -> [Fragment] {
     var candidates: [KeyInterval] = []
     for page in nodes {
@@ -185,8 +185,8 @@ struct TreeOutline {
   }
 
   private func lostBranch(of key: [UInt8]) -> Int? {
-    // Find the last range that does not begin after the key. It is the only candidate, because the
-    // ranges are in ascending order.
+    // Find the last range that does not begin after the key. This range is the only candidate,
+    // because the ranges are in ascending order.
     var (low, high) = (0, lostBranches.count)
     while low < high {
       let middle = (low + high) / 2

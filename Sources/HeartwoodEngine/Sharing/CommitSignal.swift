@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A signal that tells observers about new commits, both in this process and in other processes.
+/// A signal that notifies observers of new commits, both in this process and in other processes.
 ///
 /// Signals are level-triggered: an observer compares the newest generation with the last generation
 /// that it received. Late or duplicate signals are therefore harmless, and several commits can
@@ -26,7 +26,7 @@ package final class CommitSignal: @unchecked Sendable {
   private var threadWatch: (any FileWatch)?
   /// The ID of the current observer thread.
   ///
-  /// An observer thread ends when this is no longer its ID.
+  /// An observer thread ends when `threadID` is no longer its own ID.
   private var threadID: UInt64 = 0
 
   private struct Waiter {
@@ -43,7 +43,7 @@ package final class CommitSignal: @unchecked Sendable {
   /// The interval at which an observer without a watch checks for commits.
   ///
   /// A new observer also uses this interval until it is certain that all other processes have
-  /// noticed it.
+  /// detected the observer.
   private static let earlyCheckMilliseconds: UInt64 = 10
 
   package init(_ files: StoreFiles) {

@@ -42,9 +42,9 @@ package struct HolderLock: Hashable, Sendable {
 
   /// Returns the lock that shows that a process has held a generation for a while.
   ///
-  /// Frame numbers wrap around at the length of a process's byte range, about 2^39. They remain
-  /// unique, because the frame numbers of generations that are live at the same time differ by less
-  /// than that length.
+  /// Frame numbers wrap around at the length of a process's byte range, about 2^39. The offsets
+  /// remain unique, because the frame numbers of generations that are live at the same time differ
+  /// by less than that length.
   package static func holding(_ generation: FrameNumber, _ process: Int32) -> HolderLock {
     let count = Subject.count - Subject.firstGeneration
     return HolderLock(process, Subject.firstGeneration + generation % count)

@@ -62,8 +62,8 @@ package struct DecisionRecord: Hashable, Sendable {
 /// The shared counters of a store, stored in the memory-mapped `counters` file.
 ///
 /// Each counter is atomic and meaningful on its own. A counter that contains a generation never
-/// decreases. Counters are valid only on one machine, and only until the machine is restarted. They
-/// remain usable even if a process dies between any two instructions.
+/// decreases. Counters are valid only on one machine, and only until the machine is restarted. The
+/// counters remain usable even if a process dies between any two instructions.
 /// `Docs/Internals/Concurrency.md` lists the lock under which each counter is written.
 package final class SharedCounters: @unchecked Sendable {
   // `@unchecked` is safe because every access is atomic.

@@ -28,8 +28,8 @@ package final class StoreLocks: Sendable {
     guard try tryLock(.shared, byte: LockByte.live + generation) else {
       throw StorageError(
         .io,
-        "Another program holds an exclusive lock on a generation. Heartwood never takes such a "
-          + "lock. Find and stop the program that is locking this file.", file: file.path)
+        "Another program holds an exclusive lock on a byte that Heartwood locks only in shared "
+          + "mode. Find and stop the program that is locking this file.", file: file.path)
     }
   }
 

@@ -45,9 +45,8 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Sets the functions that the table calls when pins change.
   ///
-  /// The table calls `pin` when a generation is locked. It calls `linger` when the newest
-  /// generation stays pinned without references. It calls `expiry` when an old generation is
-  /// released.
+  /// The table calls `pin` when a generation is locked. The table calls `linger` when the newest
+  /// generation stays pinned without references, and `expiry` when an old generation is released.
   package func observe(
     pin: @escaping @Sendable () -> Void, linger: @escaping @Sendable () -> Void,
     expiry: @escaping @Sendable () -> Void
@@ -63,7 +62,7 @@ package final class GenerationTable: @unchecked Sendable {
   /// The newest state that is known to be durable, or `nil` if there is none.
   ///
   /// The value is `nil` if another process committed the state at which this process attached or
-  /// resumed, and nothing has been synced since.
+  /// resumed, and no commit has been synced since.
   package var durable: GenerationState? {
     let state = lock.withLock { durableState }
     return state.generation <= files.counters.durable ? state : nil
@@ -154,8 +153,8 @@ package final class GenerationTable: @unchecked Sendable {
         throw error
       }
       if !hasDecided {
-        // Release the table's lock during the wait, because the thread that this one waits for
-        // needs it.
+        // Release the table's lock during the wait, because a thread that performs the maintenance
+        // run may need the lock.
         lock.wait(milliseconds: 1)
         lock.release()
         let since = start ?? SystemThread.monotonicMilliseconds
@@ -314,7 +313,7 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Drops the lingering pin, and lets no pin linger from now on.
+  /// Drops the lingering pin, and prevents later pins from lingering.
   ///
   /// Call this method when the store is closed, because no maintenance run would drop a later pin.
   package func stopLingering() {

@@ -48,7 +48,8 @@ package struct LogStart {
       index.set(retained.page, to: retained.frame)
     }
     // If the page file has advanced, skip the check below. The map then starts at a later state and
-    // does not list the pages written back before that, so even an intact map would fail the check.
+    // does not list pages that were written back before that state, so even an intact map would
+    // fail the check.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: checkpointed.pageCount, to: point.pageCount,

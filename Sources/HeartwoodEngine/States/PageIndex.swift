@@ -95,7 +95,7 @@ package final class PageIndex: @unchecked Sendable {
 
   /// Calls `body` for every entry with a frame above `limit`, in page order.
   ///
-  /// The method visits only the paths to such entries, so the cost does not depend on the size of
+  /// The method visits only the paths to these entries, so the cost does not depend on the size of
   /// the index.
   package func forEach(
     newerThan limit: FrameNumber = 0, _ body: (PageNumber, FrameNumber) -> Void

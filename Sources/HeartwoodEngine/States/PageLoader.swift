@@ -96,7 +96,7 @@ package final class PageLoader: Sendable {
     let found = bytes.load64(PageLayout.frame.offset)
     if let frame, found != frame {
       throw .corrupt(
-        "Frame \(found) was found where frame \(frame) should be. Restore a backup.",
+        "The page has the frame number \(found) instead of \(frame). Restore a backup.",
         file: name, page: number)
     }
     if frame == nil, found > files.counters.checkpointed {

@@ -59,8 +59,8 @@ final class ChangesInProgress: @unchecked Sendable {
 extension StoreCore {
   /// Performs procedure O3: shuts down the shared state once no call is changing the store.
   ///
-  /// Without a checkpoint, the method does not wait, because the thread may have released the last
-  /// `Store` object inside a write, and would then wait for itself.
+  /// Without a checkpoint, the method does not wait. If the thread released the last `Store` object
+  /// inside a write, waiting would cause a deadlock.
   func close(withCheckpoint: Bool) throws(StorageError) {
     guard withCheckpoint else { return changes.end { try? self.end(withCheckpoint: false) } }
     changes.end()

@@ -32,8 +32,8 @@ public struct GenerationToken: Hashable, Sendable {
 extension GenerationToken: LosslessStringConvertible {
   /// The token as text.
   ///
-  /// The text contains the store, the lineage and the digest in hexadecimal, followed by the
-  /// generation in decimal. Periods separate the four parts.
+  /// The text contains the two halves of the store's identity, the lineage and the digest in
+  /// hexadecimal, followed by the generation in decimal. Periods separate these five numbers.
   public var description: String {
     let words = [store.high, store.low, lineage, digest]
     return words.map { String($0, radix: 16) }.joined(separator: ".") + ".\(generation.frame)"

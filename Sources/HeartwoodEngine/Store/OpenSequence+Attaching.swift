@@ -2,7 +2,7 @@ extension OpenSequence {
   /// Attaches to a store that other processes have open.
   ///
   /// The method returns `nil` if no process has initialised the store's shared counters since the
-  /// machine booted. If another process holds the byte `writers`, the method waits while that
+  /// machine booted. If another process holds the lock byte `writers`, the method waits while that
   /// process initialises the counters.
   func attach(_ locks: StoreLocks, orWaitFor writers: UInt64?) throws(StorageError) -> Opened? {
     let clock = SystemThread.monotonicMilliseconds
@@ -40,9 +40,9 @@ extension OpenSequence {
     guard isTaken else { return }
     throw StorageError(
       .busy,
-      "Another process has the store open. This system provides no boot identity, so no other "
-        + "process can have a store open while it is written. Close the store in that process "
-        + "first.", file: path)
+      "Another process has the store open. This system provides no boot identity, so a store that "
+        + "is open for writing cannot be open in any other process. Close the store in the other "
+        + "process first.", file: path)
   }
 
   private func attachNow(_ locks: StoreLocks, since clock: UInt64) throws(StorageError) -> Opened? {
@@ -111,8 +111,8 @@ extension OpenSequence {
   /// Performs procedure P2: returns whether the newest state in `core` is still the newest state in
   /// the files.
   ///
-  /// Only a core without shared counters needs this check. A commit with valid headers but invalid
-  /// images does not count, because recovery would discard the commit.
+  /// Only a core without shared counters needs this check. The method ignores a commit with valid
+  /// headers but invalid images, because recovery would discard that commit.
   func isCurrent(_ core: StoreCore) throws(StorageError) -> Bool {
     if let (counters, identity, _) = try countersFile(try openPages(), .read),
       identity != 0, counters.load(CountersLayout.ready) == identity
@@ -133,7 +133,7 @@ extension OpenSequence {
   ///
   /// The lineages are `nil` if they cannot have changed.
   ///
-  /// Cached log frames are still valid, because frames never change. If another process has run a
+  /// Cached log frames are still valid, because frames never change. If another process ran a
   /// checkpoint during the suspension, the pages of the page file are verified again.
   func reattach(
     _ core: StoreCore

@@ -64,7 +64,7 @@ extension OpenSequence {
       structure: { NodeChecks.check($0) })
   }
 
-  /// The shared counters as the first process to open the store finds them.
+  /// The state of the shared counters when the first process opens the store.
   struct FoundCounters {
     let counters: SharedCounters
     /// The value of `ready` that marks the counters as usable, or 0 if the system provides no boot
@@ -72,14 +72,14 @@ extension OpenSequence {
     let identity: UInt64
     /// The identity of the `counters` file, or `nil` if the counters are private.
     let file: FileIdentity?
-    /// A Boolean value that indicates whether a process has initialised the counters since the
-    /// machine booted, and the counters are not damaged.
+    /// A Boolean value that indicates whether the counters are undamaged and have been initialised
+    /// since the machine booted.
     var areUsable = false
     /// A Boolean value that indicates whether a sync of the page file or the log may have failed
     /// since the machine booted.
     var syncMayHaveFailed = false
 
-    /// The value of `ready` while a process that opens the store has not finished its syncs.
+    /// The value of `ready` until the process that opens the store has finished its syncs.
     ///
     /// The value is even, so it differs from the identity of every boot. Other processes therefore
     /// do not use the counters.
@@ -104,14 +104,14 @@ extension OpenSequence {
     let isSameBoot = identity != 0 && ready == identity
     found.areUsable =
       isSameBoot && counters.areCredible(keeping: named.rows.values.map(\.generation))
-    // A sync may have failed if `failed` is set or damaged, if an earlier opening did not finish
-    // its syncs, or if it is unknown what has happened since the machine booted.
+    // A sync may have failed if `failed` is set or damaged, if other counters are damaged, or if a
+    // process that opened the store did not finish its syncs.
     found.syncMayHaveFailed =
       isSameBoot ? counters.hasFailed || !found.areUsable : ready == found.unfinished
     return found
   }
 
-  /// Continues with counters that a process has initialised since the machine booted.
+  /// Reuses counters that a process has initialised since the machine booted.
   ///
   /// If a writer died after completing a commit but before publishing it, this method adopts the
   /// commit.
@@ -120,13 +120,13 @@ extension OpenSequence {
     _ table: SegmentTable
   ) throws(StorageError) {
     // Reject counters that are too high. Readers wait while the floor is above the newest commit,
-    // so such a floor would block readers forever.
+    // so a floor that is too high would block readers forever.
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
-        "The store's files are older than a state that a process has used since the machine "
-          + "started. They were replaced with older files while no process had the store open. "
-          + "Restore the newer files.",
+        "The store's files were replaced with older files while no process had the store open. A "
+          + "process has used a newer state of the store since the machine started. Restore the "
+          + "newer files.",
         file: path)
     }
     counters.store(point.frame, CountersLayout.appended)
@@ -141,7 +141,7 @@ extension OpenSequence {
       }
       counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     }
-    // If the process died while deciding which generations stay alive, the epoch is still odd.
+    // If a process died while deciding which generations stay live, the epoch is still odd.
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
     // Mark the names of all segments as durable, because recovery has just synced the directory.
     counters.store(table.nextSegment, CountersLayout.named)
@@ -149,9 +149,9 @@ extension OpenSequence {
 
   /// Returns the older generations that stay readable after a reboot.
   ///
-  /// A generation stays readable if it has a name or a read-only process has locked it since the
-  /// reboot, unless the map of retained frames covers the generation without listing it. In that
-  /// case, its frames may have been reclaimed.
+  /// A generation stays readable if it has a name, or if a read-only process has locked it since
+  /// the reboot. The exception is a generation that the map of retained frames covers but does not
+  /// list, because its frames may have been reclaimed.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {
@@ -191,10 +191,10 @@ extension OpenSequence {
   /// The slot may exist only in the page cache, because the sync after writing it may have failed.
   /// The pages that the slot describes were synced before the slot was written.
   ///
-  /// A power cut during this step is harmless. If the slot on disk already has these bytes, it does
-  /// not change. Otherwise, a run was interrupted between steps M3.3 and M3.5. The other slot is
-  /// then on disk, and the log still contains everything after the state of that slot, because a
-  /// run deletes segments only after step M3.5.
+  /// A power cut during this step is harmless. If the slot on disk already has these bytes, the
+  /// slot does not change. Otherwise, a maintenance run was interrupted between steps M3.3 and
+  /// M3.5. The other slot is then on disk, and the log still contains everything after the state of
+  /// that slot, because a run deletes segments only after step M3.5.
   private func rewriteHeader(_ pages: any File) throws(StorageError) {
     let slots = try HeaderSlot.readBoth(pages)
     let newest = try HeaderSlot.requireNewest(slots)

@@ -129,7 +129,8 @@ struct OpenSequence {
     }
     let shared = try sharedCounters(pages, named)
     // If this process dies before the counters are usable, the next process that opens the store
-    // rewrites the frames that may not be durable. Until then, a failed sync needs no other record.
+    // rewrites the frames that may not be durable. Until then, no other record of a failed sync is
+    // needed.
     if !shared.areUsable { shared.counters.store(shared.unfinished, CountersLayout.ready) }
     do throws(StorageError) {
       try recovery.syncAll(log)

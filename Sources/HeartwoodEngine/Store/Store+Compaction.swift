@@ -21,9 +21,9 @@ extension Store {
   /// Moves pages from the end of the page file into earlier free pages, and truncates the file.
   ///
   /// Every checkpoint removes free pages at the end of the file. Compaction also removes free pages
-  /// between pages in use. It uses many small transactions, so that it does not block other writers
-  /// for long. Snapshots remain unchanged. A power cut during compaction is harmless, because the
-  /// moves change no keys or values.
+  /// between pages in use. Compaction uses many small transactions, so that it does not block other
+  /// writers for long. Snapshots remain unchanged. A power cut during compaction is harmless,
+  /// because the moves change no keys or values.
   ///
   /// - Parameter progress: A closure called on this thread between transactions, at least ten times
   ///   a second on common disks.
@@ -34,8 +34,8 @@ extension Store {
   ///   moved.
   /// - Complexity: Compaction reads and writes each moved page and its parent once, and a
   ///   checkpoint writes these pages again. If a keyspace has large values at the end of the file,
-  ///   compaction also reads every leaf of that keyspace once. It performs as many syncs as one
-  ///   checkpoint.
+  ///   compaction also reads every leaf of that keyspace once. The number of syncs is the same as
+  ///   for one checkpoint.
   @discardableResult
   public func compact(progress: ((StoreProgress) -> Void)? = nil) throws -> CompactionResult {
     // Process 16 MiB per step. A step of this size takes a fraction of a second and needs little

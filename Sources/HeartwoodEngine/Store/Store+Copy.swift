@@ -3,11 +3,11 @@ extension Store {
   ///
   /// Other threads and processes can read and write this store during the copy.
   ///
-  /// The copy is independent, with its own identity and history. It has the same page size and
-  /// segment size, but no free pages and an empty log. This method writes the copy to `path` with
-  /// `.partial` appended. It renames the directory to `path` only when the copy is complete and
-  /// synced, so an interrupted copy never leaves an incomplete store at `path`. The next copy to
-  /// the same path removes the files left by an interrupted copy.
+  /// The copy is independent, with its own identity and history. The copy has the same page size
+  /// and segment size, but no free pages and an empty log. This method writes the copy to `path`
+  /// with `.partial` appended. The directory is renamed to `path` only when the copy is complete
+  /// and synced, so an interrupted copy never leaves an incomplete store at `path`. The next copy
+  /// to the same path removes the files left by an interrupted copy.
   ///
   /// Every copied page is verified. A copy of an in-memory store is also in memory.
   ///

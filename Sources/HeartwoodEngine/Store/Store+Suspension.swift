@@ -4,19 +4,20 @@ extension Store {
   /// Call this method when an app is about to be suspended. Some systems terminate a suspended
   /// process that holds a lock on a shared file. All committed transactions are durable on return,
   /// unless an earlier sync has failed. The call affects every `Store` object that this process has
-  /// for the same store, and the snapshots of objects that have been closed. It does not affect a
-  /// ``Replica``, which must be closed instead.
+  /// for the same store, and the snapshots of objects that have been closed. The call does not
+  /// affect a ``Replica``, which must be closed instead.
   ///
-  /// The method waits for running transactions of this process, but not for transactions and
-  /// maintenance runs of other processes. It interrupts this process's maintenance runs, as well as
-  /// calls that wait for another process's transaction or maintenance run. Interrupted calls throw
-  /// `suspended`.
+  /// The method waits for running transactions of this process, but not for transactions or
+  /// maintenance runs of other processes. The method interrupts this process's maintenance runs, as
+  /// well as calls that wait for another process's transaction or maintenance run. Interrupted
+  /// calls throw `suspended`.
   ///
-  /// Earlier snapshots become invalid and remain invalid after ``resume()``. Reading from such a
-  /// snapshot throws `generationExpired`, because other processes may overwrite its pages. No
-  /// thread may read during the call, because with `.mapped` access, the memory being read may
-  /// change. While the store is suspended, every other call except ``close()`` throws `suspended`,
-  /// and ``commits()`` keeps waiting. Suspending a store that is already suspended has no effect.
+  /// Earlier snapshots become invalid and remain invalid after ``resume()``. Reading from an
+  /// invalid snapshot throws `generationExpired`, because other processes may overwrite the
+  /// snapshot's pages. No thread may read during the call, because with `.mapped` access, the
+  /// memory being read may change. While the store is suspended, every other call except
+  /// ``close()`` throws `suspended`, and ``commits()`` keeps waiting. Suspending a store that is
+  /// already suspended has no effect.
   ///
   /// - Throws: `busy` if the waits take longer than `busyTimeout` in total. In that case, the store
   ///   is not suspended. Also throws `closed` or `io`.
@@ -116,8 +117,8 @@ extension StoreCore {
 
   /// Runs `body` while no operation of this process is in progress.
   ///
-  /// The method does not wait for the locks of other processes, except for the sync lock. It takes
-  /// the thread locks in the order of the byte locks.
+  /// The method does not wait for the locks of other processes, except for the sync lock. The
+  /// method acquires the thread locks in the order of the byte locks.
   private func whileIdle(
     until deadline: UInt64, _ body: () throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -155,13 +156,14 @@ extension StoreCore {
     try result.get()
   }
 
-  /// Continues as before, unless the store has been suspended.
+  /// Withdraws the suspension request and restarts maintenance, unless the store has been
+  /// suspended.
   fileprivate func withdrawRequest() {
     files.suspensions.withdrawRequest()
     if !table.isSuspended { _ = maintenance.restart() }
   }
 
-  /// Continues at a state that was read from the files.
+  /// Ends the suspension of this core, and continues at a state that was read from the files.
   fileprivate func activate(at state: GenerationState, _ lineages: [EndedLineage]?) {
     let isOpen = maintenance.restart {
       if let lineages { maintenance.adopt(lineages) }
@@ -169,7 +171,7 @@ extension StoreCore {
       files.suspensions.end()
       signal.resume()
     }
-    // If the store was closed in the meantime, release the lock acquired since.
+    // If the store was closed in the meantime, release the presence lock that was acquired for it.
     if !isOpen { try? files.locks.unlock(byte: presence) }
   }
 }

@@ -28,8 +28,8 @@ public final class Store: Sendable {
 
   /// A report on the recovery that was performed when the store was opened.
   ///
-  /// The report contains the number of commits found and the number of frames discarded. It also
-  /// shows whether recovery started a new lineage.
+  /// The report contains the number of commits found and the number of frames discarded. The report
+  /// also shows whether recovery started a new lineage.
   public var recovery: RecoveryReport { firstCore.recovery }
 
   /// Opens the store at `path`, creating it if it does not exist.
@@ -39,8 +39,8 @@ public final class Store: Sendable {
   /// error.
   ///
   /// Opening a store that is already open attaches to the open store without recovery. If one
-  /// process opens a store several times, even by different paths, the `Store` objects share their
-  /// state and use the options of the first one.
+  /// process opens a store several times, even through different paths, the `Store` objects share
+  /// their state and use the options of the first one.
   ///
   /// - Throws: `notAStore` if the files at the path are not a store, `incompatibleFormat` if this
   ///   version cannot read the store's format, or `corrupt` if the files are damaged. Throws `busy`
@@ -177,7 +177,7 @@ public final class Store: Sendable {
 
   /// Pins the given generation, and returns a snapshot of it.
   ///
-  /// The generation must be live, or must not have been released by a maintenance run yet.
+  /// The generation must be live, or must not yet have been released by a maintenance run.
   ///
   /// - Throws: `generationExpired` if the generation is no longer readable, or was never committed.
   /// - Complexity: The same as ``snapshot()``. If this process holds no snapshot of the generation,

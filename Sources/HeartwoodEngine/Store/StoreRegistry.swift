@@ -2,8 +2,8 @@ import Synchronization
 
 /// The stores that are open in this process.
 ///
-/// A store has one entry, however often and through whichever paths it was opened. The exception is
-/// a store that was opened first for reading only and later for writing, which has two entries.
+/// A store has one entry, no matter how often or through which paths it was opened. The exception
+/// is a store that was opened first for reading only and later for writing, which has two entries.
 final class StoreRegistry: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards every property declared after it.
 
@@ -52,7 +52,7 @@ final class StoreRegistry: @unchecked Sendable {
   private var stores: [Key: State] = [:]
   /// The cores that no `Store` object uses any more, but that may still hold locks.
   ///
-  /// Such a core is running its final checkpoint, or snapshots still hold its generations.
+  /// An ended core is running its final checkpoint, or snapshots still hold its generations.
   private var ended: [(key: Key, core: StoreCore)] = []
   /// The stores that a thread is suspending or resuming, as keys of their writable entries.
   private var changing: Set<Key> = []
@@ -165,7 +165,7 @@ final class StoreRegistry: @unchecked Sendable {
   /// Returns the cores that `Store` objects use for a store.
   func cores(of key: Key) -> [StoreCore] { lock.withLock { openCores(of: key) } }
 
-  /// Asks all cores of a store to interrupt their maintenance, and returns them.
+  /// Requests that all cores of a store interrupt their maintenance, and returns the cores.
   ///
   /// From now on, no core is replaced. The caller must suspend all the cores or withdraw the
   /// requests.

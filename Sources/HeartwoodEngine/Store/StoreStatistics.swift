@@ -38,8 +38,8 @@ public struct StoreStatistics: Hashable, Sendable {
   /// The size in bytes of the page indexes of all stores that are open in this process.
   ///
   /// A page index maps pages to their locations in the log. The index has an entry for each page
-  /// that has changed since the checkpointed generation. An entry uses about 10 bytes if such pages
-  /// are adjacent, or about 65 bytes if they are scattered.
+  /// that has changed since the checkpointed generation. An entry uses about 10 bytes if the
+  /// changed pages are adjacent, or about 65 bytes if they are scattered.
   public var indexByteCount = 0
   /// The number of page-cache lookups.
   ///

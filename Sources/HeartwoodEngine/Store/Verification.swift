@@ -163,7 +163,7 @@ final class Verification {
   /// Checks that the footers of the segments `sum.segment..<end` match the group headers.
   ///
   /// The check skips the segment in which reading began, because that segment's earlier commits
-  /// were not read. It also skips any segment whose footer was written during the check.
+  /// were not read. The check also skips any segment whose footer was written during the check.
   private func checkFooters(
     from sum: SegmentFooterBuilder, to end: UInt64, _ scanner: LogScanner, _ start: LogStart
   ) throws(StorageError) {

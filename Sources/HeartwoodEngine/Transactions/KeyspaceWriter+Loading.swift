@@ -1,8 +1,8 @@
 extension KeyspaceWriter {
   /// Bulk-loads an empty keyspace from entries sorted in strictly ascending key order.
   ///
-  /// Loading is several times faster than calling `put` for each entry. It fills every page except
-  /// the last page.
+  /// Loading is several times faster than calling `put` for each entry. A bulk load fills every
+  /// page except the last page.
   ///
   /// - Throws: `invalidArgument` if the keyspace is not empty or a key does not follow the previous
   ///   key, or `tooLarge` if a key or a value exceeds its limit. After an error, the transaction

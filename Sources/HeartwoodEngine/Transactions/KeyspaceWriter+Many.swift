@@ -1,12 +1,12 @@
 extension KeyspaceWriter {
   /// Looks up several integer keys in this transaction.
   ///
-  /// The method calls `body` once for each key, in the order of `keys`. It passes the key's index
-  /// in `keys` and the key's value. If the key does not exist, the value is `nil`.
+  /// The method calls `body` once for each key, in the order of `keys`. The arguments of `body` are
+  /// the key's index in `keys` and the key's value. If the key does not exist, the value is `nil`.
   ///
-  /// This method is faster than separate reads, whatever the order of the keys. Each span is valid
-  /// only until the call to `body` that receives it returns, or until this transaction makes a
-  /// change, whichever comes first. `body` may change the keyspace but not remove it, and later
+  /// This method is faster than separate reads, regardless of the order of the keys. Each span is
+  /// valid only until the call to `body` that receives it returns, or until this transaction makes
+  /// a change, whichever comes first. `body` may change the keyspace but not remove it, and later
   /// calls to `body` see the changes.
   ///
   /// - Throws: The same errors as ``KeyspaceReader/getMany(_:_:)-([Int64],_)``.

@@ -6,7 +6,7 @@ public struct ValueWriter: ~Copyable {
   private let session: WriteSession
   private let keyspace: OpenKeyspace
   private let byteCount: Int
-  /// The number of savepoints that were open when the value began.
+  /// The number of savepoints that were open when this writer was created.
   private let savepointCount: Int
   private var givenByteCount = 0
   /// The bytes appended so far to a value that is small enough to be stored in its leaf.
@@ -34,10 +34,10 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends the bytes of a span to the value.
   ///
-  /// - Precondition: No savepoint is open that began after the value.
+  /// - Precondition: Every savepoint that began after the value has ended.
   /// - Throws: `invalidArgument` if more bytes are written than were declared; in that case,
   ///   nothing is appended. Throws `io` or `diskFull` if a page cannot be allocated or spilled to
-  ///   the log. After such an error, the transaction can only be rolled back.
+  ///   the log. After either of these two errors, the transaction can only be rolled back.
   /// - Complexity: Writes each page of the value once, during or before the commit.
   public mutating func append(_ bytes: RawSpan) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
@@ -45,19 +45,19 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends bytes to the value.
   ///
-  /// - Precondition: No savepoint is open that began after the value.
+  /// - Precondition: Every savepoint that began after the value has ended.
   /// - Throws: The same errors as ``append(_:)-(RawSpan)``.
   public mutating func append(_ bytes: [UInt8]) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
   }
 
-  /// Traps if the value began within other savepoints, because a rollback would undo only a part of
-  /// the value.
+  /// Traps if the number of open savepoints has changed since the value began, because a rollback
+  /// would undo only part of the value.
   private func requireSameSavepoint() {
     precondition(
       session.pages.savepoints.count == savepointCount,
-      "A value was written within a savepoint that had begun after the value. Begin the value and "
-        + "write all its bytes within the same savepoint.")
+      "A value was begun in one savepoint and written in another. Begin the value and write all "
+        + "its bytes within the same savepoint.")
   }
 
   private mutating func append(_ chunk: Bytes) throws(StorageError) {

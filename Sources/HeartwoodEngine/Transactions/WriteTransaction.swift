@@ -60,8 +60,8 @@ public struct WriteTransaction {
   /// state.
   ///
   /// The base state is the generation on which this transaction builds, and takes the place of
-  /// `from` in ``Store/changes(from:to:where:_:)``. It may be newer than any snapshot, because its
-  /// commit may not be synced and visible yet.
+  /// `from` in ``Store/changes(from:to:where:_:)``. The base state may be newer than any snapshot,
+  /// because its commit may not be synced and visible yet.
   ///
   /// - Throws: `foreignStore` if the snapshot was taken from another store, or before this store
   ///   was opened. Also throws `corrupt`, `io`, or any error that `body` throws.

@@ -35,8 +35,8 @@ package enum NodeLayout {
   package static let overflowFlag: UInt16 = 0x8000
   /// The maximum length of a suffix that a branch entry can store without a cell.
   ///
-  /// In such an entry, the head contains the suffix, and the slot contains the suffix's length
-  /// instead of the offset of a cell.
+  /// In an entry without a cell, the head contains the suffix, and the slot contains the suffix's
+  /// length instead of the offset of a cell.
   package static let maxCelllessSuffix = 8
 
   @inline(__always)

@@ -5,8 +5,8 @@
 package enum NodeSearch {
   /// Compares a key with all keys that start with the node's prefix.
   ///
-  /// The result is negative if the key sorts before those keys, 0 if the key starts with the
-  /// prefix, and positive if the key sorts after those keys.
+  /// The result is 0 if the key itself starts with the prefix. Otherwise, the result is negative if
+  /// the key sorts before all keys with the prefix, and positive if it sorts after them.
   @inline(__always)
   package static func prefixOrder(_ node: NodeView, _ key: SearchKey) -> Int {
     let count = node.prefixCount
@@ -34,7 +34,7 @@ package enum NodeSearch {
     let order = prefixOrder(node, key)
     if order != 0 { return order < 0 ? 0 : node.count &- 1 }
     let head = key.head(skipping: node.prefixCount)
-    // Skip entry 0, which stands for minus infinity and is never compared.
+    // Skip entry 0, which represents minus infinity and is never compared.
     let length = node.count &- 1
     let smaller = node.page.guessedLowerBound64(node.heads &+ 8, length: length, head, bias: 0.999)
     if smaller == length || node.head(smaller &+ 1) != head { return smaller }

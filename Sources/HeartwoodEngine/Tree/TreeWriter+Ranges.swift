@@ -1,5 +1,5 @@
-// This extension removes a range of keys. It frees complete pages within the range, and removes
-// single entries at both ends.
+// This extension removes a range of keys. Complete pages within the range are freed, and single
+// entries at both ends are removed.
 extension TreeWriter {
   /// Removes all keys in a range, and returns the number of removed keys.
   ///

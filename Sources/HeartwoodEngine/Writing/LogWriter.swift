@@ -93,7 +93,8 @@ package struct LogWriter {
     return (point, locations[0].frames)
   }
 
-  /// Divides images and void ranges into groups, listing as many images in each header as fit.
+  /// Divides images and void ranges into groups, filling each header with the maximum number of
+  /// images.
   private func groups(of images: [Image], voids: [VoidRange]) -> [Group] {
     let pageByteCount = files.geometry.pageByteCount
     var images = images[...]
@@ -183,7 +184,7 @@ package struct LogWriter {
       // The commit may or may not exist, so do not mark the error as having changed nothing.
       throw StorageError(
         .io,
-        "A commit could not be written to the log, and could not be revoked. It may or may not "
+        "A commit could neither be completed in the log nor be revoked. The commit may or may not "
           + "take effect. Close the store, then open it again.",
         file: files.path(files.geometry.segment(of: base)))
     }

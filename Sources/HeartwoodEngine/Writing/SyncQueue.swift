@@ -32,7 +32,7 @@ package final class SyncQueue: @unchecked Sendable {
   ) throws(StorageError) {
     assert(
       LockOrder.enter(LockByte.sync, of: files.locks.file),
-      "A thread requested a sync out of lock order.")
+      "A thread requested the sync lock out of order.")
     defer { assert(LockOrder.leave(LockByte.sync, of: files.locks.file)) }
     lock.acquire()
     defer { lock.release() }
@@ -131,8 +131,8 @@ package final class SyncQueue: @unchecked Sendable {
     let first = geometry.segment(of: geometry.next(after: files.counters.durable))
     let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
-      // Sync the newest files first. Their descriptors are open, and can be closed after the sync
-      // if older files need to be opened.
+      // Sync the newest files first. The descriptors of these files are open, and can be closed
+      // after the sync if older files need to be opened.
       for file in segments.reversed() {
         try file.sync()
         files.activity.update { $0.logSyncCount += 1 }

@@ -67,8 +67,8 @@ extension WorkingPages {
 
   /// Records the frame of a written page in the indexes that contain this version of the page.
   ///
-  /// These are the indexes of the transaction and of the savepoints that began after the change.
-  /// The frame is recorded even if the page was freed or changed again later.
+  /// The affected indexes are those of the transaction and of the savepoints that began after the
+  /// change. The frame is recorded even if the page was freed or changed again later.
   private func enter(_ frame: FrameNumber, of page: Departure) {
     for position in page.owner..<savepoints.count {
       savepoints[position].index.set(page.image.page, to: frame)

@@ -39,7 +39,8 @@ enum ReplicaCommand {
     repeat {
       do {
         let added = try replica.advance { point in
-          // Ignore write errors. If the reader has closed the output, the next pause reports this.
+          // Ignore write errors. If the reader has closed the output, the next pause throws an
+          // error.
           try? show(Document(point), invocation, output)
         }
         if added.isEmpty, !follows { try showUnchanged(replica, invocation, output) }

@@ -1,9 +1,9 @@
 /// The positions of the boxes in a model diagram.
 ///
 /// Boxes are arranged in columns. In each group of connected boxes, the neighbours of the middle
-/// box are in the columns next to it. Their own neighbours are one column further out, and so on.
-/// Lines therefore connect only boxes in the same column or in adjacent columns, and never cross a
-/// box.
+/// box are in the columns next to it. The neighbours of these boxes are one column further out, and
+/// so on. Lines therefore connect only boxes in the same column or in adjacent columns, and never
+/// cross a box.
 struct ModelLayout {
   struct Point {
     var x: Double
@@ -129,8 +129,8 @@ struct ModelLayout {
     columns.widths = columns.boxes.map { $0.map { graph.boxes[$0].width }.max() ?? 0 }
     let root = columns.boxes.firstIndex { $0.contains(middle) } ?? 0
     for column in columns.boxes.indices { stack(column, &columns) }
-    // Sort each column by the heights of the boxes that its boxes are connected to. Go from the
-    // middle outwards and back, until the order hardly changes.
+    // Sort each column by the heights of the boxes to which its boxes are connected. Proceed from
+    // the middle outwards and back, until the order hardly changes.
     for _ in 0..<4 {
       for column in columns.boxes.indices.sorted(by: { abs($0 - root) < abs($1 - root) }) {
         sort(column, &columns)

@@ -23,7 +23,7 @@ enum PageJSON {
 
   /// Returns a JSON document in which all characters that are unsafe within a page are escaped.
   ///
-  /// Such characters occur only in the document's strings.
+  /// Unsafe characters occur only in the document's strings.
   static func safe(_ document: String) -> String {
     var result = ""
     for scalar in document.unicodeScalars {

@@ -45,7 +45,7 @@ enum PageScript {
       // Characters that cannot be seen, or that change the direction of the text around them.
       // Joiners are excluded, because emoji and some scripts need them.
       const invisible = /(?![\n\t\u200C\u200D])[\p{C}\p{Zl}\p{Zp}]/gu;
-      // The pattern above is slow. Most strings match this faster pattern.
+      // The pattern above is slow. Most strings match the following faster pattern.
       const plain = /^[\n\t -~]*$/;
 
       // Returns nodes for a string, with codes in place of invisible characters.
@@ -76,7 +76,8 @@ enum PageScript {
         return text.replace("T", " ").replace(".000Z", "").replace("Z", "");
       }
 
-      // Formats a count as in the rest of the page. The browser's own formats are slow to load.
+      // Formats a count as in the rest of the page. The browser's own number formatters are slow to
+      // load.
       function countText(count) { return String(count).replace(/\B(?=(\d{3})+$)/g, ","); }
 
       // MARK: Objects

@@ -200,7 +200,7 @@ enum Command: String, CaseIterable {
         "Prints an event in the CloudEvents format for each change to an object. The command runs "
           + "until it is interrupted or, with --once, until it has printed all existing changes. "
           + "Each event names a generation, and contains the object's values in that generation. "
-          + "With --after, the events begin after the transaction with that number.",
+          + "With --after, the events begin after the transaction with the given number.",
         "With --consumer, the events begin after the events that this consumer has acknowledged. "
           + "The history keeps all later transactions. A first run with --snapshot begins with all "
           + "existing objects. Once the consumer has acknowledged events, --after and --snapshot "
@@ -262,9 +262,9 @@ enum Command: String, CaseIterable {
       ]
     case .stat:
       [
-        "Reads every page in use. Each mark of the map stands for one or more adjacent pages. The "
-          + "mark shows the most frequent kind among these pages, and how full the pages of that "
-          + "kind are. If any of the pages is damaged, the mark shows the damage instead.",
+        "Reads every page in use. Each mark in the chart represents one or more adjacent pages. "
+          + "The mark shows the most frequent kind among these pages, and how full the pages of "
+          + "that kind are. If any of the pages is damaged, the mark shows the damage instead.",
         "On a terminal, the output is coloured unless NO_COLOR is set.",
       ]
     case .generations:
@@ -298,10 +298,10 @@ enum Command: String, CaseIterable {
         "The first backup writes all pages. Each later backup writes only the pages that have "
           + "changed since the previous backup. Programs can use the store during a backup. If "
           + "DIRECTORY does not exist, the command creates it.",
-        "--keep removes restore points after each backup. For example, 2h,24hourly,30daily keeps "
-          + "all restore points from the last 2 hours, and the last restore point from each of the "
-          + "24 most recent hours and 30 most recent days that have restore points. Named restore "
-          + "points always remain.",
+        "With --keep, the command removes old restore points after each backup. For example, "
+          + "2h,24hourly,30daily keeps all restore points from the last 2 hours, and the last "
+          + "restore point from each of the 24 most recent hours and 30 most recent days that have "
+          + "restore points. Named restore points always remain.",
       ]
     case .restore:
       [

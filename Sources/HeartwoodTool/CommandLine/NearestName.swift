@@ -3,7 +3,7 @@ enum NearestName {
   /// Returns the candidate that differs from the mistyped name in the fewest letters, or `nil` if
   /// all candidates differ too much.
   ///
-  /// If there are several such candidates, the method returns the first one.
+  /// If several candidates are equally similar, the method returns the first one.
   static func of(_ typed: String, in candidates: some Sequence<String>) -> String? {
     var best: (name: String, distance: Int)?
     for candidate in candidates {

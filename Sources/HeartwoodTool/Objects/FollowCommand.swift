@@ -23,7 +23,8 @@ enum FollowCommand {
         let start = try start(container, position, consumer, invocation)
         switch start {
         case .after(let token): position = token
-        // If the model changes, start here again, even if there are transactions by then.
+        // Remember the start of the history. If the model changes before any event, start there
+        // again, even if transactions have been added in the meantime.
         case .oldestTransaction: position = container.historyToken(after: 0)
         case .now, .existingObjects: break
         }
@@ -74,7 +75,7 @@ enum FollowCommand {
 
   /// Returns the position at which the events begin.
   ///
-  /// For a known consumer, this is the consumer's own position, regardless of --after and
+  /// For a known consumer, the result is the consumer's own position, regardless of --after and
   /// --snapshot, so that a command can be repeated.
   private static func start(
     _ container: PersistentContainer, _ position: PersistentHistoryToken?, _ consumer: String?,

@@ -18,7 +18,7 @@ enum GenerationsCommand {
     /// A Boolean value that indicates whether the process that holds the generation is unknown or
     /// not yet known.
     ///
-    /// Only the text output shows this.
+    /// Only the text output shows this value.
     let isHeldByUnknown: Bool
 
     private enum CodingKeys: CodingKey {

@@ -12,7 +12,7 @@ enum ReleaseCommand {
     let generation = try StoreAccess.withStore(invocation.path, for: .writing) { store in
       let named = try store.namedGenerations()
       // Report a name that is not in use, because the user has probably mistyped it. `release`
-      // would ignore such a name.
+      // would ignore an unknown name.
       guard let generation = named[name] else {
         throw StoreAccess.noSuchName(name, among: named.keys.sorted(), invocation.path)
       }

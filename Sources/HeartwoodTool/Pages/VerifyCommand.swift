@@ -48,7 +48,7 @@ enum VerifyCommand {
       + "\(HumanText.count(report.keyspaceCount, "keyspace")), "
       + "\(HumanText.count(report.entryCount, "entry")), "
       + "\(HumanText.count(report.logCommitCount, "commit")) in the log"
-    guard findingCount > 0 else { return "sound: \(looked)" }
+    guard findingCount > 0 else { return "intact: \(looked)" }
     return "damaged: \(HumanText.count(findingCount, "finding")) in \(looked)"
   }
 }

@@ -146,7 +146,7 @@ private final class Shell {
 extension Command {
   /// A Boolean value that indicates whether the command is available in the shell.
   ///
-  /// Such a command must not change the store, and must end on its own.
+  /// A command that is available in the shell must not change the store, and must end on its own.
   var isInShell: Bool {
     switch self {
     case .entities, .query, .object, .history, .diff, .info, .keys, .dump, .stat, .generations:

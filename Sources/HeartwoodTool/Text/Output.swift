@@ -86,8 +86,8 @@ final class Output {
       try wait(milliseconds: milliseconds)
     } catch is ClosedOutput {
       throw ToolFailure.refused(
-        "The \(task) have stopped, because the reader of the output has closed it. Run the command "
-          + "again. To continue without a reader, redirect the output to a file.")
+        "The \(task) have stopped, because the program that reads the output has closed it. Run "
+          + "the command again. To continue without a reader, redirect the output to a file.")
     }
   }
 

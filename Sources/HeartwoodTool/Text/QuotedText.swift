@@ -46,7 +46,7 @@ enum QuotedText {
     }
   }
 
-  /// Returns `text` with each escape sequence replaced by the character that it stands for, or
+  /// Returns `text` with each escape sequence replaced by the character that it represents, or
   /// `nil` if an escape sequence is invalid.
   ///
   /// `text` must not include the enclosing quotation marks.

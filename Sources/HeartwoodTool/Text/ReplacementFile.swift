@@ -2,7 +2,7 @@ import Foundation
 
 /// A new file that replaces an older file only when the new file is complete.
 ///
-/// Until then, the new file has a temporary name in the same directory.
+/// Until the new file is complete, it has a temporary name in the same directory.
 final class ReplacementFile {
   private let path: String
   private let handle: FileHandle
@@ -32,7 +32,7 @@ final class ReplacementFile {
     }
   }
 
-  /// Writes a text to a new file, or directly to a pipe or device, which must not be replaced.
+  /// Writes text to a new file, or directly to a pipe or device, which must not be replaced.
   static func write(_ text: String, to path: String, outside store: String) throws {
     var facts = stat()
     guard stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG else {

@@ -3,12 +3,12 @@ import Heartwood
 
 /// Functions that parse and format points in time.
 enum TimeText {
-  /// Returns the time that a text represents, in milliseconds since 1970, or `nil` if the text is
-  /// not a time.
+  /// Returns the time that a string represents, in milliseconds since 1970, or `nil` if the string
+  /// is not a time.
   ///
-  /// The text is a date in ISO 8601 format, optionally followed by a time of day and an offset from
-  /// UTC. A date without a time of day represents the start of that day. A text without an offset
-  /// is interpreted as UTC.
+  /// The string is a date in ISO 8601 format, optionally followed by a time of day and an offset
+  /// from UTC. A date without a time of day represents the start of that day. A time without an
+  /// offset is interpreted as UTC.
   static func milliseconds(_ text: String) -> UInt64? {
     let form =
       /([0-9-]{10})(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9.]+)?(?: ?(?:Z|UTC|([+-][0-9:]+)))?)?/

@@ -36,7 +36,7 @@ struct VerificationTests {
       case .wrongValueLength, .wrongPayload: "wrong number of bytes"
       case .longerValue: "has more pages than the entire store"
       case .wrongValueDepth: "index depth"
-      case .wrongPageNumber: "was found where this page should be"
+      case .wrongPageNumber: "contains the wrong page number"
       case .newerThanPageFile: "never written to the page file"
       case .staleHash: "do not match its hash"
       case .cellCountOff: "do not add up"

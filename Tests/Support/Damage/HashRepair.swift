@@ -168,7 +168,7 @@ struct HashRepair {
 
   // MARK: Renaming
 
-  /// Replaces a hash, and records its old value unless that is 0, as in a hole.
+  /// Replaces a hash, and records its old value unless that value is 0, as in a hole.
   private mutating func rename(_ bytes: MutableBytes, _ offset: Int, _ hash: UInt64) {
     let old = bytes.bytes.load64(offset)
     guard old != hash else { return }

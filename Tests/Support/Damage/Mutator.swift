@@ -1,4 +1,4 @@
-/// Generates random damage, like that caused by faults and attackers, from a seed.
+/// Generates random damage from a seed, similar to the damage that faults and attackers cause.
 package struct Mutator {
   private var generator: SeededGenerator
 

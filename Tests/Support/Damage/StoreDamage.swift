@@ -1,7 +1,6 @@
 package import HeartwoodEngine
 
-/// The input of the fuzzer, which is damage to a sample store that is done before the store is
-/// opened.
+/// The input of the fuzzer: damage that is done to a sample store before the store is opened.
 package struct StoreDamage: Hashable, Sendable {
   /// The index of the sample store in ``SampleStore/all``, modulo the number of samples.
   package var sample: UInt8
@@ -9,7 +8,8 @@ package struct StoreDamage: Hashable, Sendable {
   package var repairs: Bool
   /// A Boolean value that indicates whether the store is opened in the same boot.
   ///
-  /// The store is opened as after the death of its process, or otherwise as in a later boot.
+  /// If the value is `true`, the store is opened as if its process had died. Otherwise, the store
+  /// is opened as if the machine had been restarted.
   package var isSameBoot: Bool
   package var edits: [StoreEdit]
 
@@ -54,7 +54,7 @@ package struct StoreDamage: Hashable, Sendable {
 
   /// Damages the store, uses it as a program would, and reports misbehaviour of the engine.
   ///
-  /// Throwing a `StorageError` does not count as misbehaviour.
+  /// Throwing a `StorageError` is not misbehaviour.
   ///
   /// - Returns: `true` if a `StorageError` was thrown, and one sentence for each misbehaviour.
   /// - Throws: Any other error, which the engine must never throw.

@@ -3,14 +3,14 @@ package import HeartwoodEngine
 /// Uses a possibly damaged store in every way that a program can, and records misbehaviour that
 /// damage does not excuse.
 ///
-/// The use consists of several parts. A `StorageError` ends the current part only; the next part
-/// then begins.
+/// The use consists of several phases. A `StorageError` ends only the current phase, and the next
+/// phase then begins.
 package struct StoreUse {
   private let disk: SimulatedDisk
   private let path: String
   private let options: StoreOptions
-  /// A Boolean value that indicates whether a part threw a `StorageError`, or verification reported
-  /// a finding.
+  /// A Boolean value that indicates whether a phase threw a `StorageError`, or verification
+  /// reported a finding.
   package private(set) var metError = false
   /// One sentence for each misbehaviour of the engine.
   package private(set) var findings: [String] = []
@@ -19,7 +19,7 @@ package struct StoreUse {
 
   /// The number of entries after which a scan is considered endless.
   ///
-  /// Files of a few megabytes cannot hold as many entries.
+  /// Files of a few megabytes cannot hold this many entries.
   private static let entryLimit = 1_000_000
 
   package init(of disk: SimulatedDisk, at path: String, options: StoreOptions) {
@@ -101,7 +101,7 @@ package struct StoreUse {
     return digest
   }
 
-  /// Reads a snapshot in all ways except by the scan that computes the digest.
+  /// Reads a snapshot in every way except by the scan that computes the digest.
   private mutating func look(into snapshot: Snapshot) throws {
     for name in try snapshot.keyspaceNames {
       guard let keyspace = try snapshot.keyspace(name) else { continue }

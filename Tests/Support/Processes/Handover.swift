@@ -9,8 +9,8 @@ import HeartwoodEngine
   import Darwin
 #endif
 
-/// An offer, made through a file, of a generation that one process holds and other processes may
-/// pin.
+/// An offer of a generation that one process holds and other processes may pin. The offer is made
+/// through a file.
 ///
 /// The sender keeps the file locked. When the sender ends, the system releases the lock, which
 /// voids the offer.

@@ -1,6 +1,7 @@
 import HeartwoodEngine
 
-/// A process that only holds the newest generation and, if assigned to, the writer lock.
+/// A process that only holds the newest generation and, if its assignment requires this, the writer
+/// lock.
 struct HolderRole {
   private let own: WorkerAssignment
 

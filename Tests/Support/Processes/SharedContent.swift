@@ -13,7 +13,7 @@ package enum SharedContent {
   private static let ownKeyCount = 40
   private static let ballastCount = 120
 
-  /// The parts of a generation's contents that cannot be derived from its other parts.
+  /// The contents of a generation that cannot be derived from its other contents.
   package struct Summary: Hashable, Sendable {
     package var lasts: [UInt64]
     package var hash: UInt64

@@ -12,15 +12,15 @@ package import HeartwoodEngine
 /// The assignment of a worker process, which runs the program `heartwood-worker`.
 ///
 /// The worker runs until a file named `stop` appears in its directory. If the store misbehaves, the
-/// worker reports this on standard error and exits with code 1.
+/// worker reports an error on standard error and exits with code 1.
 package struct WorkerAssignment: Codable, Sendable {
   package enum Role: String, Codable, Sendable {
     case writer, reader, keeper, backup, follower, committer, holder, watcher, displaced
   }
 
   package var role: Role
-  /// The index of the process among those with the same role, which is also part of the ledger's
-  /// name.
+  /// The index of the process among the processes with the same role, which is also part of the
+  /// ledger's name.
   package var index: Int
   /// The directory that contains the store, the ledgers, and the files through which readers offer
   /// generations.

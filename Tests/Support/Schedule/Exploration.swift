@@ -1,4 +1,4 @@
-/// Runs all orders of steps with few preemptions, or as many of these orders as the limits allow.
+/// Runs all orders of steps with few preemptions, up to the given limits.
 ///
 /// A preemption is a switch away from a participant that could have continued. Orders without
 /// preemptions are run first, then orders with one preemption, and so on. Each order is run once.
@@ -39,7 +39,7 @@ package struct Exploration {
     /// The number of runs that could not follow the requested order because a participant depended
     /// on the clock.
     ///
-    /// No further orders are derived from such a run.
+    /// No further orders are derived from these runs.
     package var strayCount = 0
     /// The first order that failed, its failures, and the steps near its switches.
     package var failure: (switches: [Schedule.Switch], failures: [String], text: String)?

@@ -87,7 +87,7 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  /// The number of steps after which a run, or a process that runs alone, counts as endless.
+  /// The number of steps after which a run, or a process that runs alone, is considered endless.
   static let stepLimit = 20_000
   /// The number of successive rounds in which the requests of all participants may fail.
   ///
@@ -108,7 +108,7 @@ package final class Schedule: @unchecked Sendable {
   /// A Boolean value that indicates whether a requested switch was impossible because a participant
   /// depended on the clock.
   ///
-  /// Such a run does not follow the requested order.
+  /// A stray run does not follow the requested order.
   package private(set) var isStray = false
 
   package init(_ switches: [Switch]) {
@@ -298,7 +298,7 @@ package final class Schedule: @unchecked Sendable {
 
   /// Kills a participant at the next step, unless it has already ended.
   ///
-  /// The locks of the victim are released, and its calls have no effect from then on. Its thread
+  /// The locks of the victim are released, and its later calls have no effect. The victim's thread
   /// then runs alone until it has unwound.
   package func kill(_ victim: Int, by number: Int) {
     let operation = Operation(
@@ -312,7 +312,7 @@ package final class Schedule: @unchecked Sendable {
     hand()
     participants[number].turn.await()
     participants[number].process.refresh()
-    // Perform the step for which this participant just got the turn back.
+    // Perform the step for which this participant has just received the turn again.
     _ = waitForTurn(number, Operation(name: "go on", target: ""))
   }
 

@@ -96,11 +96,11 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
 
   // MARK: Keys of the state that steps access
 
-  /// Returns the key that stands for a participant's life and is changed by killing the
-  /// participant.
+  /// Returns the key that represents the life of a participant. Killing the participant changes the
+  /// state under this key.
   static func lifeKey(_ participant: Int) -> UInt64 { 1 << 63 | UInt64(participant) }
 
-  /// The key that stands for all locks together, which change when a process that holds locks is
+  /// The key that represents all locks together, which change when a process that holds locks is
   /// killed.
   static let anyLockKey: UInt64 = 1 << 58
 

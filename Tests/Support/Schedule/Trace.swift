@@ -1,12 +1,12 @@
 /// A hash of the history of a run, equal for orders that differ only in the order of independent
 /// steps.
 ///
-/// Such a history is a Mazurkiewicz trace (A. Mazurkiewicz, *Concurrent Program Schemes and Their
-/// Interpretations*, 1977). The hash of a step depends on the participant's previous step and on
-/// the steps of other participants that this step could have observed. The step can observe the
-/// last step that changed the accessed state. If it makes a change, it can also observe the steps
-/// that have read the old value. The hash of the trace is the sum of the hashes of its steps, so it
-/// does not depend on their order.
+/// The history, up to the order of independent steps, is a Mazurkiewicz trace (A. Mazurkiewicz,
+/// *Concurrent Program Schemes and Their Interpretations*, 1977). The hash of a step depends on the
+/// participant's previous step and on the steps of other participants that this step could have
+/// observed. The step can observe the last step that changed the accessed state. If it makes a
+/// change, it can also observe the steps that have read the old value. The hash of the trace is the
+/// sum of the hashes of its steps, so it does not depend on their order.
 struct Trace {
   private var total: UInt64 = 0
   private var lastSteps: [UInt64]
