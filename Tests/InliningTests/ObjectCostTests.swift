@@ -88,4 +88,36 @@ struct ObjectCostTests {
       }
     }
   }
+
+  @Test(.spawning) func `creating and saving an object allocates a constant amount`() async {
+    await #expect(processExitsWith: .success) {
+      let container = try PersistentContainer.inMemory(schema: Schema(Station.self))
+      try Self.expect(allocations: 3, retains: 30) { count in
+        let context = container.newContext()
+        for number in 0..<count {
+          let reading = Reading(context: context)
+          reading.number = number
+          reading.time = Date(timeIntervalSinceReferenceDate: Double(number))
+        }
+        try context.save()
+      }
+    }
+  }
+
+  @Test(.spawning) func `inserting a row in a batch allocates nothing`() async {
+    await #expect(processExitsWith: .success) {
+      let container = try PersistentContainer.inMemory(schema: Schema(Station.self))
+      try Self.expect(allocations: 0, retains: 8) { count in
+        var number = 0
+        let insertion = BatchInsertRequest<Reading> { row in
+          guard number < count else { return true }
+          row[\.number] = number
+          row[\.time] = Date(timeIntervalSinceReferenceDate: Double(number))
+          number += 1
+          return false
+        }
+        try container.newContext().execute(insertion)
+      }
+    }
+  }
 }
