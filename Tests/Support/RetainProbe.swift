@@ -12,9 +12,7 @@
 /// for instruments. The runtime checks these variables only while a flag is set. The probe sets the
 /// variables and the flag during a measurement.
 ///
-/// Run each measurement in its own process (an exit test). Do not copy strings in the measured
-/// code, because some runtimes pass the payload of small strings to these functions as if it were
-/// an object.
+/// Run each measurement in its own process (an exit test).
 package enum RetainProbe {
   /// The counts for one closure.
   package struct Counts: Equatable, Sendable {
@@ -33,6 +31,21 @@ package enum RetainProbe {
   private nonisolated(unsafe) static var retain: Retain?
   private nonisolated(unsafe) static var allocate: Allocate?
 
+  /// Returns whether a pointer refers to mapped memory.
+  ///
+  /// While the flag is set, some runtimes pass the bytes of a small string to the retain function
+  /// when the string is copied. These bytes are not the address of an object.
+  private static func isMapped(_ pointer: UnsafeMutableRawPointer?) -> Bool {
+    let pageByteCount = Int(getpagesize())
+    let page = UnsafeMutableRawPointer(
+      bitPattern: Int(bitPattern: pointer) / pageByteCount * pageByteCount)
+    var residence: UInt8 = 0
+    guard let page else { return false }
+    return withUnsafeMutableBytes(of: &residence) { bytes in
+      mincore(page, 1, bytes.assumingMemoryBound(to: UInt8.self).baseAddress) == 0
+    }
+  }
+
   /// Runs `body` and returns its counts, or `nil` if this version of the runtime cannot be
   /// observed.
   package static func measure(_ body: () throws -> Void) rethrows -> Counts? {
@@ -48,6 +61,7 @@ package enum RetainProbe {
     allocate = allocations.pointee
     counts = Counts()
     retains.pointee = { object in
+      guard RetainProbe.isMapped(object) else { return object }
       RetainProbe.counts.retains += 1
       return RetainProbe.retain?(object)
     }

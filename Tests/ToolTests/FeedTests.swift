@@ -29,7 +29,7 @@ struct FeedTests {
     return try target.run("apply", file)
   }
 
-  @Test(arguments: TestScale.seeds(quick: 3, all: 30))
+  @Test(arguments: TestScale.seeds(quick: 1, all: 30))
   func `produces an equal store, even if parts of it are repeated`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var all = try events("--consumer", "copy", "--snapshot", "--acknowledge")
@@ -182,7 +182,7 @@ struct FeedTests {
         usleep(5000)
       }
     }
-    for _ in 0..<TestScale.pick(quick: 3, all: 25, long: 1000) {
+    for _ in 0..<TestScale.pick(quick: 2, all: 25, long: 1000) {
       let process = try run()
       for _ in 0..<random.below(4) { try stores.change(&random) }
       usleep(UInt32(random.below(300_000)))

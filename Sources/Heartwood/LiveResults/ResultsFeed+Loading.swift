@@ -63,6 +63,18 @@ extension ResultsFeed {
     try storeContext.reread(objects.map(\.number), in: view)
   }
 
+  /// Returns a new list, after rereading the loaded objects that it contains.
+  func newList(_ query: LiveQuery, _ view: StoreView) throws -> LiveList {
+    let list = try LiveList(query, self)
+    if storeContext.parent == nil {
+      let loaded = storeContext.allRegistered().filter { object in
+        !object.isFault && !object.hasChanges && list.contains(object.number)
+      }
+      try storeContext.reread(loaded.map(\.number), in: view)
+    }
+    return list
+  }
+
   /// Rereads the loaded objects that lists contain after the prepared changes.
   ///
   /// - Parameter numbers: The objects that may have changed, or `nil` for all objects.

@@ -55,7 +55,7 @@ final class ResultsFeed: ContextFollower {
     try update()
     let view = try viewOfNewList()
     if shownView == nil { try recordExistingChanges() }
-    let list = try storeContext.reading(view) { try LiveList(query, self) }
+    let list = try storeContext.reading(view) { try newList(query, view) }
     if lists.isEmpty {
       shownView = view
       setGeneration(of: view)

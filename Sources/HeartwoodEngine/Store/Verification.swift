@@ -253,7 +253,7 @@ final class Verification {
     let checkpointed = oldest.files.counters.checkpointed
     let oldest = try oldest.pruned(checkpointed: checkpointed, gone: [])
       .renewed(alwaysVerifies: true)
-    let used = UsedPages(view: oldest.view, geometry: files.geometry)
+    let used = UsedPages(oldest)
     var next = try used.next(from: 0)
     while let page = next {
       let isChecked =

@@ -52,7 +52,7 @@ struct OffsetTests {
     ]
   }
 
-  @Test(.evidence("FO-06"), arguments: TestScale.seeds(quick: 2, all: 30))
+  @Test(.evidence("FO-06"), arguments: TestScale.seeds(quick: 1, all: 30))
   func `yield the rest of what a fetch without an offset yields`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try fixture(&random)

@@ -54,6 +54,19 @@ struct ResultsRereadingTests {
     #expect(error?.kind == .mergeConflict)
   }
 
+  @Test(.evidence("LR-11"), .evidence("F-09"), arguments: 0..<3)
+  func `a new list rereads only the objects that it contains`(kind: Int) throws {
+    let all = try context.fetch(FetchRequest<Song>(sort: [SortDescriptor(\.rank)]))
+    all[2].rank = 31
+    try changeAll()
+    let controller = FetchedResultsController(
+      fetchRequest: requests[kind], context: context)
+    try controller.performFetch()
+    #expect(controller.results.count == 2)
+    #expect(all.map(\.title) == ["song 10", "theirs", "song 30"])
+    #expect(Set(controller.results.map(\.title)) == ["theirs", "song 30"])
+  }
+
   /// The order depends on values in memory, which may be those of any object.
   @Test(.evidence("LR-11"), arguments: [false, true])
   func `an update of a list with a comparator rereads all loaded objects`(suspends: Bool) throws {

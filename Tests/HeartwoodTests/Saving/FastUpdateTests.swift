@@ -170,7 +170,7 @@ struct FastUpdateTests {
   }
 
   @Test(
-    .evidence("C-01"), .evidence("H-02"), arguments: TestScale.seeds(quick: 3, all: 15, long: 60),
+    .evidence("C-01"), .evidence("H-02"), arguments: TestScale.seeds(quick: 1, all: 15, long: 60),
     MergePolicy.Each.allCases)
   func `updates of attributes are the same with and without fast paths`(
     seed: UInt64, policy: MergePolicy.Each

@@ -109,10 +109,10 @@ struct TextModelTests {
       contexts.changed.reset()
       try contexts.edit(contexts.changed, new: 5, share: 30)
       try contexts.edit(contexts.child, new: 5, share: 30)
-      try contexts.compare(TestScale.pick(quick: 6, all: 60))
+      try contexts.compare(TestScale.pick(quick: 3, all: 60))
       #expect(try contexts.fixture.container.verifyTextIndexes() == [])
     }
-    #expect(contexts.checkCount > TestScale.pick(quick: 12_000, all: 50_000))
+    #expect(contexts.checkCount > TestScale.pick(quick: 6000, all: 50_000))
   }
 
   @Test(.evidence("TX-06"), arguments: TestScale.seeds(quick: 2, all: 10))
