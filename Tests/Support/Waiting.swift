@@ -1,7 +1,7 @@
 import Synchronization
 public import Testing
 
-/// Runs tests that mostly wait, for other processes or for time to pass, on their own threads.
+/// Runs tests that mostly wait (for other processes or for time to pass) on two separate threads.
 ///
 /// The test library runs tests on as many threads as there are processors. A test that blocks one
 /// of these threads leaves a processor idle.
